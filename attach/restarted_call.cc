@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
+#include <vector>
+
+#include "base/syscall_numbers.h"
 
 namespace oddrank::attach {
 namespace {
@@ -28,7 +30,7 @@ bool fits(std::int64_t number, const SyscallState& call) {
       return is_pointer(arguments[0]);
     case SYS_futex:
       return is_pointer(arguments[0]) && is_pointer(arguments[3]);
-    case SYS_poll:
+    case kSysPoll:
       return is_pointer(arguments[0]) || arguments[1] == 0;
     default:
       return false;
@@ -39,20 +41,11 @@ bool fits(std::int64_t number, const SyscallState& call) {
 
 std::optional<std::int64_t> restarted_call(std::span<const std::byte> code,
                                            const SyscallState& call) {
-  constexpr std::array<std::byte, 2> kSyscall = {std::byte{0x0f}, std::byte{0x05}};
-  constexpr std::byte kLoadEax{0xb8};  // mov $number, %eax
-  constexpr std::size_t kLoadBytes = 5;
-  if (code.size() >= kSyscall.size() && std::ranges::equal(kSyscall, code.last(kSyscall.size()))) {
-    for (std::size_t at = code.size() - kSyscall.size(); at-- > 0;) {
-      if (code[at] != kLoadEax || code.size() - at < kLoadBytes + kSyscall.size()) {
-        continue;
-      }
-      std::int32_t number = 0;
-      std::memcpy(&number, &code[at + 1], sizeof(number));
-      if (fits(number, call)) {
-        return number;
-      }
-    }
+  const std::vector<std::int64_t> numbers = loaded_numbers(code);
+  const auto loaded = std::find_if(numbers.begin(), numbers.end(),
+                                   [&call](std::int64_t number) { return fits(number, call); });
+  if (loaded != numbers.end()) {
+    return *loaded;
   }
   // syscall(2) takes the number from another register. Only a sleep's arguments are unlike those of
   // the others.

@@ -21,19 +21,21 @@
 
 namespace oddrank::attach {
 
-// The x86-64 registers that unwinding needs. For a blocked thread that was not stopped, only pc and
-// sp are known (/proc/TID/syscall); `all` says whether the others are real.
+// The registers that unwinding needs. For a blocked thread that was not stopped, only pc and sp are
+// known
+// (/proc/TID/syscall); `all` says whether the others are real.
 struct Registers {
   std::uint64_t pc = 0;
   std::uint64_t sp = 0;
   bool all = false;
-  std::uint64_t rbp = 0;
-  std::uint64_t rbx = 0;
-  std::uint64_t r12 = 0;
-  std::uint64_t r13 = 0;
-  std::uint64_t r14 = 0;
-  std::uint64_t r15 = 0;
-  std::uint64_t fs_base = 0;
+  std::uint64_t frame_pointer = 0;  // x86-64: rbp; aarch64: x29
+  std::uint64_t link = 0;           // where a leaf function returns to; aarch64: x30
+  // The others that a function must keep for its caller. x86-64: rbx, r12 to r15; aarch64: x19 to
+  // x28.
+  std::array<std::uint64_t, 10> kept{};
+  std::uint64_t thread_pointer = 0;  // x86-64: fs_base; aarch64: tpidr_el0
+  // Bits of a return address that hold its signature (aarch64: pointer authentication); 0: unknown.
+  std::uint64_t signature_mask = 0;
 };
 
 struct SyscallState {

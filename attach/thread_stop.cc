@@ -14,7 +14,6 @@
 #include <pthread.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
-#include <sys/user.h>
 #include <sys/wait.h>
 
 #include <algorithm>
@@ -51,16 +50,22 @@ long ptrace_thread(__ptrace_request request, pid_t tid, void* data) {
   return ::ptrace(request, tid, nullptr, data);
 }
 
-void set_registers(const user_regs_struct& from, ThreadState& thread) {
-  thread.registers = registers_of(from);
-  auto number = static_cast<std::int64_t>(from.orig_rax);
-  if (number == SYS_restart_syscall && thread.syscall) {
-    number = thread.syscall->number;  // what it was seen in before the stop
+// Reads four bytes of the code of a thread that we trace and that has stopped.
+std::optional<std::uint32_t> code_at(pid_t tid, std::uint64_t address) {
+  errno = 0;
+  const long word = ::ptrace(PTRACE_PEEKTEXT, tid, address, nullptr);
+  return errno == 0 ? std::optional(static_cast<std::uint32_t>(word)) : std::nullopt;
+}
+
+void set_registers(StoppedRegisters stopped, ThreadState& thread) {
+  const pid_t tid = thread.tid;
+  auto call = settle_call(
+      stopped, [tid](std::uint64_t address) { return code_at(tid, address); }, false);
+  if (call && call->number == SYS_restart_syscall && thread.syscall) {
+    call->number = thread.syscall->number;  // what it was seen in before the stop
   }
-  thread.syscall.reset();
-  if (number >= 0 && is_restarted(static_cast<std::int64_t>(from.rax))) {
-    thread.syscall = SyscallState{number, syscall_arguments(from)};
-  }
+  thread.registers = stopped.registers;
+  thread.syscall = call;
 }
 
 // Looks whether a thread that we trace has stopped or ended; returns nullopt if there is nothing to
@@ -193,9 +198,8 @@ bool Tracees::poll(StopAttempt& attempt, Tracee& tracee) const {
   // so has the stop of a process that SIGSTOP had already stopped.
   constexpr int kSignalBits = 8;
   tracee.signal = seen->si_status >> kSignalBits == 0 ? seen->si_status : 0;
-  user_regs_struct registers{};
-  if (ptrace_thread(PTRACE_GETREGS, tid, &registers) == 0) {
-    set_registers(registers, attempt.thread);
+  if (const auto stopped = read_registers(tid)) {
+    set_registers(*stopped, attempt.thread);
     attempt.end = StopEnd::kHeld;
   }
   return true;

@@ -1,25 +1,50 @@
-// Converts the kernel's struct user_regs_struct (ptrace, core files) to our types.
+// What the kernel tells of a stopped or dead thread (ptrace, core files), in our types. Each
+// machine has its own source, machine/NAME.cc.
 #pragma once
 
+#include <sys/types.h>
 #include <sys/user.h>
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
 
 #include "attach/target.h"
 
 namespace oddrank::attach {
 
-// Returns all members of Registers.
-Registers registers_of(const user_regs_struct& from);
+// The system call that a thread was in or is returning from, as its registers show.
+struct LastCall {
+  std::int64_t number = -1;  // -1: none
+  std::array<std::uint64_t, 6> arguments{};
+  std::int64_t result = 0;  // as the kernel had set it
+};
 
-// Returns the arguments of the system call that the thread is in or returning from.
-std::array<std::uint64_t, 6> syscall_arguments(const user_regs_struct& from);
+// Everything that ptrace tells of a thread that stands still.
+struct StoppedRegisters {
+  Registers registers;
+  LastCall call;
+};
 
-// Returns whether the value that a system call is about to return means that a signal, or a stop,
-// woke the thread and the kernel will restart the call: the internal numbers ERESTARTSYS (512) to
-// ERESTART_RESTARTBLOCK (516) of include/linux/errno.h, which no program ever sees. The thread is
-// still in that call.
-bool is_restarted(std::int64_t result);
+// Reads the registers of a thread that we trace and that has stopped; nullopt if it is gone.
+std::optional<StoppedRegisters> read_registers(pid_t tid);
+
+// Converts the general registers of a core file's note. What else is known comes in other notes.
+StoppedRegisters registers_of(const user_regs_struct& from);
+
+// Adds what a core file's note of this kind, named "LINUX", tells of the thread before it.
+void add_register_note(std::uint32_t type, std::span<const std::byte> body, Registers& into);
+
+// Reads four bytes of the target's code; nullopt if they cannot be read.
+using ReadCode = std::function<std::optional<std::uint32_t>(std::uint64_t address)>;
+
+// Returns the call that the thread is still in, and places its program counter where it is during
+// the call: a signal, or a stop, woke it, and the kernel will make the call again. `died`: or the
+// signal ended the process (a core file). nullopt: it is in none. The call may be restart_syscall
+// (restarted_call.h).
+std::optional<SyscallState> settle_call(StoppedRegisters& stopped, const ReadCode& code, bool died);
 
 }  // namespace oddrank::attach

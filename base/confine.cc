@@ -10,9 +10,11 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <csignal>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 namespace oddrank {
@@ -35,10 +37,19 @@ constexpr rlim_t kMaxAddressSpace = rlim_t{16} << 40;
 // Images of modules are files in memory with the gaps of the original (node/target_modules.h).
 constexpr rlim_t kMaxFileSize = rlim_t{16} << 30;
 
+// The older calls that x86-64 also has: aarch64 has only those that replaced them.
 #if defined(__x86_64__)
 constexpr std::uint32_t kArchitecture = AUDIT_ARCH_X86_64;
+constexpr std::array kOldSetters = {std::uint32_t{PTRACE_SETREGS}, std::uint32_t{PTRACE_SETFPREGS}};
+constexpr std::array<long, 1> kOldOpens = {SYS_open};
+constexpr std::array<long, 11> kOldChanges = {SYS_creat, SYS_unlink, SYS_rename,  SYS_mkdir,
+                                              SYS_rmdir, SYS_link,   SYS_symlink, SYS_mknod,
+                                              SYS_chmod, SYS_chown,  SYS_lchown};
 #elif defined(__aarch64__)
 constexpr std::uint32_t kArchitecture = AUDIT_ARCH_AARCH64;
+constexpr std::array<std::uint32_t, 0> kOldSetters = {};
+constexpr std::array<long, 0> kOldOpens = {};
+constexpr std::array<long, 0> kOldChanges = {};
 #endif
 
 void lower(__rlimit_resource_t what, rlim_t limit) {
@@ -53,10 +64,11 @@ void lower(__rlimit_resource_t what, rlim_t limit) {
 class Filter {
  public:
   Filter();
-  void refuse(std::initializer_list<long> calls);
+  void refuse(std::span<const long> calls);
+  void refuse(std::initializer_list<long> calls) { refuse(std::span(calls.begin(), calls.size())); }
   // Refuses the call if its argument has one of the bits, or is one of the values.
   void refuse_bits(long call, std::size_t argument, std::uint32_t bits);
-  void refuse_values(long call, std::size_t argument, std::initializer_list<std::uint32_t> values);
+  void refuse_values(long call, std::size_t argument, std::span<const std::uint32_t> values);
   void install();
 
  private:
@@ -86,7 +98,7 @@ Filter::Filter() {
   load_call();
 }
 
-void Filter::refuse(std::initializer_list<long> calls) {
+void Filter::refuse(std::span<const long> calls) {
   for (const long call : calls) {
     add(BPF_JMP | BPF_JEQ | BPF_K, static_cast<std::uint32_t>(call), 0, 1);
     refuse_here();
@@ -101,9 +113,7 @@ void Filter::refuse_bits(long call, std::size_t argument, std::uint32_t bits) {
   load_call();
 }
 
-void Filter::refuse_values(long call,
-                           std::size_t argument,
-                           std::initializer_list<std::uint32_t> values) {
+void Filter::refuse_values(long call, std::size_t argument, std::span<const std::uint32_t> values) {
   const auto rules = static_cast<std::uint8_t>(2 * values.size() + 2);
   add(BPF_JMP | BPF_JEQ | BPF_K, static_cast<std::uint32_t>(call), 0, rules);
   load_argument(argument);
@@ -129,19 +139,19 @@ void add_common_rules(Filter& filter) {
                  SYS_delete_module, SYS_kexec_load, SYS_bpf, SYS_mount, SYS_umount2, SYS_pivot_root,
                  SYS_chroot, SYS_reboot, SYS_add_key, SYS_request_key, SYS_keyctl, SYS_userfaultfd,
                  SYS_perf_event_open});
-  filter.refuse_values(SYS_ptrace, 0,
-                       {PTRACE_POKETEXT, PTRACE_POKEDATA, PTRACE_POKEUSER, PTRACE_SETREGS,
-                        PTRACE_SETFPREGS, PTRACE_SETREGSET, PTRACE_KILL});
+  std::vector<std::uint32_t> changes = {PTRACE_POKETEXT, PTRACE_POKEDATA, PTRACE_POKEUSER,
+                                        PTRACE_SETREGSET, PTRACE_KILL};
+  changes.insert(changes.end(), kOldSetters.begin(), kOldSetters.end());
+  filter.refuse_values(SYS_ptrace, 0, changes);
 }
 
 void add_file_rules(Filter& filter) {
   constexpr std::uint32_t kWrites = O_WRONLY | O_RDWR | O_CREAT | O_TRUNC;
   filter.refuse_bits(SYS_openat, 2, kWrites);
-#if defined(__x86_64__)
-  filter.refuse_bits(SYS_open, 1, kWrites);
-  filter.refuse({SYS_creat, SYS_unlink, SYS_rename, SYS_mkdir, SYS_rmdir, SYS_link, SYS_symlink,
-                 SYS_mknod, SYS_chmod, SYS_chown, SYS_lchown});
-#endif
+  for (const long open : kOldOpens) {
+    filter.refuse_bits(open, 1, kWrites);
+  }
+  filter.refuse(kOldChanges);
   filter.refuse({SYS_unlinkat, SYS_renameat, SYS_renameat2, SYS_mkdirat, SYS_linkat, SYS_symlinkat,
                  SYS_mknodat, SYS_fchmodat, SYS_fchownat, SYS_truncate, SYS_setxattr});
 }

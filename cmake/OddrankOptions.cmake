@@ -1,3 +1,12 @@
+# The machine that the program is for, as sources in folders named "machine" are.
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(aarch64|arm64)$")
+  set(ODDRANK_MACHINE aarch64)
+elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$")
+  set(ODDRANK_MACHINE x86_64)
+else()
+  message(FATAL_ERROR "oddrank reads processes of x86-64 and aarch64 only, not of ${CMAKE_SYSTEM_PROCESSOR}")
+endif()
+
 # Warnings, sanitizers and linking, in one INTERFACE target that every room links privately.
 add_library(oddrank_options INTERFACE)
 target_include_directories(oddrank_options INTERFACE ${PROJECT_SOURCE_DIR})

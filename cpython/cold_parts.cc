@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 
+#include "cpython/machine/jumps.h"
 #include "cpython/number_at.h"
 
 namespace oddrank::cpython {
@@ -18,7 +19,7 @@ constexpr std::size_t kMaxParts = 4;
 constexpr std::uint64_t kMaxCodeBytes = 1U << 20;  // searched bytes of one part
 constexpr unsigned kMinJumpsIntoPart = 4;          // fewer may be other bytes taken for jumps
 
-// The index in .eh_frame_hdr, in the form that linkers write on x86-64 (Linux Standard Base).
+// The index in .eh_frame_hdr, in the form that linkers write (Linux Standard Base).
 class UnwindIndex {
  public:
   explicit UnwindIndex(const elf::ElfImage& image);
@@ -87,27 +88,6 @@ std::uint64_t UnwindIndex::start_of(std::size_t row) const {
   return relative(number_at<std::int32_t>(rows_, row * kRow));
 }
 
-// Returns where the near jumps of some code may lead. Instructions are not decoded, so some of the
-// results are not jumps.
-std::vector<std::uint64_t> jump_targets(const elf::ElfImage& image, const elf::ElfRange& code) {
-  constexpr std::size_t kOperand = 4;
-  const auto bytes = image.bytes_at(code.address, std::min(code.size, kMaxCodeBytes));
-  std::vector<std::uint64_t> targets;
-  for (std::size_t i = 0; i + 1 + kOperand < bytes.size(); ++i) {
-    const auto first = std::to_integer<std::uint8_t>(bytes[i]);
-    const auto second = std::to_integer<std::uint8_t>(bytes[i + 1]);
-    const bool conditional = first == 0x0f && second >= 0x80 && second <= 0x8f;
-    if (!conditional && first != 0xe9) {
-      continue;
-    }
-    const std::size_t operand = i + (conditional ? 2 : 1);
-    const std::int64_t distance = number_at<std::int32_t>(bytes, operand);
-    const std::uint64_t next = code.address + operand + kOperand;
-    targets.push_back(next + static_cast<std::uint64_t>(distance));
-  }
-  return targets;
-}
-
 bool contains(const std::vector<elf::ElfRange>& ranges, std::uint64_t address) {
   return std::any_of(ranges.begin(), ranges.end(), [address](const elf::ElfRange& range) {
     return address - range.address < range.size;
@@ -122,7 +102,8 @@ std::vector<elf::ElfRange> cold_parts(const elf::ElfImage& image, const elf::Elf
   for (std::size_t i = 0; i < parts.size() && parts.size() <= kMaxParts; ++i) {
     std::map<std::uint64_t, unsigned> hits;  // start of a part -> jumps into its middle
     std::map<std::uint64_t, elf::ElfRange> ranges;
-    for (const std::uint64_t target : jump_targets(image, parts[i])) {
+    const auto code = image.bytes_at(parts[i].address, std::min(parts[i].size, kMaxCodeBytes));
+    for (const std::uint64_t target : jump_targets(code, parts[i].address)) {
       const auto range = contains(parts, target) ? std::nullopt : index.find(target);
       if (range && target != range->address) {
         ++hits[range->address];

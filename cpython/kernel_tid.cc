@@ -4,6 +4,8 @@
 #include <limits>
 #include <unordered_set>
 
+#include "base/machine.h"
+
 namespace oddrank::cpython {
 namespace {
 
@@ -51,8 +53,10 @@ std::optional<std::uint32_t> find_offset(RemoteReader& reader,
                                          std::uint64_t main_pthread,
                                          std::span<const ThreadStateRow> rows,
                                          const Tasks& tasks) {
-  constexpr std::uint32_t kUsual = 720;  // glibc on x86-64, for many years
-  constexpr std::uint32_t kEnd = 2304;   // sizeof(struct pthread) of glibc 2.36
+  // glibc's, for many years: behind the thread's own block on x86-64, behind a pad of 24 words
+  // elsewhere.
+  constexpr std::uint32_t kUsual = kOurMachine == Machine::kX86_64 ? 720 : 208;
+  constexpr std::uint32_t kEnd = 2304;  // sizeof(struct pthread) of glibc 2.36
   if (tasks.main == 0) {
     return std::nullopt;
   }

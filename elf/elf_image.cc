@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/elf_notes.h"
+#include "base/machine.h"
 #include "elf/elf_handle.h"
 #include "elf/file_bytes.h"
 #include "elf/symbol_table.h"
@@ -99,8 +100,9 @@ Status ElfImage::Impl::load_header() {
     return fail(elf_error("not an ELF file"));
   }
   if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_ident[EI_DATA] != ELFDATA2LSB ||
-      header.e_machine != EM_X86_64) {
-    return fail(Errc::kUnsupported, "an ELF file of another machine than x86-64");
+      header.e_machine != elf_machine(kOurMachine)) {
+    return fail(Errc::kUnsupported,
+                "an ELF file of another machine than " + std::string(machine_name(kOurMachine)));
   }
   return ok();
 }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/elf_notes.h"
+#include "base/machine.h"
 
 namespace oddrank::elf {
 namespace {
@@ -20,8 +21,9 @@ Status check_header(const Elf64_Ehdr& header, const attach::Mapping& first) {
   if (std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0) {
     return fail(Errc::kBadData, "no ELF header in memory at the start of " + first.path);
   }
-  if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_machine != EM_X86_64) {
-    return fail(Errc::kUnsupported, first.path + " is of another machine than x86-64");
+  if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_machine != elf_machine(kOurMachine)) {
+    return fail(Errc::kUnsupported, first.path + " is of another machine than " +
+                                        std::string(machine_name(kOurMachine)));
   }
   if (header.e_phentsize != sizeof(Elf64_Phdr) || header.e_phnum > kMaxMappedSegments) {
     return fail(Errc::kBadData, "damaged program headers in memory of " + first.path);

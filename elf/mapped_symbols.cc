@@ -9,6 +9,7 @@
 #include <span>
 #include <string_view>
 
+#include "base/machine.h"
 #include "base/parse_number.h"
 #include "elf/mapped_header.h"
 
@@ -168,7 +169,7 @@ std::vector<std::byte> FileWriter::finish() {
   header.e_ident[EI_DATA] = ELFDATA2LSB;
   header.e_ident[EI_VERSION] = EV_CURRENT;
   header.e_type = ET_DYN;
-  header.e_machine = EM_X86_64;
+  header.e_machine = elf_machine(kOurMachine);
   header.e_version = EV_CURRENT;
   header.e_ehsize = sizeof header;
   header.e_shentsize = sizeof(Elf64_Shdr);

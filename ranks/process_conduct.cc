@@ -12,6 +12,7 @@
 #include "attach/proc_maps.h"
 #include "attach/proc_task.h"
 #include "base/base_name.h"
+#include "base/syscall_numbers.h"
 
 namespace oddrank::ranks {
 namespace {
@@ -36,15 +37,15 @@ constexpr std::array<std::string_view, 28> kLibraries = {
 
 constexpr std::array<long, 2> kChildCalls = {SYS_wait4, SYS_waitid};
 // Calls in which a thread sleeps until a file, a thread, a signal or a clock wakes it.
-constexpr std::array<long, 17> kIdleCalls = {SYS_poll,
+constexpr std::array<long, 17> kIdleCalls = {kSysPoll,
                                              SYS_ppoll,
-                                             SYS_select,
+                                             kSysSelect,
                                              SYS_pselect6,
-                                             SYS_epoll_wait,
+                                             kSysEpollWait,
                                              SYS_epoll_pwait,
                                              SYS_epoll_pwait2,
                                              SYS_futex,
-                                             SYS_pause,
+                                             kSysPause,
                                              SYS_nanosleep,
                                              SYS_rt_sigsuspend,
                                              SYS_rt_sigtimedwait,
@@ -53,9 +54,9 @@ constexpr std::array<long, 17> kIdleCalls = {SYS_poll,
                                              SYS_readv,
                                              SYS_restart_syscall,
                                              SYS_splice};
-constexpr std::array<long, 9> kFileCalls = {SYS_poll,         SYS_ppoll,      SYS_select,
-                                            SYS_pselect6,     SYS_epoll_wait, SYS_epoll_pwait,
-                                            SYS_epoll_pwait2, SYS_read,       SYS_readv};
+constexpr std::array<long, 9> kFileCalls = {kSysPoll,         SYS_ppoll,     kSysSelect,
+                                            SYS_pselect6,     kSysEpollWait, SYS_epoll_pwait,
+                                            SYS_epoll_pwait2, SYS_read,      SYS_readv};
 
 template <typename List>
 bool is_in(const List& list, const ThreadState& thread) {

@@ -206,8 +206,8 @@ void read_conducts(const std::vector<std::size_t>& which, std::vector<ProcessFac
   const std::vector<IsolatedResult> results = run_isolated(tasks, kConductsAtOnce, 64);
   for (std::size_t i = 0; i < results.size(); ++i) {
     const std::string& bytes = results[i].bytes;
-    if (bytes.size() == 2 && bytes[0] >= 0 &&
-        bytes[0] <= static_cast<char>(Conduct::kWaitsForChild)) {
+    if (bytes.size() == 2 && static_cast<unsigned char>(bytes[0]) <=
+                                 static_cast<unsigned char>(Conduct::kWaitsForChild)) {
       all[which[i]].conduct = {static_cast<Conduct>(bytes[0]), bytes[1] == 1};
     }
   }

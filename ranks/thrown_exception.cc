@@ -131,7 +131,7 @@ std::string thrown_exception(const attach::CoreTarget& target) {
   if (threads.empty()) {
     return {};
   }
-  for (const std::uint64_t word : stack_words(target, threads.front().registers.sp)) {
+  for (const std::uint64_t word : stack_words(target, threads.front().stopped.registers.sp)) {
     if (word >= kTypeBefore && word % kWord == 0) {
       if (std::string text = describe(target, word); !text.empty()) {
         return text;

@@ -50,3 +50,32 @@ configure_and_build() { # PRESET [TARGET...]
   fi
   ninja -C "build/$preset" "$@" >&2
 }
+
+# unpack_debian ARCHITECTURE SUITE FOLDER PACKAGE...: unpacks packages of Debian, with all that they depend
+# on, into a folder. Nothing is installed or configured, and this machine's list of architectures stays as
+# it is: apt runs with its own state, and takes an empty machine for the one that it installs on.
+unpack_debian() (
+  architecture=$1 suite=$2 into=$3
+  shift 3
+  work=$(mktemp -d)
+  trap 'rm -rf "$work"' EXIT
+  mkdir -p "$work"/{lists/partial,archives/partial,sources} "$into"
+  : >"$work/status"
+  archive=$(mirror)
+  printf 'deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] %s %s main\n' \
+    "${archive:?no Debian archive among the sources of this machine}" "$suite" >"$work/sources.list"
+  private_apt() {
+    apt-get -qq -o APT::Architecture="$architecture" -o APT::Architectures="$architecture" \
+      -o APT::Install-Recommends=false -o APT::Sandbox::User= -o Debug::NoLocking=1 \
+      -o Acquire::Languages=none -o Dir::State::Lists="$work/lists" \
+      -o Dir::State::Status="$work/status" -o Dir::Cache::Archives="$work/archives" \
+      -o Dir::Cache::pkgcache= -o Dir::Cache::srcpkgcache= \
+      -o Dir::Etc::SourceList="$work/sources.list" -o Dir::Etc::SourceParts="$work/sources" "$@"
+  }
+  set -e
+  private_apt update
+  private_apt --yes --download-only install "$@" >/dev/null
+  for package in "$work"/archives/*.deb; do
+    dpkg-deb --fsys-tarfile "$package" | tar -x --keep-directory-symlink -C "$into"
+  done
+)

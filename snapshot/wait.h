@@ -82,7 +82,7 @@ inline constexpr std::size_t kMaxPoolPids = 4;  // PoolWait::pids
 struct Wait {
   WaitOn on = WaitOn::kUnknown;
   bool inferred = false;      // inferred from frames, not read from the kernel or from memory
-  std::int32_t syscall = -1;  // x86-64 number; -1 = none or unknown
+  std::int32_t syscall = -1;  // the number on its machine; -1 = none or unknown
   StringId syscall_name{};    // "read"
   StringId wchan{};           // kernel function it sleeps in, if known
   std::int32_t fd = -1;       // the descriptor that the call is about

@@ -5,15 +5,17 @@
 #include <algorithm>
 #include <array>
 
+#include "base/syscall_numbers.h"
+
 namespace oddrank::stacks {
 namespace {
 
 // Only calls known to be harmless: a read() or an ioctl() may be handled by a driver, which may not
 // restart it.
 constexpr std::array<std::int64_t, 13> kBegunAgain = {
-    SYS_clock_nanosleep, SYS_futex,    SYS_nanosleep,       SYS_pause,         SYS_poll,
+    SYS_clock_nanosleep, SYS_futex,    SYS_nanosleep,       kSysPause,         kSysPoll,
     SYS_ppoll,           SYS_pselect6, SYS_restart_syscall, SYS_rt_sigsuspend, SYS_sched_yield,
-    SYS_select,          SYS_wait4,    SYS_waitid};
+    kSysSelect,          SYS_wait4,    SYS_waitid};
 
 bool is_begun_again(const attach::SyscallState& call) {
   return std::find(kBegunAgain.begin(), kBegunAgain.end(), call.number) != kBegunAgain.end();

@@ -1,4 +1,5 @@
-// Reads from machine code whether a call precedes a return address, and what it calls.
+// Reads from machine code whether a call precedes a return address, and what it calls. Each machine
+// has its own source, machine/NAME_calls.cc.
 #pragma once
 
 #include <cstdint>

@@ -20,22 +20,27 @@ template <typename IsProof>
 std::vector<FrameCandidate> search(const attach::MemoryMap& maps,
                                    UnwindMemory& memory,
                                    std::uint64_t stack_pointer,
+                                   std::uint64_t signature,
                                    IsProof is_proof) {
   std::vector<FrameCandidate> candidates;
   const std::uint64_t first = (stack_pointer + kWord - 1) & ~(kWord - 1);
   for (std::uint64_t at = first; at - first < kMaxReach; at += kWord) {
-    const auto return_address = memory.word(at);
-    if (!return_address) {
+    const auto word = memory.word(at);
+    if (!word) {
       break;
     }
-    const attach::Mapping* mapping = maps.find(attach::Addr{*return_address});
+    const std::uint64_t return_address = *word & ~signature;
+    const attach::Mapping* mapping = maps.find(attach::Addr{return_address});
     if (mapping == nullptr || !mapping->executable) {
       continue;
     }
-    const CallSite call = call_before(*return_address, memory);
-    if (call.kind != CallKind::kNone) {
-      const bool proven = call.kind == CallKind::kDirect && is_proof(call.target);
-      candidates.push_back({*return_address, at + kWord, proven});
+    const CallSite call = call_before(return_address, memory);
+    if (call.kind == CallKind::kNone) {
+      continue;
+    }
+    if (auto candidate = candidate_at(at, return_address, memory)) {
+      candidate->proven = call.kind == CallKind::kDirect && is_proof(call.target);
+      candidates.push_back(*candidate);
     }
   }
   std::stable_partition(candidates.begin(), candidates.end(),
@@ -49,17 +54,19 @@ std::vector<FrameCandidate> search(const attach::MemoryMap& maps,
 std::vector<FrameCandidate> find_frames(const attach::MemoryMap& maps,
                                         UnwindMemory& memory,
                                         std::uint64_t stack_pointer,
+                                        std::uint64_t signature,
                                         std::uint64_t function_start) {
-  return search(maps, memory, stack_pointer,
+  return search(maps, memory, stack_pointer, signature,
                 [function_start](std::uint64_t target) { return target == function_start; });
 }
 
 std::vector<FrameCandidate> find_callers(const attach::MemoryMap& maps,
                                          UnwindMemory& memory,
                                          std::uint64_t stack_pointer,
+                                         std::uint64_t signature,
                                          std::uint64_t pc) {
   const attach::Mapping* code = maps.find(attach::Addr{pc});
-  return search(maps, memory, stack_pointer, [pc, code](std::uint64_t target) {
+  return search(maps, memory, stack_pointer, signature, [pc, code](std::uint64_t target) {
     return code != nullptr && target >= code->start && target <= pc && pc - target < kMaxFunction;
   });
 }

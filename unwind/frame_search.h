@@ -2,17 +2,18 @@
 //
 // First, frames whose address depends on the frame pointer, which is unknown for a blocked thread
 // that was not stopped. Where code keeps a frame pointer (everything on some distributions, libffi
-// everywhere) and no inner function saved it, the unwind table says "the frame ends at rbp + 16",
-// and the stack would end there. But the return address lies somewhere above the stack pointer, and
-// in the code it follows a call of this very function. So the stack is searched for it. The result
-// is a heuristic and marked as one; the caller tries the candidates in order and keeps the first
-// that unwinds well.
+// everywhere) and no inner function saved it, the unwind table says "the frame ends at rbp + 16"
+// (on aarch64, "at x29 + 32"), and the stack would end there. But the return address lies somewhere
+// above the stack pointer, and in the code it follows a call of this very function. So the stack is
+// searched for it. The result is a heuristic and marked as one; the caller tries the candidates in
+// order and keeps the first that unwinds well.
 //
 // Second, frames of code that no table describes: made at run time (JIT), or assembler. There the
 // call's target is shortly before the thread's pc, or unknown.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "attach/target.h"
@@ -20,19 +21,33 @@
 
 namespace oddrank::unwind {
 
+// Largest distance between a frame and its caller's.
+inline constexpr std::uint64_t kMaxFrameSize = std::uint64_t{1} << 20;
+
 struct FrameCandidate {
   std::uint64_t return_address = 0;
-  std::uint64_t frame_end = 0;  // past the return address on the stack
+  std::uint64_t frame_end = 0;  // the caller's stack pointer
+  bool end_is_guess = false;
+  std::uint64_t frame_pointer = 0;               // the frame's own, as most code keeps it
+  std::optional<std::uint64_t> callers_pointer;  // the caller's frame pointer, if it keeps one
   // The call before the return address goes to this function. If it does not (an indirect call, a
   // tail call), the candidate counts only if the stack is complete with it.
   bool proven = false;
 };
 
+// Returns the candidate whose return address, without a signature, lies on the stack at `at`;
+// nullopt if no frame can be there. Each machine's is in machine/NAME_calls.cc.
+std::optional<FrameCandidate> candidate_at(std::uint64_t at,
+                                           std::uint64_t return_address,
+                                           UnwindMemory& memory);
+
 // Finds candidates above `stack_pointer` for a frame of the function that begins at
-// `function_start`: proven ones first, then nearest first; at most 16.
+// `function_start`: proven ones first, then nearest first; at most 16. `signature`: the bits of a
+// return address to be ignored.
 std::vector<FrameCandidate> find_frames(const attach::MemoryMap& maps,
                                         UnwindMemory& memory,
                                         std::uint64_t stack_pointer,
+                                        std::uint64_t signature,
                                         std::uint64_t function_start);
 
 // Does the same for a frame without any table, whose code is at `pc`. A call into the same mapping,
@@ -40,6 +55,7 @@ std::vector<FrameCandidate> find_frames(const attach::MemoryMap& maps,
 std::vector<FrameCandidate> find_callers(const attach::MemoryMap& maps,
                                          UnwindMemory& memory,
                                          std::uint64_t stack_pointer,
+                                         std::uint64_t signature,
                                          std::uint64_t pc);
 
 }  // namespace oddrank::unwind

@@ -21,6 +21,7 @@
 #include "snapshot/frame.h"
 #include "unwind/call_site.h"
 #include "unwind/frame_search.h"
+#include "unwind/machine/registers.h"
 #include "unwind/unwind_space.h"
 
 namespace oddrank::unwind {
@@ -31,14 +32,6 @@ using snapshot::StackEnd;
 // How far a stack is followed to check a guess, and how often in one stack.
 constexpr std::size_t kMaxTrialFrames = 512;
 constexpr std::size_t kMaxTrials = 64;
-// Largest distance between a frame and its caller's.
-constexpr std::uint64_t kMaxFrameSize = std::uint64_t{1} << 20;
-
-// Returns whether that step led out of the kernel's signal trampoline. libunwind 1.6 marks the
-// frame that the signal interrupted, not the trampoline.
-bool after_signal_frame(unw_cursor_t& cursor, int stepped) {
-  return stepped > 0 && unw_is_signal_frame(&cursor) > 0;
-}
 
 std::uint64_t register_of(unw_cursor_t& cursor, int number) {
   unw_word_t value = 0;
@@ -100,8 +93,7 @@ bool NativeUnwinder::Impl::is_kept(std::uint64_t pc) const {
 }
 
 void NativeUnwinder::Impl::keep_words(unw_cursor_t& own, unw_cursor_t& caller, NativeFrame& frame) {
-  for (const int number : {UNW_X86_64_RBX, UNW_X86_64_RBP, UNW_X86_64_R12, UNW_X86_64_R13,
-                           UNW_X86_64_R14, UNW_X86_64_R15}) {
+  for (const int number : kept_registers()) {
     const std::uint64_t value = register_of(own, number);
     if (value != 0 && value != register_of(caller, number)) {
       frame.words.push_back({value, 0});
@@ -131,7 +123,8 @@ int NativeUnwinder::Impl::step_or_search(unw_cursor_t& cursor,
     return stepped;
   }
   for (const FrameCandidate& candidate :
-       find_frames(target.maps(), space.memory(), stack_pointer, function.start_ip)) {
+       find_frames(target.maps(), space.memory(), stack_pointer, signature_of(*space.registers),
+                   function.start_ip)) {
     if (believable(candidate, before, cursor)) {
       heuristic = true;
       return 1;
@@ -145,29 +138,30 @@ int NativeUnwinder::Impl::step_or_search(unw_cursor_t& cursor,
 bool NativeUnwinder::Impl::believable(const FrameCandidate& candidate,
                                       const unw_cursor_t& frame,
                                       unw_cursor_t& cursor) {
-  // Most functions keep rbp 16 bytes below the frame's end, some (libffi's) elsewhere. The first
-  // step shows the distance, which the function's own table determines.
-  space.frame_pointer = candidate.frame_end - 2 * sizeof(std::uint64_t);
+  // Most functions of x86-64 keep rbp 16 bytes below the frame's end, some (libffi's) elsewhere.
+  // The first step shows the distance, which the function's own table determines.
+  space.frame_pointer = candidate.frame_pointer;
   cursor = frame;
   if (space.step(cursor) <= 0) {
     return false;
   }
-  if (const std::uint64_t end = register_of(cursor, UNW_REG_SP); end != candidate.frame_end) {
+  const std::uint64_t end = register_of(cursor, UNW_REG_SP);
+  if (!candidate.end_is_guess && end != candidate.frame_end) {
     *space.frame_pointer -= end - candidate.frame_end;
     cursor = frame;
-    if (space.step(cursor) <= 0) {
+    if (space.step(cursor) <= 0 || register_of(cursor, UNW_REG_SP) != candidate.frame_end) {
       return false;
     }
   }
-  if (register_of(cursor, UNW_REG_SP) != candidate.frame_end ||
-      register_of(cursor, UNW_REG_IP) != candidate.return_address) {
+  if (register_of(cursor, UNW_REG_IP) != candidate.return_address) {
     return false;
   }
   if (candidate.proven) {
     return true;
   }
   unw_cursor_t trial = cursor;
-  return walk(trial, candidate.frame_end - 1, kMaxTrialFrames).end == StackEnd::kComplete;
+  return walk(trial, register_of(cursor, UNW_REG_SP) - 1, kMaxTrialFrames).end ==
+         StackEnd::kComplete;
 }
 
 // A cursor cannot begin in the middle of a stack with the registers of that frame, so it gets those
@@ -178,15 +172,10 @@ bool NativeUnwinder::Impl::is_caller(const FrameCandidate& candidate, unw_cursor
   there.sp = candidate.frame_end;
   const auto* const registers_before = space.registers;
   const auto pointer_before = space.frame_pointer;
-  // Most code that has no table keeps a frame pointer; its caller's lies below the return address.
-  const auto saved = space.memory().word(candidate.frame_end - 2 * sizeof(std::uint64_t));
   guessed.push_back(there);
   space.registers = &guessed.back();
   const auto* const registers_there = space.registers;
-  space.frame_pointer.reset();
-  if (saved && *saved > candidate.frame_end && *saved - candidate.frame_end < kMaxFrameSize) {
-    space.frame_pointer = *saved;
-  }
+  space.frame_pointer = candidate.callers_pointer;
   const auto pointer_there = space.frame_pointer;
   if (space.begin(cursor)) {
     unw_cursor_t trial = cursor;
@@ -215,8 +204,8 @@ std::optional<std::uint64_t> NativeUnwinder::Impl::search_caller(const unw_curso
       stepped > 0 && is_code(register_of(cursor, UNW_REG_IP)) &&
       register_of(cursor, UNW_REG_SP) > stack_pointer &&
       call_before(register_of(cursor, UNW_REG_IP), space.memory()).kind != CallKind::kNone;
-  for (const FrameCandidate& candidate :
-       find_callers(target.maps(), space.memory(), stack_pointer, pc)) {
+  for (const FrameCandidate& candidate : find_callers(target.maps(), space.memory(), stack_pointer,
+                                                      signature_of(*space.registers), pc)) {
     if (trials_left == 0 || (by_pointer && !candidate.proven)) {
       break;
     }
@@ -231,21 +220,21 @@ std::optional<std::uint64_t> NativeUnwinder::Impl::search_caller(const unw_curso
   return std::nullopt;
 }
 
-// The kernel's frame (struct rt_sigframe, arch/x86) has the mask of signals that were blocked
-// before, and behind it the siginfo, which is set for handlers that ask for it only. The signal
-// that is handled is blocked now and was not before.
+// The kernel's frame has the mask of signals that were blocked before, and the siginfo, which is
+// set for handlers that ask for it only. The signal that is handled is blocked now and was not
+// before.
 int NativeUnwinder::Impl::delivered_signal(std::uint64_t stack_pointer,
                                            std::optional<std::uint64_t>& blocked) {
-  constexpr std::uint64_t kMask = 296;
-  constexpr std::uint64_t kInfo = 304;
+  const SignalFrame kernels = signal_frame();
   constexpr std::uint64_t kMaxSignal = 64;
-  const auto before = space.memory().word(stack_pointer + kMask);
+  const auto before = space.memory().word(stack_pointer + kernels.mask);
   const auto during = std::exchange(blocked, before);
   if (!before || !during) {
     return 0;
   }
   const std::uint64_t added = *during & ~*before;
-  const std::uint64_t told = space.memory().word(stack_pointer + kInfo).value_or(0) & 0xffffffff;
+  const std::uint64_t told =
+      space.memory().word(stack_pointer + kernels.info).value_or(0) & 0xffffffff;
   if (told > 0 && told <= kMaxSignal && (added >> (told - 1) & 1) != 0) {
     return static_cast<int>(told);
   }
@@ -270,7 +259,8 @@ NativeStack NativeUnwinder::Impl::walk(unw_cursor_t& cursor,
     unw_cursor_t before = cursor;
     int stepped = step_or_search(cursor, stack_pointer, heuristic);
     std::optional<std::uint64_t> caller;
-    if (space.notes.no_table && !after_signal_frame(cursor, stepped)) {
+    const bool out_of_signal = stepped > 0 && led_out_of_signal(before, cursor);
+    if (space.notes.no_table && !out_of_signal) {
       caller = search_caller(before, cursor, stack_pointer, stepped);
       stepped = caller ? 1 : stepped;
     }
@@ -282,8 +272,7 @@ NativeStack NativeUnwinder::Impl::walk(unw_cursor_t& cursor,
       stack.needs_registers = space.notes.needs_registers && !space.notes.no_table;
       return stack;
     }
-    const bool signal_frame = after_signal_frame(cursor, stepped);
-    if (signal_frame) {
+    if (out_of_signal) {
       stack.frames.back().flags |= snapshot::kSignalFrame;
       stack.frames.back().signal = delivered_signal(register_of(before, UNW_REG_SP), blocked);
     }
@@ -300,7 +289,7 @@ NativeStack NativeUnwinder::Impl::walk(unw_cursor_t& cursor,
     frame.pc = caller.value_or(register_of(cursor, UNW_REG_IP));
     // Stacks grow down, except if a handler ran on a stack of its own. Without a table libunwind
     // follows the frame pointer, which counts only if it leads to the end of a call.
-    if (!is_code(frame.pc) || (caller_sp <= stack_pointer && !signal_frame) ||
+    if (!is_code(frame.pc) || (caller_sp <= stack_pointer && !out_of_signal) ||
         (space.notes.no_table && !caller &&
          call_before(frame.pc, space.memory()).kind == CallKind::kNone)) {
       stack.frames.back().cfa = 0;
@@ -310,7 +299,8 @@ NativeStack NativeUnwinder::Impl::walk(unw_cursor_t& cursor,
     if (space.notes.no_table || heuristic || caller) {
       frame.flags |= snapshot::kHeuristic;
     }
-    stack_pointer = caller_sp;
+    // A function that a signal interrupted may have no frame (aarch64).
+    stack_pointer = out_of_signal ? caller_sp - 1 : caller_sp;
   }
 }
 

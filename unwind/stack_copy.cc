@@ -11,7 +11,8 @@ using attach::Addr;
 using attach::Mapping;
 using attach::ThreadState;
 
-constexpr std::uint64_t kRedZone = 128;  // System V ABI: leaf functions use it without moving sp
+constexpr std::uint64_t kRedZone =
+    128;  // System V ABI of x86-64: leaf functions use it without moving sp
 constexpr std::uint64_t kMaxStack = std::uint64_t{1} << 20;
 // Copying this much takes less than 1 ms, during which all threads wait.
 constexpr std::uint64_t kMaxTotal = std::uint64_t{2} << 20;
@@ -20,14 +21,15 @@ constexpr std::uint64_t kMaxTotal = std::uint64_t{2} << 20;
 constexpr std::uint64_t kMinStack = std::uint64_t{16} << 10;
 
 // Returns the thread's own stack, if the stack pointer is on another one. glibc puts the block that
-// fs_base points at on top of the stack of each thread but the main one, whose stack has a name.
+// the thread pointer points at on top of the stack of each thread but the main one, whose stack has
+// a name.
 const Mapping* own_stack(const attach::Target& target,
                          const ThreadState& thread,
                          const Mapping* current) {
-  if (current == nullptr || thread.registers->fs_base == 0) {
+  if (current == nullptr || thread.registers->thread_pointer == 0) {
     return nullptr;
   }
-  const Mapping* own = target.maps().find(Addr{thread.registers->fs_base});
+  const Mapping* own = target.maps().find(Addr{thread.registers->thread_pointer});
   if (thread.tid == target.pid()) {
     const auto& all = target.maps().listed();
     const auto main = std::find_if(

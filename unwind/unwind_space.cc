@@ -1,7 +1,11 @@
 #include "unwind/unwind_space.h"
 
-#include <algorithm>
 #include <array>
+#include <cstring>
+#include <vector>
+
+#include "unwind/frame_marks.h"
+#include "unwind/machine/registers.h"
 
 // libunwind exports it for programs with their own tables, but no header declares it.
 extern "C" int UNW_OBJ(dwarf_search_unwind_table)(unw_addr_space_t space,
@@ -74,7 +78,7 @@ struct UnwindCallbacks {
 };
 
 UnwindSpace::UnwindSpace(const attach::Target& target, elf::ModuleMap& modules)
-    : modules_(modules), memory_(target, modules) {
+    : target_(target), modules_(modules), memory_(target, modules) {
   using Callbacks = UnwindCallbacks;
   unw_accessors_t accessors{};
   accessors.find_proc_info = Callbacks::find_proc_info;
@@ -106,7 +110,10 @@ bool UnwindSpace::begin(unw_cursor_t& cursor) {
 int UnwindSpace::step(unw_cursor_t& cursor) {
   words_left_ = kMaxWordsPerStep;
   notes = {};
-  return unw_step(&cursor);
+  const int stepped = unw_step(&cursor);
+  const bool failed =
+      notes.needs_frame_pointer || notes.bad_memory || (notes.no_table && stepped == 0);
+  return has_false_steps() && stepped >= 0 && failed ? -UNW_ENOINFO : stepped;
 }
 
 int UnwindSpace::access_memory(unw_word_t address, unw_word_t* value) {
@@ -119,8 +126,41 @@ int UnwindSpace::access_memory(unw_word_t address, unw_word_t* value) {
     notes.bad_memory = true;
     return -UNW_EINVAL;
   }
-  *value = *word;
+  *value = without_signature(address, *word) & ~marks_at(address);
   return 0;
+}
+
+// Only return addresses are signed, and they lie on stacks, which no module has.
+std::uint64_t UnwindSpace::without_signature(std::uint64_t address, std::uint64_t word) {
+  const std::uint64_t plain = registers == nullptr ? word : word & ~signature_of(*registers);
+  if (plain == word || modules_.find(address) != nullptr) {
+    return word;
+  }
+  const attach::Mapping* code = target_.maps().find(attach::Addr{plain});
+  return code != nullptr && code->executable ? plain : word;
+}
+
+std::uint64_t UnwindSpace::marks_at(std::uint64_t address) const {
+  const auto found = marks_.find(address);
+  return found == marks_.end() ? 0 : found->second;
+}
+
+// libunwind reads aligned words; 1.6 does not know the instruction of a table that says "from here
+// on the return address is signed", and refuses the frame. It changes nothing else, and is hidden.
+void UnwindSpace::hide_marks(std::uint64_t start, std::uint64_t end) {
+  constexpr std::uint64_t kMaxProgram = std::uint64_t{1} << 16;
+  constexpr std::uint64_t kWord = sizeof(unw_word_t);
+  if (end <= start || end - start > kMaxProgram) {
+    return;
+  }
+  std::vector<std::byte> program(end - start);
+  if (!memory_.read(start, program)) {
+    return;
+  }
+  for (const std::size_t at : signature_marks(program)) {
+    const std::uint64_t address = start + at;
+    marks_[address & ~(kWord - 1)] |= std::uint64_t{0xff} << (address % kWord * 8);
+  }
 }
 
 const std::optional<UnwindTable>& UnwindSpace::table_of(const elf::Module& module) {
@@ -151,57 +191,56 @@ int UnwindSpace::find_info(unw_word_t ip, unw_proc_info_t* info, int need_unwind
   const int found =
       UNW_OBJ(dwarf_search_unwind_table)(space_, ip, &where, info, need_unwind_info, this);
   notes.no_table = notes.no_table || found < 0;
+  if (found >= 0 && info->unwind_info != nullptr && signature_of(*registers) != 0) {
+    // The first four members of libunwind's struct dwarf_cie_info, the same in 1.1 to 1.8: the
+    // instructions that all functions share, and those of this one.
+    std::array<unw_word_t, 4> programs{};
+    std::memcpy(programs.data(), info->unwind_info, sizeof programs);
+    hide_marks(programs[0], programs[1]);
+    hide_marks(programs[2], programs[3]);
+  }
   return found;
 }
 
 int UnwindSpace::access_register(int number, unw_word_t* value) {
-  switch (number) {
-    case UNW_X86_64_RIP:
+  const RegisterName name = name_of_register(number);
+  switch (name.role) {
+    case RegisterRole::kPc:
       *value = registers->pc;
       return 0;
-    case UNW_X86_64_RSP:
+    case RegisterRole::kSp:
       *value = registers->sp;
       return 0;
-    case UNW_X86_64_RBP:
+    case RegisterRole::kFramePointer:
       if (!registers->all && !frame_pointer) {
         notes.needs_frame_pointer = true;
         notes.needs_registers = true;
         return -UNW_EBADREG;
       }
-      *value = registers->all ? registers->rbp : *frame_pointer;
+      *value = registers->all ? registers->frame_pointer : *frame_pointer;
       return 0;
-    case UNW_X86_64_RBX:
-      *value = registers->rbx;
+    case RegisterRole::kLink:
+      *value = registers->link & ~signature_of(*registers);
       break;
-    case UNW_X86_64_R12:
-      *value = registers->r12;
+    case RegisterRole::kKept:
+      *value = registers->kept[name.index];
       break;
-    case UNW_X86_64_R13:
-      *value = registers->r13;
-      break;
-    case UNW_X86_64_R14:
-      *value = registers->r14;
-      break;
-    case UNW_X86_64_R15:
-      *value = registers->r15;
-      break;
-    default:
-      return access_argument(number, value);
+    case RegisterRole::kArgument:
+      return access_argument(name.index, value);
+    case RegisterRole::kOther:
+      return -UNW_EBADREG;
   }
   notes.needs_registers = notes.needs_registers || !registers->all;
   return registers->all ? 0 : -UNW_EBADREG;
 }
 
-// The arguments of the system call are still in their registers. vfork() keeps its return address
-// in one, since the child overwrites the stack.
-int UnwindSpace::access_argument(int number, unw_word_t* value) const {
-  static constexpr std::array kArguments = {UNW_X86_64_RDI, UNW_X86_64_RSI, UNW_X86_64_RDX,
-                                            UNW_X86_64_R10, UNW_X86_64_R8,  UNW_X86_64_R9};
-  const auto* const found = std::find(kArguments.begin(), kArguments.end(), number);
-  if (found == kArguments.end() || !syscall || syscall->number < 0) {
+// The arguments of the system call are still in their registers. On x86-64 vfork() keeps its return
+// address in one, since the child overwrites the stack.
+int UnwindSpace::access_argument(std::size_t index, unw_word_t* value) const {
+  if (!syscall || syscall->number < 0) {
     return -UNW_EBADREG;
   }
-  *value = syscall->arguments[static_cast<std::size_t>(found - kArguments.begin())];
+  *value = syscall->arguments[index];
   return 0;
 }
 

@@ -59,14 +59,20 @@ class UnwindSpace {
   const std::optional<UnwindTable>& table_of(const elf::Module& module);
   int find_info(unw_word_t ip, unw_proc_info_t* info, int need_unwind_info);
   int access_register(int number, unw_word_t* value);
-  int access_argument(int number, unw_word_t* value) const;
+  int access_argument(std::size_t index, unw_word_t* value) const;
   int access_memory(unw_word_t address, unw_word_t* value);
 
+  std::uint64_t without_signature(std::uint64_t address, std::uint64_t word);
+  std::uint64_t marks_at(std::uint64_t address) const;
+  void hide_marks(std::uint64_t start, std::uint64_t end);
+
+  const attach::Target& target_;
   elf::ModuleMap& modules_;
   UnwindMemory memory_;
   unw_addr_space_t space_ = nullptr;
   std::unordered_map<const elf::Module*, std::optional<UnwindTable>> tables_;
-  std::size_t words_left_ = 0;  // of the current step
+  std::unordered_map<std::uint64_t, std::uint64_t> marks_;  // word -> its bytes that are hidden
+  std::size_t words_left_ = 0;                              // of the current step
 };
 
 }  // namespace oddrank::unwind

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 
 namespace oddrank::waits {
 namespace {
@@ -9,18 +10,18 @@ namespace {
 constexpr int kNone = -1;
 
 constexpr SyscallInfo on_fd(int number,
-                            const char* name,
+                            std::string_view name,
                             SyscallKind kind = SyscallKind::kFile,
                             int fd_argument = 0) {
   return {number, name, kind, fd_argument, kNone, kNone, true};
 }
 constexpr SyscallInfo on_path(int number,
-                              const char* name,
+                              std::string_view name,
                               int path_argument,
                               int directory_argument = kNone) {
   return {number, name, SyscallKind::kPath, directory_argument, path_argument, kNone, true};
 }
-constexpr SyscallInfo plain(int number, const char* name, SyscallKind kind) {
+constexpr SyscallInfo plain(int number, std::string_view name, SyscallKind kind) {
   return {number, name, kind, kNone, kNone, kNone, true};
 }
 constexpr SyscallInfo timed(SyscallInfo info, int argument, bool is_pointer = true) {
@@ -31,7 +32,7 @@ constexpr SyscallInfo timed(SyscallInfo info, int argument, bool is_pointer = tr
 
 // Numbers and argument orders: arch/x86/entry/syscalls/syscall_64.tbl of Linux and section 2 of the
 // man-pages.
-constexpr std::array kTable = {
+constexpr std::array kX86Table = {
     on_fd(0, "read"),
     on_fd(1, "write"),
     on_path(2, "open", 0),
@@ -138,32 +139,85 @@ constexpr std::array kTable = {
     plain(449, "futex_waitv", SyscallKind::kOther),
 };
 
-constexpr bool is_sorted_by_number() {
-  for (std::size_t i = 1; i < kTable.size(); ++i) {
-    if (kTable[i - 1].number >= kTable[i].number) {
+// The generic numbers (include/uapi/asm-generic/unistd.h), which aarch64 has. Calls that have a
+// newer form are missing there; the others have the same arguments.
+struct NumberedCall {
+  std::int32_t number;
+  std::string_view name;
+};
+// clang-format off
+constexpr std::array kAarch64Calls = std::to_array<NumberedCall>({
+    {5, "setxattr"}, {8, "getxattr"}, {22, "epoll_pwait"}, {25, "fcntl"},
+    {29, "ioctl"}, {32, "flock"}, {34, "mkdirat"}, {35, "unlinkat"},
+    {38, "renameat"}, {43, "statfs"}, {44, "fstatfs"}, {45, "truncate"},
+    {46, "ftruncate"}, {47, "fallocate"}, {48, "faccessat"}, {49, "chdir"},
+    {56, "openat"}, {57, "close"}, {61, "getdents64"}, {62, "lseek"},
+    {63, "read"}, {64, "write"}, {65, "readv"}, {66, "writev"},
+    {67, "pread64"}, {68, "pwrite64"}, {69, "preadv"}, {70, "pwritev"},
+    {71, "sendfile"}, {72, "pselect6"}, {73, "ppoll"}, {76, "splice"},
+    {78, "readlinkat"}, {79, "newfstatat"}, {80, "fstat"}, {81, "sync"},
+    {82, "fsync"}, {83, "fdatasync"}, {84, "sync_file_range"}, {93, "exit"},
+    {94, "exit_group"}, {95, "waitid"}, {98, "futex"}, {101, "nanosleep"},
+    {115, "clock_nanosleep"}, {124, "sched_yield"}, {128, "restart_syscall"}, {133, "rt_sigsuspend"},
+    {137, "rt_sigtimedwait"}, {188, "msgrcv"}, {189, "msgsnd"}, {192, "semtimedop"},
+    {193, "semop"}, {202, "accept"}, {203, "connect"}, {206, "sendto"},
+    {207, "recvfrom"}, {211, "sendmsg"}, {212, "recvmsg"}, {215, "munmap"},
+    {220, "clone"}, {221, "execve"}, {222, "mmap"}, {227, "msync"},
+    {233, "madvise"}, {242, "accept4"}, {243, "recvmmsg"}, {260, "wait4"},
+    {267, "syncfs"}, {269, "sendmmsg"}, {276, "renameat2"}, {282, "userfaultfd"},
+    {285, "copy_file_range"}, {286, "preadv2"}, {287, "pwritev2"}, {291, "statx"},
+    {425, "io_uring_setup"}, {426, "io_uring_enter"}, {435, "clone3"}, {437, "openat2"},
+    {439, "faccessat2"}, {441, "epoll_pwait2"}, {449, "futex_waitv"},
+});
+// clang-format on
+
+constexpr auto make_aarch64_table() {
+  std::array<SyscallInfo, kAarch64Calls.size()> table{};
+  for (std::size_t i = 0; i < table.size(); ++i) {
+    for (const SyscallInfo& info : kX86Table) {
+      if (info.name == kAarch64Calls[i].name) {
+        table[i] = info;
+        table[i].number = kAarch64Calls[i].number;
+      }
+    }
+  }
+  return table;
+}
+constexpr std::array kAarch64Table = make_aarch64_table();
+
+// Whether the table is in order, and has no row that was not found by its name.
+template <typename Table>
+constexpr bool is_sorted_by_number(const Table& table) {
+  for (std::size_t i = 1; i < table.size(); ++i) {
+    if (table[i - 1].number >= table[i].number) {
       return false;
     }
   }
   return true;
 }
-static_assert(is_sorted_by_number());
+static_assert(is_sorted_by_number(kX86Table));
+static_assert(is_sorted_by_number(kAarch64Table));
 
 }  // namespace
 
-std::span<const SyscallInfo> syscall_table() {
-  return kTable;
+std::span<const SyscallInfo> syscall_table(Machine machine) {
+  if (machine == Machine::kX86_64) {
+    return kX86Table;
+  }
+  return kAarch64Table;
 }
 
-const SyscallInfo* find_syscall(std::int64_t number) {
-  const auto* at = std::lower_bound(
-      kTable.begin(), kTable.end(), number,
+const SyscallInfo* find_syscall(std::int64_t number, Machine machine) {
+  const auto table = syscall_table(machine);
+  const auto at = std::lower_bound(
+      table.begin(), table.end(), number,
       [](const SyscallInfo& info, std::int64_t wanted) { return info.number < wanted; });
-  return at != kTable.end() && at->number == number ? &*at : nullptr;
+  return at != table.end() && at->number == number ? &*at : nullptr;
 }
 
-std::string syscall_name(std::int64_t number) {
-  if (const SyscallInfo* info = find_syscall(number)) {
-    return info->name;
+std::string syscall_name(std::int64_t number, Machine machine) {
+  if (const SyscallInfo* info = find_syscall(number, machine)) {
+    return std::string(info->name);
   }
   return number < 0 ? std::string() : "system call " + std::to_string(number);
 }

@@ -1,10 +1,13 @@
 // The system calls that a thread can block in, as data: the kind of each wait, and the arguments
-// that name its object. Only for x86-64, like the numbers.
+// that name its object. Each machine has its own numbers.
 #pragma once
 
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
+
+#include "base/machine.h"
 
 namespace oddrank::waits {
 
@@ -33,7 +36,7 @@ enum class SyscallKind : std::uint8_t {
 
 struct SyscallInfo {
   std::int32_t number = -1;
-  const char* name = "";
+  std::string_view name;
   SyscallKind kind = SyscallKind::kOther;
   int fd_argument = -1;       // index of the argument that is an fd; -1 = none
   int path_argument = -1;     // index of the argument that points to a path; -1 = none
@@ -43,12 +46,12 @@ struct SyscallInfo {
 };
 
 // Sorted by number.
-std::span<const SyscallInfo> syscall_table();
+std::span<const SyscallInfo> syscall_table(Machine machine = kOurMachine);
 
 // Finds a system call; nullptr if the table does not have the number.
-const SyscallInfo* find_syscall(std::int64_t number);
+const SyscallInfo* find_syscall(std::int64_t number, Machine machine = kOurMachine);
 
 // Returns "read"; "system call 999" if the table has no name; "" for -1.
-std::string syscall_name(std::int64_t number);
+std::string syscall_name(std::int64_t number, Machine machine = kOurMachine);
 
 }  // namespace oddrank::waits

@@ -13,6 +13,7 @@
 
 #include "attach/core/core_bytes.h"
 #include "attach/files/open_regular.h"
+#include "base/machine.h"
 
 namespace oddrank::attach {
 namespace {
@@ -62,8 +63,9 @@ Status check_header(const Elf64_Ehdr& header) {
     return fail(Errc::kUnsupported, "a 32-bit ELF file; only 64-bit ones can be read");
   }
   if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_ident[EI_DATA] != ELFDATA2LSB ||
-      header.e_machine != EM_X86_64) {
-    return fail(Errc::kUnsupported, "an ELF file of another machine than x86-64");
+      header.e_machine != elf_machine(kOurMachine)) {
+    return fail(Errc::kUnsupported,
+                "an ELF file of another machine than " + std::string(machine_name(kOurMachine)));
   }
   if (header.e_type != ET_CORE) {
     return fail(Errc::kUnsupported, "not a core file but " + std::string(kind_of(header.e_type)));

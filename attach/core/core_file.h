@@ -1,5 +1,5 @@
-// One core file of an x86-64 Linux process: its notes, and the memory that it holds. For files that
-// the process had mapped see core_target.h.
+// One core file of a Linux process of our machine: its notes, and the memory that it holds. For
+// files that the process had mapped see core_target.h.
 //
 // The file is mapped, and only requested pages are touched: cores have tens of GB. Its bytes are
 // hostile, and it may have been cut anywhere (a full disk, ulimit -c): the part that exists is

@@ -14,6 +14,7 @@
 #include "attach/files/open_regular.h"
 #include "base/base_name.h"
 #include "base/elf_notes.h"
+#include "base/machine.h"
 
 namespace oddrank::attach {
 namespace {
@@ -24,7 +25,7 @@ constexpr std::uint64_t kMaxNotes = 4096;
 constexpr std::size_t kMappingsOfCode = 3;
 
 // Returns the program headers of an ELF file, as many as its first `bytes` hold; empty if it is not
-// for x86-64.
+// for our machine.
 std::vector<Elf64_Phdr> program_headers(Bytes bytes) {
   Elf64_Ehdr header{};
   if (bytes.size() < sizeof header) {
@@ -32,7 +33,7 @@ std::vector<Elf64_Phdr> program_headers(Bytes bytes) {
   }
   std::memcpy(&header, bytes.data(), sizeof header);
   if (std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_ident[EI_CLASS] != ELFCLASS64 ||
-      header.e_machine != EM_X86_64 || header.e_phentsize != sizeof(Elf64_Phdr) ||
+      header.e_machine != elf_machine(kOurMachine) || header.e_phentsize != sizeof(Elf64_Phdr) ||
       header.e_phoff > bytes.size()) {
     return {};
   }

@@ -51,10 +51,7 @@ void add_thread(Bytes body, CoreNotes& into) {
   CoreThread thread;
   thread.tid = status->pr_pid;
   thread.signal = status->pr_cursig;
-  thread.registers = registers_of(all);
-  thread.syscall = static_cast<std::int64_t>(all.orig_rax);
-  thread.arguments = syscall_arguments(all);
-  thread.result = static_cast<std::int64_t>(all.rax);
+  thread.stopped = registers_of(all);
   thread.blocked_signals = status->pr_sighold;
   thread.cpu_us =
       whole_microseconds(time_of(*status, true)) + whole_microseconds(time_of(*status, false));
@@ -150,7 +147,10 @@ std::optional<std::uint64_t> CoreNotes::auxiliary_value(std::uint64_t key) const
 
 void read_core_notes(Bytes notes, std::uint64_t alignment, CoreNotes& into) {
   while (const auto note = take_note(notes, alignment)) {
-    if (note->owner != "CORE") {  // "LINUX": floating point and vector registers
+    if (note->owner == "LINUX" && !into.threads.empty()) {  // the thread's other registers
+      add_register_note(note->type, note->body, into.threads.back().stopped.registers);
+    }
+    if (note->owner != "CORE") {
       continue;
     }
     switch (note->type) {

@@ -7,7 +7,6 @@
 
 #include <sys/types.h>
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -15,18 +14,14 @@
 #include <string>
 #include <vector>
 
-#include "attach/target.h"
+#include "attach/user_registers.h"
 
 namespace oddrank::attach {
 
 struct CoreThread {  // NT_PRSTATUS
   pid_t tid = 0;     // in the pid namespace of the core's writer
   int signal = 0;    // that it was about to take, or that ended the process
-  Registers registers;
-  // The system call that it was in or returning from; -1: none, it ran.
-  std::int64_t syscall = -1;
-  std::array<std::uint64_t, 6> arguments{};
-  std::int64_t result = 0;  // of that system call, as the kernel had set it
+  StoppedRegisters stopped;
   std::uint64_t cpu_us = 0;
   std::uint64_t blocked_signals = 0;  // bit n-1: signal n
 };

@@ -13,12 +13,14 @@
 #include "attach/core/core_bytes.h"
 #include "attach/user_registers.h"
 #include "base/hex.h"
+#include "base/machine.h"
 
 namespace oddrank::attach {
 namespace {
 
 // glibc on x86-64: struct pthread begins with a pointer to itself at 16 bytes (its own thread
-// pointer, sysdeps/x86_64/nptl/tls.h) and has had its tid at 720 for many years.
+// pointer, sysdeps/x86_64/nptl/tls.h) and has had its tid at 720 for many years. Elsewhere the
+// struct ends at the thread pointer, its size differs between versions, and no pointer proves it.
 constexpr std::uint64_t kOwnPointer = 16;
 constexpr std::uint64_t kOwnTid = 720;
 
@@ -32,27 +34,26 @@ Mapping mapping_of(const CoreSegment& segment, std::uint64_t start, std::uint64_
   return mapping;
 }
 
-ThreadState state_of(const CoreThread& thread) {
+ThreadState state_of(const CoreThread& thread, const ReadCode& code) {
   ThreadState state;
   state.tid = thread.tid;
   state.target_tid = thread.tid;
   state.cpu_us = thread.cpu_us;
-  state.registers = thread.registers;
   state.blocked_signals = thread.blocked_signals;
-  // The signal that ended the process woke the thread out of its call.
-  const bool blocked =
-      thread.syscall >= 0 && (thread.result == -EINTR || is_restarted(thread.result));
-  state.state = blocked ? 'S' : 'R';
-  if (blocked) {
-    state.syscall = SyscallState{thread.syscall, thread.arguments};
-  }
+  StoppedRegisters stopped = thread.stopped;
+  state.syscall = settle_call(stopped, code, true);
+  state.state = state.syscall ? 'S' : 'R';
+  state.registers = stopped.registers;
   return state;
 }
 
 // Returns the tid that glibc has stored for the thread, in the pid namespace of the process; 0 if
 // it cannot be known.
 pid_t noted_tid(const Target& target, const ThreadState& thread) {
-  const std::uint64_t block = thread.registers->fs_base;
+  if (kOurMachine != Machine::kX86_64) {
+    return 0;
+  }
+  const std::uint64_t block = thread.registers->thread_pointer;
   const auto own = read_object<std::uint64_t>(target, Addr{block + kOwnPointer});
   const auto tid = read_object<std::int32_t>(target, Addr{block + kOwnTid});
   return own && *own == block && tid && *tid > 0 ? *tid : 0;
@@ -180,7 +181,10 @@ void CoreTarget::name_mappings() {
 void CoreTarget::make_threads() {
   const CoreNotes& notes = core_.notes();
   for (const CoreThread& thread : notes.threads) {
-    threads_.push_back(state_of(thread));
+    threads_.push_back(state_of(thread, [this](std::uint64_t address) {
+      const auto code = read_object<std::uint32_t>(*this, Addr{address});
+      return code ? std::optional(*code) : std::nullopt;
+    }));
   }
   std::stable_sort(threads_.begin(), threads_.end(),
                    [](const ThreadState& a, const ThreadState& b) { return a.tid < b.tid; });

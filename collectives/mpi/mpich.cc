@@ -1,5 +1,7 @@
 #include "collectives/mpi/mpich.h"
 
+#include <pthread.h>
+
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -16,11 +18,14 @@ constexpr std::uint32_t kPlaceMask = 0xc0000000;
 constexpr std::int32_t kMaxReferences = 1 << 20;
 constexpr std::int32_t kOneGroup = 0;  // kind of a communicator that is not between two groups
 
+// The C library's, and its owner and depth.
+constexpr std::size_t kMutexBytes = sizeof(pthread_mutex_t) + 16;
+
 // The head of a communicator, 4.0.
 struct MpichCommunicator {
   std::uint32_t handle = 0;
   std::int32_t references = 0;
-  std::array<std::byte, 56> mutex{};
+  std::array<std::byte, kMutexBytes> mutex{};
   std::uint16_t context = 0;
   std::uint16_t receive_context = 0;
   std::int32_t remote_size = 0;
@@ -33,7 +38,7 @@ struct MpichCommunicator {
   std::int32_t kind = -1;
   std::array<char, 128> name{};
 };
-static_assert(offsetof(MpichCommunicator, name) == 116);
+static_assert(offsetof(MpichCommunicator, name) == 60 + kMutexBytes);
 
 }  // namespace
 

@@ -2,8 +2,8 @@
 // is one load and a return, so a library shows its own layout, whatever its version and even if it
 // is stripped.
 //
-// Only x86-64: `mov disp(%rdi),%rax; ret`, as all public wheels of torch 2.4 to 2.15 have it. For
-// another machine, this file is what has to be added to.
+// x86-64: `mov disp(%rdi),%rax; ret`, as all public wheels of torch 2.4 to 2.15 have it; aarch64:
+// `ldr x0,[x0,#disp]; ret`. Each machine's source is machine/NAME_getter.cc.
 #pragma once
 
 #include <cstddef>

@@ -7,6 +7,7 @@
 #include <set>
 #include <utility>
 
+#include "base/machine.h"
 #include "base/parse_number.h"
 #include "collectives/torch/getter.h"
 
@@ -153,7 +154,11 @@ std::string torch_version_text(int number) {
   return std::to_string(number / 100) + "." + std::to_string(number % 100);
 }
 
+// The table was measured on x86-64; mutexes before the member are larger elsewhere.
 std::optional<std::uint32_t> measured_number_offset(std::string_view backend, int version) {
+  if (kOurMachine != Machine::kX86_64) {
+    return std::nullopt;
+  }
   const auto* const at =
       std::find_if(kNumberOffsets.begin(), kNumberOffsets.end(), [&](const NumberOffset& row) {
         return row.backend == backend && version >= row.first && version <= row.last;

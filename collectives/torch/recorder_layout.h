@@ -7,19 +7,25 @@
 #include <span>
 #include <string_view>
 
+#include "base/machine.h"
 #include "collectives/torch/cxx_object.h"
 
 namespace oddrank::collectives {
 
-// Bytes from the start of the recorder; the same in all versions (x86-64, glibc's mutex).
+// A recorder has one mutex of glibc's, which is larger on aarch64: the members behind it lie
+// further.
+inline constexpr std::uint32_t kMutexGrowth = kOurMachine == Machine::kAarch64 ? 8 : 0;
+
+// Bytes from the start of the recorder; the same in all versions.
 struct RecorderHead {
-  static constexpr std::uint32_t kEnabled = 0;   // 1 byte
-  static constexpr std::uint32_t kLock = 8;      // 4 bytes, of the mutex
-  static constexpr std::uint32_t kEntries = 48;  // std::vector
-  static constexpr std::uint32_t kMost = 72;     // the number of entries that the ring holds
-  static constexpr std::uint32_t kNext = 80;     // the next one to be written
-  static constexpr std::uint32_t kId = 88;       // the number of calls so far
-  static constexpr std::uint32_t kSize = 96;
+  static constexpr std::uint32_t kEnabled = 0;                  // 1 byte
+  static constexpr std::uint32_t kLock = 8;                     // 4 bytes, of the mutex
+  static constexpr std::uint32_t kEntries = 48 + kMutexGrowth;  // std::vector
+  static constexpr std::uint32_t kMost =
+      72 + kMutexGrowth;  // the number of entries that the ring holds
+  static constexpr std::uint32_t kNext = 80 + kMutexGrowth;  // the next one to be written
+  static constexpr std::uint32_t kId = 88 + kMutexGrowth;    // the number of calls so far
+  static constexpr std::uint32_t kSize = 96 + kMutexGrowth;
 };
 
 struct RecorderLayout {

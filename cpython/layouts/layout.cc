@@ -1,8 +1,14 @@
 #include "cpython/layouts/layout.h"
 
+#include <map>
+
+#include "base/machine.h"
+
 namespace oddrank::cpython {
 
-const Layout* static_layout(const Version& version, bool free_threaded) {
+namespace {
+
+const Layout* x86_layout(const Version& version, bool free_threaded) {
   if (version.major != 3) {
     return nullptr;
   }
@@ -26,6 +32,46 @@ const Layout* static_layout(const Version& version, bool free_threaded) {
     default:
       return nullptr;
   }
+}
+
+// The tables are those of x86-64. Elsewhere only what lies behind the mutexes of a GIL differs:
+// glibc's are larger on aarch64 (48 bytes, not 40), and a GIL has two (scripts/cpython_offsets.c,
+// run on both).
+Layout moved_behind_mutexes(Layout layout) {
+  constexpr std::uint32_t kGrowth = 16;
+  layout.gil.size += kGrowth;
+  if (layout.runtime.tstate_current != kAbsent && layout.runtime.gil != kAbsent &&
+      layout.runtime.tstate_current > layout.runtime.gil) {
+    layout.runtime.tstate_current += kGrowth;
+  }
+  return layout;
+}
+
+std::map<const Layout*, Layout> all_moved() {
+  constexpr int kMinors = 64;
+  std::map<const Layout*, Layout> moved;
+  for (int minor = 0; minor < kMinors; ++minor) {
+    for (const bool free_threaded : {false, true}) {
+      Version version;
+      version.major = 3;
+      version.minor = static_cast<decltype(version.minor)>(minor);
+      if (const Layout* layout = x86_layout(version, free_threaded)) {
+        moved.try_emplace(layout, moved_behind_mutexes(*layout));
+      }
+    }
+  }
+  return moved;
+}
+
+}  // namespace
+
+const Layout* static_layout(const Version& version, bool free_threaded) {
+  const Layout* layout = x86_layout(version, free_threaded);
+  if (layout == nullptr || kOurMachine == Machine::kX86_64) {
+    return layout;
+  }
+  static const std::map<const Layout*, Layout> kMoved = all_moved();
+  return &kMoved.at(layout);
 }
 
 bool publishes_offsets(const Version& version) {

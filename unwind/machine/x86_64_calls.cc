@@ -1,9 +1,10 @@
-#include "unwind/call_site.h"
-
 #include <array>
 #include <cstddef>
 #include <cstring>
 #include <span>
+
+#include "unwind/call_site.h"
+#include "unwind/frame_search.h"
 
 namespace oddrank::unwind {
 namespace {
@@ -60,6 +61,23 @@ CallSite call_before(std::uint64_t return_address, UnwindMemory& memory) {
     }
   }
   return {};
+}
+
+// The return address is the frame's last word; the frame pointer, if the code keeps one, is saved
+// below it. Most code that has no table keeps one.
+std::optional<FrameCandidate> candidate_at(std::uint64_t at,
+                                           std::uint64_t return_address,
+                                           UnwindMemory& memory) {
+  constexpr std::uint64_t kWord = 8;
+  FrameCandidate candidate;
+  candidate.return_address = return_address;
+  candidate.frame_end = at + kWord;
+  candidate.frame_pointer = at - kWord;
+  const auto saved = memory.word(at - kWord);
+  if (saved && *saved > candidate.frame_end && *saved - candidate.frame_end < kMaxFrameSize) {
+    candidate.callers_pointer = *saved;
+  }
+  return candidate;
 }
 
 }  // namespace oddrank::unwind

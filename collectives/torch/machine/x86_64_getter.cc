@@ -1,8 +1,8 @@
-#include "collectives/torch/getter.h"
-
 #include <algorithm>
 #include <array>
 #include <cstring>
+
+#include "collectives/torch/getter.h"
 
 namespace oddrank::collectives {
 namespace {

@@ -1,0 +1,32 @@
+// The processor that this program runs on, and that every process has that it reads: what is known
+// of machine code, system calls and the C library's objects differs.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace oddrank {
+
+enum class Machine : std::uint8_t { kX86_64, kAarch64 };
+
+#if defined(__x86_64__)
+inline constexpr Machine kOurMachine = Machine::kX86_64;
+#elif defined(__aarch64__)
+inline constexpr Machine kOurMachine = Machine::kAarch64;
+#else
+#error "oddrank reads processes of x86-64 and aarch64 only"
+#endif
+
+// Returns "x86-64" or "aarch64".
+constexpr std::string_view machine_name(Machine machine) {
+  return machine == Machine::kX86_64 ? "x86-64" : "aarch64";
+}
+
+// Returns the number in the header of the machine's ELF files (EM_X86_64, EM_AARCH64).
+constexpr std::uint16_t elf_machine(Machine machine) {
+  constexpr std::uint16_t kElfX86 = 62;
+  constexpr std::uint16_t kElfAarch64 = 183;
+  return machine == Machine::kX86_64 ? kElfX86 : kElfAarch64;
+}
+
+}  // namespace oddrank

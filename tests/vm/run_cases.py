@@ -1,0 +1,99 @@
+#!/usr/bin/env python3
+"""Runs the cases in a guest (scripts/vm), each in a process of its own, and writes one JSON line a case.
+
+    run_cases.py --results FILE --venv FOLDER --case NAME
+"""
+
+import argparse
+import importlib
+import json
+import os
+import platform
+import signal
+import sys
+import time
+import traceback
+
+import guest
+
+MODULES = ("yama", "limits", "hidden", "namespaces", "confined", "containers", "dead_disks", "devices", "clocks",
+           "addresses", "torch_job")
+LIMIT_S = 400
+
+
+def cases(wanted):
+    """Yields (name, sentence, function)."""
+    for name in MODULES:
+        module = importlib.import_module(name)
+        for case in module.CASES:
+            title = f"{name}.{case.__name__}"
+            if wanted in title:
+                yield title, case.__doc__.strip(), case
+
+
+def run(case, pipe):
+    """Runs the case in this process, and writes what was seen to the pipe."""
+    os.setsid()
+    began = time.monotonic()
+    answer = {"result": "failed", "saw": ""}
+    try:
+        with guest.Guest() as machine:
+            answer = {"result": "right", "saw": case(machine) or ""}
+    except guest.CannotRun as reason:
+        answer = {"result": "not run", "saw": str(reason)}
+    except BaseException as error:  # pylint: disable=broad-exception-caught
+        traceback.print_exc()
+        answer["saw"] = f"{type(error).__name__}: {error}"[:4000]
+    answer["seconds"] = round(time.monotonic() - began, 1)
+    os.write(pipe, json.dumps(answer).encode())
+    os._exit(0)
+
+
+def run_apart(case):
+    """Returns the answer of a case, which is killed if it takes too long."""
+    reader, writer = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        os.close(reader)
+        run(case, writer)
+    os.close(writer)
+    signal.signal(signal.SIGALRM, lambda *_: os.kill(pid, signal.SIGKILL))
+    signal.alarm(LIMIT_S)
+    with os.fdopen(reader, "rb") as file:
+        text = b""
+        while True:
+            piece = file.read(65536)
+            if not piece:
+                break
+            text += piece
+    signal.alarm(0)
+    os.waitpid(pid, 0)
+    try:
+        return json.loads(text)
+    except ValueError:
+        return {"result": "failed", "saw": f"it did not end within {LIMIT_S} s, or crashed",
+                "seconds": LIMIT_S}
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--results", required=True)
+    parser.add_argument("--venv", default="")
+    parser.add_argument("--case", default="")
+    options = parser.parse_args()
+    guest.Guest.venv = options.venv
+    with open(options.results, "w", encoding="utf-8") as results:
+        def tell(row):
+            results.write(json.dumps(row) + "\n")
+            results.flush()
+        tell({"kernel": platform.release(), "levels": guest.page_table_levels()})
+        for name, sentence, case in cases(options.case):
+            print(f"-- {name}", flush=True)
+            row = {"case": name, "sentence": " ".join(sentence.split()), **run_apart(case)}
+            print(f"   {row['result']} ({row['seconds']} s): {row['saw']}", flush=True)
+            tell(row)
+        tell({"end": True})
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,53 @@
+// What libunwind's half for our machine calls the registers, and how its steps differ. Each machine
+// has its own source, NAME_registers.cc. Private to unwind/.
+#pragma once
+
+#include <libunwind.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "attach/target.h"
+
+namespace oddrank::unwind {
+
+enum class RegisterRole : std::uint8_t {
+  kOther,
+  kPc,
+  kSp,
+  kFramePointer,
+  kLink,
+  kKept,      // Registers::kept
+  kArgument,  // of a system call
+};
+
+struct RegisterName {
+  RegisterRole role = RegisterRole::kOther;
+  std::size_t index = 0;  // of kKept and kArgument
+};
+
+RegisterName name_of_register(int number);
+
+// The numbers of the registers that a function must keep for its caller: frame pointer and kKept.
+std::span<const int> kept_registers();
+
+// Returns the bits of a code address that are not part of the address; 0 if this machine has none.
+std::uint64_t signature_of(const attach::Registers& registers);
+
+// Returns whether the step from `before` to `after` led out of the kernel's signal trampoline.
+bool led_out_of_signal(unw_cursor_t& before, unw_cursor_t& after);
+
+// Where the kernel's frame for a signal (struct rt_sigframe), at the trampoline's stack pointer,
+// has the mask of the signals that were blocked before, and the siginfo.
+struct SignalFrame {
+  std::uint64_t mask = 0;
+  std::uint64_t info = 0;
+};
+SignalFrame signal_frame();
+
+// Whether libunwind follows the link register, or nothing, where tables and registers are not
+// enough, and then claims a step or an end.
+bool has_false_steps();
+
+}  // namespace oddrank::unwind
