@@ -79,6 +79,9 @@ JobView::JobView(const Capture& capture, FrameModel& model) : capture_(capture),
 // functions for others, no frame tells whose call is whose.
 void JobView::take_servers() {
   for (const RemoteWait& wait : find_remote_waits(model_, ranks_)) {
+    // Ray looks for signals while it waits: it wakes, and goes on waiting.
+    Motion& motion = ranks_[wait.caller].motion;
+    motion.woke = motion.woke && (motion.stack || motion.locals || motion.cpu);
     for (const RemoteWait::Server& each : wait.servers) {
       ranks_[wait.caller].servers.push_back(each.rank);
       RankView& server = ranks_[each.rank];

@@ -57,7 +57,7 @@ class Service(run_jobs.Job):
     def wait(self):
         pids = super().wait()
         if not self.form.found:
-            self.pids = tuple(pids.values())
+            self.pids = tuple(dict.fromkeys(pids.values()))  # a worker may run two tasks
         return pids
 
 
