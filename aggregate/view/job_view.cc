@@ -192,9 +192,7 @@ void JobView::take_poll(RankView& rank) {
     (rank.leader->call ? rank.motion.stack : rank.motion.locals) = true;
   }
   const bool rests = !rank.leader->call && !rank.polls && rests_in_loop(*this, *rank.leader);
-  // A library that waits for its pool in a loop (datasets.map) wakes all the time.
-  const bool of_pool = rank.leader->wait.about == snapshot::WaitAbout::kPool && !rank.leader->call;
-  if ((rank.polls || rests || of_pool) && stays_in_function(*rank.leader, model_)) {
+  if ((rank.polls || rests) && stays_in_function(*rank.leader, model_)) {
     rank.motion.stack = rank.motion.cpu = rank.motion.woke = false;
     rank.motion.locals = rank.motion.locals && rests;  // it may count what it does in between
   }
