@@ -75,8 +75,8 @@ JobView::JobView(const Capture& capture, FrameModel& model) : capture_(capture),
   take_records();
 }
 
-// Finds the rank that the callers of RPCs wait for, if only one can be meant: if several run
-// functions for others, no frame tells whose call is whose.
+// Takes over who may owe the callers their answers (remote_calls.h): these threads speak for their
+// ranks.
 void JobView::take_servers() {
   for (const RemoteWait& wait : find_remote_waits(model_, ranks_)) {
     // Ray looks for signals while it waits: it wakes, and goes on waiting.
