@@ -245,7 +245,7 @@ const std::size_t* find_only_child(const Capture& capture,
       }
       return children.size() == 1 && !dead_only ? &children.front() : nullptr;
     }
-    const bool in_order = child.exit_code == 0 && children.size() > 1;
+    const bool in_order = child.exit_code <= 0 && children.size() > 1;  // or not known
     if (in_order) {
       continue;
     }
