@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "aggregate/circles.h"
+#include "aggregate/view/remote_calls.h"
 #include "aggregate/words/wait_words.h"
 #include "base/printable.h"
 
@@ -46,8 +47,8 @@ class GraphBuilder {
   // Returns the only rank, by component, at which its waits end: one that waits for no rank.
   std::vector<std::size_t> find_ends() const;
 
-  // Adds the wait for the rank that runs a function for this one.
-  void add_server(std::size_t at);
+  // Adds the waits for the ranks that may run a function for this one.
+  void add_servers(std::size_t at);
   std::size_t process_node(const ProcessCapture& process);
 
   // Adds rank -> child -> child's child, as long as waits name processes; then the thing at the
@@ -82,7 +83,7 @@ WaitGraph GraphBuilder::run() {
   add_slots();
   for (std::size_t at = 0; at < view_.ranks().size(); ++at) {
     add_peer(at);
-    add_server(at);
+    add_servers(at);
     add_processes(at);
   }
   for (std::size_t at = 0; at < view_.ranks().size(); ++at) {
@@ -218,20 +219,20 @@ void GraphBuilder::settle_possible() {
   }
 }
 
-void GraphBuilder::add_server(std::size_t at) {
+void GraphBuilder::add_servers(std::size_t at) {
   const RankView& rank = view_.ranks()[at];
-  if (rank.server == JobView::kNone) {
-    return;
+  const auto call = rank.servers.empty() ? std::nullopt : remote_call(view_.model(), *rank.leader);
+  for (const std::size_t to : rank.servers) {
+    const RankView& server = view_.ranks()[to];
+    const auto frame =
+        server.sample() == nullptr ? std::nullopt : view_.model().user_frame(*server.sample());
+    add_edge({at, to, std::string(call.value_or("an answer")),
+              fmt::format("thread {} of it runs {}", server.leader->tid,
+                          frame ? frame->name : std::string("a function for another rank")),
+              rank.servers.size() > 1});
+    graph_.waits_for_rank[at] = true;
+    graph_.awaited[to] = true;
   }
-  const RankView& server = view_.ranks()[rank.server];
-  const auto frame =
-      server.sample() == nullptr ? std::nullopt : view_.model().user_frame(*server.sample());
-  add_edge({at, rank.server, "an RPC",
-            fmt::format("thread {} of it runs {}", server.leader->tid,
-                        frame ? frame->name : std::string("a function for another rank")),
-            false});
-  graph_.waits_for_rank[at] = true;
-  graph_.awaited[rank.server] = true;
 }
 
 std::size_t GraphBuilder::process_node(const ProcessCapture& process) {

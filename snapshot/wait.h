@@ -90,7 +90,9 @@ struct Wait {
   StringId local{};           // established TCP connection: its own address, "10.0.0.1:43210"
   StringId peer{};            // the other end's address
   std::uint64_t address = 0;  // futex word
-  pid_t holder_pid = 0;       // in the agent's pid namespace; 0 = unknown or nobody
+  // In the agent's pid namespace; 0 = unknown or nobody. A pool's worker that has ended and was
+  // replaced has none; then `holder_alive` is kNo.
+  pid_t holder_pid = 0;
   pid_t holder_tid = 0;
   Known holder_alive = Known::kUnknown;
   // What the thread does, in a few words, for people; empty if `how` says it.

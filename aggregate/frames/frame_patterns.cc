@@ -272,8 +272,12 @@ constexpr auto kStoryPatterns = std::to_array<StoryPattern>({
               "CoordinationServiceAgent::GetKeyValue",
               "a key of the coordination service"),
     by_python(Story::kRemoteCall, "torch/distributed/rpc/api.py", "rpc_sync", "an RPC"),
-    by_native(Story::kRemoteCall, "", "PyRRef::toHere", "an RPC's result"),
+    by_native(Story::kRemoteCall, "", "PyRRef::toHere", "an RPC"),
     by_python(Story::kRemoteCall, "/grpc/_channel.py", "__call__", "a call of gRPC"),
+    // Ray 2.9 to 2.60: drivers and workers wait for objects alike; the loop is a worker's main
+    // thread.
+    by_python(Story::kRemoteCall, "/ray/_private/worker.py", "get_objects", "a result of Ray"),
+    by_python(Story::kServesLoop, "/ray/_private/worker.py", "main_loop", "a result of Ray"),
     by_python(Story::kServesCall, "/grpc/_server.py", "_call_behavior", "a call of gRPC"),
     by_python(Story::kServesCall, "torch/distributed/rpc/internal.py", "_run_function", "an RPC"),
     by_python(

@@ -51,6 +51,7 @@ enum class Story : std::uint8_t {
   kStore,         // waits for a key of a store, for itself and not for a library
   kRemoteCall,    // waits for what another rank does for it
   kServesCall,    // runs a function for another rank
+  kServesLoop,    // a loop that runs such functions: it has one if Python code is inside
   kCommunicates,  // is inside a communication library
 };
 

@@ -8,6 +8,7 @@
 #include "aggregate/rules/all_rules.h"
 #include "aggregate/rules/local_story.h"
 #include "aggregate/words/wait_words.h"
+#include "base/printable.h"
 
 namespace oddrank::aggregate {
 namespace {
@@ -19,6 +20,14 @@ bool waits_in_pipe(const RuleInput& input, const snapshot::ProcessCapture& child
 
 std::string child_predicate(const RuleInput& input, const RankView& rank) {
   const auto* child = doomed_child(input, rank);
+  if (child == nullptr) {
+    const snapshot::PoolWait& pool = rank.leader->wait.pool;
+    return fmt::format(
+        "waits for a {} that has ended with its work undone: all {} that there are now are idle, "
+        "and "
+        "the pool starts another worker in place of one that ends",
+        printable(input.view.text(pool.name), 60), pool.workers);
+  }
   if (is_dead(*child)) {
     return fmt::format("waits for its {} pid {}, which {}", child_words(input.view, *child),
                        child->pid, stuck_words(input.view, *child));
@@ -39,6 +48,39 @@ std::string child_predicate(const RuleInput& input, const RankView& rank) {
       child_words(input.view, *child), child->pid);
 }
 
+std::vector<std::string> child_advice(const RuleInput& input,
+                                      const RankView& rank,
+                                      const snapshot::ProcessCapture* child) {
+  if (child == nullptr || is_dead(*child)) {
+    std::vector<std::string> advice = {on_host(rank) +
+                                       "dmesg -T | grep -i -E 'killed process|oom' | tail"};
+    if (rank.sample() != nullptr && input.view.model().story(*rank.sample(), Story::kLoader)) {
+      advice.push_back(on_host(rank) + "df -h /dev/shm");
+      advice.emplace_back("DataLoader(timeout=...) turns such a stall into an error");
+    } else if (child == nullptr) {
+      advice.emplace_back(
+          "concurrent.futures.ProcessPoolExecutor raises an error if a worker ends; "
+          "multiprocessing.Pool waits for good");
+    } else {
+      advice.push_back("wait with a time limit, and look whether the child is alive");
+    }
+    return advice;
+  }
+  const std::string look = fmt::format("{}oddrank node {}", on_host(rank), child->pid);
+  if (rank.state() == 'D') {
+    return {fmt::format("{}cat /proc/{}/stack  (as root: what the child waits in)", on_host(rank),
+                        child->pid),
+            "start programs before the training loop, or not from a rank"};
+  }
+  if (waits_in_pipe(input, *child)) {
+    return {"read everything from the queue before join(), or call cancel_join_thread()", look};
+  }
+  return {look,
+          "start workers with multiprocessing_context='forkserver' or 'spawn', or "
+          "before threads exist",
+          "to go on for now: num_workers=0"};
+}
+
 }  // namespace
 
 std::vector<Finding> child_deadlock(const RuleInput& input) {
@@ -48,8 +90,8 @@ std::vector<Finding> child_deadlock(const RuleInput& input) {
   }
   const RankView& first = input.view.ranks()[ranks.front()];
   const auto* child = doomed_child(input, first);
-  const bool dead = is_dead(*child);
-  const bool named = awaited_process(input.view, *first.process) == child;
+  const bool dead = child == nullptr || is_dead(*child);
+  const bool named = child != nullptr && awaited_process(input.view, *first.process) == child;
   Finding finding = accuse(input, Kind::kChildDeadlock, ranks,
                            dead && named ? Evidence::kState : Evidence::kOwnStall);
   if (!named || !dead) {
@@ -60,28 +102,14 @@ std::vector<Finding> child_deadlock(const RuleInput& input) {
   for (Culprit& culprit : finding.culprits) {
     culprit.waits_for.what = snapshot::WaitOn::kChild;
     if (culprit.pid == first.pid() && culprit.host == first.host) {
-      culprit.waits_for.pid = child->pid;
-      culprit.waits_for.detail = stuck_words(input.view, *child);
       culprit.waits_for.holder_alive = dead ? snapshot::Known::kNo : snapshot::Known::kYes;
+      if (child != nullptr) {
+        culprit.waits_for.pid = child->pid;
+        culprit.waits_for.detail = stuck_words(input.view, *child);
+      }
     }
   }
-  if (dead) {
-    finding.advice = {on_host(first) + "dmesg -T | grep -i -E 'killed process|oom' | tail",
-                      on_host(first) + "df -h /dev/shm",
-                      "DataLoader(timeout=...) turns such a stall into an error"};
-  } else if (first.state() == 'D') {
-    finding.advice = {fmt::format("{}cat /proc/{}/stack  (as root: what the child waits in)",
-                                  on_host(first), child->pid),
-                      "start programs before the training loop, or not from a rank"};
-  } else if (waits_in_pipe(input, *child)) {
-    finding.advice = {"read everything from the queue before join(), or call cancel_join_thread()",
-                      fmt::format("{}oddrank node {}", on_host(first), child->pid)};
-  } else {
-    finding.advice = {fmt::format("{}oddrank node {}", on_host(first), child->pid),
-                      "start workers with multiprocessing_context='forkserver' or 'spawn', or "
-                      "before threads exist",
-                      "to go on for now: num_workers=0"};
-  }
+  finding.advice = child_advice(input, first, child);
   finding.disproves = {"the child running again"};
   finding.weakness = "the child may have ended in order, after its work";
   return {finding};

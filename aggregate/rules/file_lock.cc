@@ -8,6 +8,7 @@
 #include "aggregate/rules/local_story.h"
 #include "aggregate/rules/wait_end.h"
 #include "aggregate/words/wait_words.h"
+#include "base/printable.h"
 #include "base/shell_words.h"
 
 namespace oddrank::aggregate {
@@ -34,7 +35,13 @@ std::string file_lock_predicate(const JobView& view, const RankView& rank) {
   if (wait.holder_alive == snapshot::Known::kNo) {
     return text + "; the process that took it is gone, one that inherited it has it";
   }
-  return wait.pid != 0 ? fmt::format("{}, held by pid {}", text, wait.pid) : text;
+  if (wait.pid != 0) {
+    return fmt::format("{}, held by pid {}", text, wait.pid);
+  }
+  // Who made it, and when, is what tells whether it was left behind.
+  const bool file = rank.leader != nullptr && rank.leader->wait.how == snapshot::WaitHow::kLockFile;
+  const std::string notes = file ? printable(view.text(rank.leader->wait.notes)) : std::string();
+  return notes.empty() ? text : fmt::format("{} ({})", text, notes);
 }
 
 // Returns the rank that has the lock which `at` waits for; kNone if no rank has it, or `at` itself.

@@ -8,6 +8,7 @@
 #include "aggregate/rules/local_story.h"
 #include "aggregate/view/leader.h"
 #include "aggregate/words/wait_words.h"
+#include "base/printable.h"
 #include "base/shell_words.h"
 
 namespace oddrank::aggregate {
@@ -16,8 +17,8 @@ namespace {
 std::string input_predicate(const JobView& view, const RankView& rank) {
   const auto* worker = awaited_process(view, *rank.process);
   if (worker != nullptr) {
-    return fmt::format("waits for its {} pid {}, which {}", child_words(view, *worker), worker->pid,
-                       stuck_words(view, *worker));
+    return fmt::format("waits for its {} pid {}{}, which {}", child_words(view, *worker),
+                       worker->pid, command_words(view, *worker), stuck_words(view, *worker));
   }
   const auto frame = view.model().user_frame(*rank.sample());
   return frame ? fmt::format("waits for data from its input pipeline in {} ({})", frame->name,
@@ -25,12 +26,33 @@ std::string input_predicate(const JobView& view, const RankView& rank) {
                : std::string("waits for data from its input pipeline");
 }
 
+// Returns what to do about what the last of the processes that the rank waits for is stuck in.
+std::vector<std::string> end_advice(const JobView& view, const RankView& rank) {
+  const auto* worker = awaited_process(view, *rank.process);
+  const snapshot::ProcessCapture& last =
+      worker == nullptr ? *rank.process : last_child(view, *worker);
+  const auto* thread = deciding_thread(view, last);
+  if (thread == nullptr) {
+    return {};
+  }
+  const std::string path = printable(view.text(thread->wait.path));
+  if (thread->wait.on == snapshot::WaitOn::kFileLock && thread->wait.holder_pid != 0 &&
+      thread->wait.holder_alive == snapshot::Known::kYes) {
+    return {fmt::format("{}oddrank node {}  (the holder)", on_host(rank), thread->wait.holder_pid)};
+  }
+  if (!path.starts_with('/')) {
+    return {};
+  }
+  if (view.text(thread->wait.wchan) == "wait_for_partner") {  // fifo_open() in fs/pipe.c
+    return {fmt::format("{}lsof {}  (which process should open the other end?)", on_host(rank),
+                        shell_quoted(path))};
+  }
+  return {fmt::format("{}timeout 5 stat {}", on_host(rank), shell_quoted(path))};
+}
+
 std::vector<std::string> input_advice(const JobView& view, const RankView& rank) {
   const WaitsFor wait = waits_for(view, rank);
-  std::vector<std::string> advice;
-  if (!wait.path.empty() && wait.path.front() == '/') {
-    advice.push_back(fmt::format("{}timeout 5 stat {}", on_host(rank), shell_quoted(wait.path)));
-  }
+  std::vector<std::string> advice = end_advice(view, rank);
   advice.push_back(
       fmt::format("{}oddrank node {}", on_host(rank), wait.pid != 0 ? wait.pid : rank.pid()));
   // Without workers the rank loads by itself, and DataLoader refuses a timeout.

@@ -144,7 +144,7 @@ bool is_ending(const RuleInput& input, const RankView& rank) {
 }
 
 bool has_doomed_child(const RuleInput& input, const RankView& rank) {
-  return doomed_child(input, rank) != nullptr;
+  return doomed_child(input, rank) != nullptr || has_lost_worker(rank);
 }
 
 bool is_in_io(const RuleInput& input, const RankView& rank) {
@@ -265,6 +265,12 @@ bool has_reader_outside(const JobView& view, const RankView& rank) {
 
 bool is_held_still(const JobView& view, const RankView& rank) {
   return rank.stays_stopped() || is_frozen(view, rank);
+}
+
+bool has_lost_worker(const RankView& rank) {
+  return rank.leader != nullptr && !rank.leader->call &&
+         rank.leader->wait.about == snapshot::WaitAbout::kPool &&
+         rank.leader->wait.holder_pid == 0 && rank.leader->wait.holder_alive == Known::kNo;
 }
 
 const ProcessCapture* doomed_child(const RuleInput& input, const RankView& rank) {

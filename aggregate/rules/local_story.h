@@ -46,6 +46,9 @@ bool has_reader_outside(const JobView& view, const RankView& rank);
 // Returns the suspects with this story.
 std::vector<std::size_t> suspects_with(const RuleInput& input, Kind story);
 
+// Returns whether the rank waits for a pool whose worker has ended with the work, and was replaced.
+bool has_lost_worker(const RankView& rank);
+
 // Returns the child that the rank waits for, if it is dead, waits for a lock that nobody alive will
 // release, stands still while the rank is in vfork() for it, or writes to the rank that waits for
 // its end; null otherwise. If the rank waits for its input, this may be any zombie among its

@@ -45,17 +45,6 @@ std::string thread_words(const JobView& view, const ThreadCapture& thread) {
 
 }  // namespace
 
-std::string command_words(const JobView& view, const ProcessCapture& child) {
-  constexpr std::size_t kMaxCommand = 60;
-  const ProcessCapture* parent = view.process(child.node, child.parent);
-  const std::string_view command = view.text(child.command);
-  const bool forked = parent != nullptr && view.text(parent->command) == command;
-  if (command.empty() || forked || !view.text(child.python_version).empty()) {
-    return {};
-  }
-  return fmt::format(" ({})", printable(command, kMaxCommand));
-}
-
 WaitEnd::WaitEnd(const JobView& view, const RankView& rank) : view_(view), rank_(rank) {
   if (rank.process == nullptr || rank.sample() == nullptr || rank.leader->call ||
       rank.state() == 'D' || rank.stays_stopped() || waits_for_input(view, rank)) {

@@ -65,8 +65,4 @@ class WaitEnd {
   bool inferred_ = false;
 };
 
-// Returns " (cat /data/x)": the command of a child that is no Python program and not its parent's;
-// "" of any other.
-std::string command_words(const JobView& view, const snapshot::ProcessCapture& child);
-
 }  // namespace oddrank::aggregate

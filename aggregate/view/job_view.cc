@@ -75,31 +75,22 @@ JobView::JobView(const Capture& capture, FrameModel& model) : capture_(capture),
   take_records();
 }
 
-// Finds the rank that the callers of RPCs wait for, if only one can be meant: if several run
-// functions for others, no frame tells whose call is whose.
+// Takes over who may owe the callers their answers (remote_calls.h): these threads speak for their
+// ranks.
 void JobView::take_servers() {
-  std::vector<RankView*> callers;
-  std::vector<std::pair<std::size_t, const snapshot::ThreadCapture*>> servers;
-  for (std::size_t at = 0; at < ranks_.size(); ++at) {
-    RankView& rank = ranks_[at];
-    if (rank.presence != Presence::kRead || rank.sample() == nullptr) {
-      return;  // it may be the one
+  for (const RemoteWait& wait : find_remote_waits(model_, ranks_)) {
+    // Ray looks for signals while it waits: it wakes, and goes on waiting.
+    Motion& motion = ranks_[wait.caller].motion;
+    motion.woke = motion.woke && (motion.stack || motion.locals || motion.cpu);
+    for (const RemoteWait::Server& each : wait.servers) {
+      ranks_[wait.caller].servers.push_back(each.rank);
+      RankView& server = ranks_[each.rank];
+      if (server.leader != each.thread) {
+        server.leader = each.thread;
+        server.beside = find_beside(*server.process, *server.leader, model_);
+        take_poll(server);
+      }
     }
-    if (calls_remotely(model_, *rank.leader)) {
-      callers.push_back(&rank);
-    } else if (const auto* thread = serving_thread(model_, *rank.process)) {
-      servers.emplace_back(at, thread);
-    }
-  }
-  if (callers.empty() || servers.size() != 1) {
-    return;
-  }
-  RankView& server = ranks_[servers.front().first];
-  server.leader = servers.front().second;
-  server.beside = find_beside(*server.process, *server.leader, model_);
-  take_poll(server);
-  for (RankView* caller : callers) {
-    caller->server = servers.front().first;
   }
 }
 

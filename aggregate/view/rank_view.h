@@ -48,9 +48,9 @@ struct RankView {
   std::vector<const snapshot::ThreadCapture*> beside;
   Motion motion;
   std::optional<snapshot::PollOn> polls;  // what the leader asks for again and again, and waits for
-  // The rank that runs a function for the leader, which waits for the result; an index into
-  // JobView::ranks(), or JobView::kNone. That rank's leader is the thread that runs it.
-  std::size_t server = static_cast<std::size_t>(-1);
+  // The ranks that may run a function for the leader, which waits for the result; indices into
+  // JobView::ranks(). The leader of each is the thread that runs it.
+  std::vector<std::size_t> servers;
   bool launched = false;  // the launcher says that it started this rank, on a node that answered
   // Its calls, if they were read from its memory beside the stacks; null if not.
   const snapshot::FlightRecord* recorded = nullptr;

@@ -1,19 +1,75 @@
 #include "aggregate/view/remote_calls.h"
 
+#include <algorithm>
+#include <utility>
+
 namespace oddrank::aggregate {
 
 using snapshot::ProcessCapture;
 using snapshot::ThreadCapture;
+using Servers = std::vector<RemoteWait::Server>;
 
-bool calls_remotely(FrameModel& model, const ThreadCapture& thread) {
-  return !thread.samples.empty() && !thread.call &&
-         model.story(thread.samples.back(), Story::kRemoteCall).has_value();
+namespace {
+
+bool serves(FrameModel& model, const ThreadCapture& thread, std::string_view call) {
+  if (thread.samples.empty()) {
+    return false;
+  }
+  const snapshot::ThreadSample& sample = thread.samples.back();
+  if (const auto hit = model.story(sample, Story::kServesCall)) {
+    return hit->pattern->words == call;
+  }
+  const auto hit = model.story(sample, Story::kServesLoop);
+  if (!hit || hit->pattern->words != call) {
+    return false;
+  }
+  for (const snapshot::FrameId id : model.all_frames(sample)) {
+    if (model.tables().frame(id).kind == snapshot::FrameKind::kPython) {
+      return id != hit->frame;
+    }
+  }
+  return false;
 }
 
-const ThreadCapture* serving_thread(FrameModel& model, const ProcessCapture& process) {
+Servers servers_of(FrameModel& model, const std::vector<RankView>& ranks, std::string_view call) {
+  Servers servers;
+  for (std::size_t at = 0; at < ranks.size(); ++at) {
+    if (const auto* thread = serving_thread(model, *ranks[at].process, call)) {
+      servers.push_back({at, thread});
+    }
+  }
+  return servers;
+}
+
+// Returns those of the servers that may owe the caller its answer.
+Servers meant(FrameModel& model, Servers servers, std::size_t caller) {
+  std::erase_if(servers, [caller](const auto& server) { return server.rank == caller; });
+  const auto ends = std::count_if(servers.begin(), servers.end(), [&model](const auto& server) {
+    return !server.thread->call && !calls_remotely(model, *server.thread);
+  });
+  return servers.size() == 1 || ends == 1 ? servers : Servers();
+}
+
+}  // namespace
+
+bool calls_remotely(FrameModel& model, const ThreadCapture& thread) {
+  return remote_call(model, thread).has_value();
+}
+
+std::optional<std::string_view> remote_call(FrameModel& model, const ThreadCapture& thread) {
+  if (thread.samples.empty() || thread.call) {
+    return std::nullopt;
+  }
+  const auto hit = model.story(thread.samples.back(), Story::kRemoteCall);
+  return hit ? std::optional(hit->pattern->words) : std::nullopt;
+}
+
+const ThreadCapture* serving_thread(FrameModel& model,
+                                    const ProcessCapture& process,
+                                    std::string_view call) {
   const ThreadCapture* serving = nullptr;
   for (const ThreadCapture& thread : process.threads) {
-    if (thread.samples.empty() || !model.story(thread.samples.back(), Story::kServesCall)) {
+    if (!serves(model, thread, call)) {
       continue;
     }
     if (serving != nullptr) {
@@ -22,6 +78,36 @@ const ThreadCapture* serving_thread(FrameModel& model, const ProcessCapture& pro
     serving = &thread;
   }
   return serving;
+}
+
+std::vector<RemoteWait> find_remote_waits(FrameModel& model, const std::vector<RankView>& ranks) {
+  std::vector<RemoteWait> waits;
+  std::vector<std::pair<std::size_t, std::string_view>> callers;
+  for (std::size_t at = 0; at < ranks.size(); ++at) {
+    if (ranks[at].presence != Presence::kRead || ranks[at].sample() == nullptr) {
+      return {};
+    }
+    if (const auto call = remote_call(model, *ranks[at].leader)) {
+      callers.emplace_back(at, *call);
+    }
+  }
+  // A server that waits for an answer itself is a caller, too, whatever its main thread does.
+  for (std::size_t i = 0; i < callers.size(); ++i) {
+    const auto [caller, call] = callers[i];
+    RemoteWait wait{caller, meant(model, servers_of(model, ranks, call), caller)};
+    for (const RemoteWait::Server& server : wait.servers) {
+      const auto next = remote_call(model, *server.thread);
+      const bool known = std::any_of(callers.begin(), callers.end(),
+                                     [&](const auto& each) { return each.first == server.rank; });
+      if (next && !known) {
+        callers.emplace_back(server.rank, *next);
+      }
+    }
+    if (!wait.servers.empty()) {
+      waits.push_back(std::move(wait));
+    }
+  }
+  return waits;
 }
 
 }  // namespace oddrank::aggregate

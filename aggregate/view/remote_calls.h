@@ -1,9 +1,15 @@
-// Calls of torch.distributed.rpc: one rank waits in rpc_sync() or to_here(), a thread of another
-// rank runs the function for it. That thread is a strand of its rank beside the main thread: it
-// holds the caller up, whatever the main thread waits in.
+// Calls that a thread of another process answers: torch.distributed.rpc, gRPC, Ray. One rank waits
+// for the answer, and a thread of another rank runs the function for it. That thread is a strand of
+// its rank beside the main thread: it holds the caller up, whatever the main thread waits in.
 #pragma once
 
+#include <cstddef>
+#include <optional>
+#include <string_view>
+#include <vector>
+
 #include "aggregate/frames/frame_model.h"
+#include "aggregate/view/rank_view.h"
 #include "snapshot/process_capture.h"
 
 namespace oddrank::aggregate {
@@ -11,9 +17,30 @@ namespace oddrank::aggregate {
 // Returns whether the thread waits for the answer to a call that it made.
 bool calls_remotely(FrameModel& model, const snapshot::ThreadCapture& thread);
 
-// Returns the only thread of the process that runs a function for another rank; null if there is
-// none, or if there are several.
+// Returns what it waits for, "an RPC"; nullopt if it does not.
+std::optional<std::string_view> remote_call(FrameModel& model,
+                                            const snapshot::ThreadCapture& thread);
+
+// Returns the only thread of the process that runs a function for a caller of `call` (see above);
+// null if there is none, or if there are several.
 const snapshot::ThreadCapture* serving_thread(FrameModel& model,
-                                              const snapshot::ProcessCapture& process);
+                                              const snapshot::ProcessCapture& process,
+                                              std::string_view call);
+
+// A rank that waits for an answer, and the threads that may owe it.
+struct RemoteWait {
+  std::size_t caller = 0;  // an index into the ranks
+  struct Server {
+    std::size_t rank = 0;
+    const snapshot::ThreadCapture* thread = nullptr;
+  };
+  std::vector<Server> servers;
+};
+
+// Finds who owes the answers. Several threads may run functions: if all of them but one wait for
+// another's answer, that one ends every way, and all may be meant. If more do something of their
+// own, which one is meant is not known, and nobody is: nor if a rank was not read, which may be the
+// one.
+std::vector<RemoteWait> find_remote_waits(FrameModel& model, const std::vector<RankView>& ranks);
 
 }  // namespace oddrank::aggregate

@@ -404,7 +404,10 @@ std::string Sentence::pool_words() const {
   if (pool.meant == 0) {
     return pool.workers == 0
                ? fmt::format("waits for a {}, but none was found", name)
-               : fmt::format("waits for a {}, but all {} are idle", name, pool.workers);
+               : fmt::format("waits for a {}, but all {} are idle{}", name, pool.workers,
+                             wait_.holder_alive == snapshot::Known::kNo
+                                 ? ": the one that had the work has ended, and was replaced"
+                                 : "");
   }
   std::string text = pool.meant == 1 ? fmt::format("{} ", name)
                                      : fmt::format("{} {}s could be meant: ", pool.meant, name);

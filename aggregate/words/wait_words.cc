@@ -127,6 +127,19 @@ std::string lock_words(const ProcessCapture& process, const Wait& wait) {
   return "a lock";
 }
 
+// Returns the child of the process that it waits for by wait4() or the like; null if it is none
+// that was read and lives.
+const ProcessCapture* awaited_child(const JobView& view, const ProcessCapture& process) {
+  const ThreadCapture* thread = deciding_thread(view, process);
+  if (thread == nullptr || thread->call || thread->wait.on != WaitOn::kChild) {
+    return nullptr;
+  }
+  const ProcessCapture* child = awaited_process(view, process);
+  const bool lives = child != nullptr && child->parent == process.pid && !child->is_rank &&
+                     child->state != 'Z' && child->state != 'X';
+  return lives ? child : nullptr;
+}
+
 // Returns whether the rank waits in its loader, not in code of the program that the loader runs in
 // this very thread.
 bool is_loader_innermost(const JobView& view, const snapshot::ThreadSample& sample) {
@@ -260,7 +273,36 @@ std::string process_words(const JobView& view, const ProcessCapture& process) {
                            : fmt::format("pid {}", process.pid);
 }
 
+std::string command_words(const JobView& view, const ProcessCapture& child) {
+  constexpr std::size_t kMaxCommand = 60;
+  const ProcessCapture* parent = view.process(child.node, child.parent);
+  const std::string_view command = view.text(child.command);
+  const bool forked = parent != nullptr && view.text(parent->command) == command;
+  if (command.empty() || forked || !view.text(child.python_version).empty()) {
+    return {};
+  }
+  return fmt::format(" ({})", printable(command, kMaxCommand));
+}
+
+const ProcessCapture& last_child(const JobView& view, const ProcessCapture& process) {
+  constexpr int kMaxChildren = 4;
+  const ProcessCapture* last = &process;
+  for (int hop = 0; hop < kMaxChildren; ++hop) {
+    const ProcessCapture* next = awaited_child(view, *last);
+    if (next == nullptr) {
+      break;
+    }
+    last = next;
+  }
+  return *last;
+}
+
 std::string stuck_words(const JobView& view, const ProcessCapture& process) {
+  const ProcessCapture& last = last_child(view, process);
+  if (&last != &process) {
+    return fmt::format("waits for its {} pid {}{}, which {}", child_words(view, last), last.pid,
+                       command_words(view, last), stuck_words(view, last));
+  }
   const ThreadCapture* thread = deciding_thread(view, process);
   const char state =
       thread != nullptr && !thread->samples.empty() ? thread->samples.back().state : process.state;
@@ -280,7 +322,10 @@ std::string stuck_words(const JobView& view, const ProcessCapture& process) {
   }
   if (wait.on == WaitOn::kFileLock) {
     const std::string path = path_words(view, wait);
-    return "waits for a file lock" + (path.empty() ? "" : " on " + path);
+    return "waits for a file lock" + (path.empty() ? "" : " on " + path) +
+           (wait.holder_pid == 0 || wait.holder_alive != Known::kYes
+                ? ""
+                : fmt::format(", held by pid {}", wait.holder_pid));
   }
   if (wait.on == WaitOn::kNothing || state == 'R') {
     RankView as_rank;

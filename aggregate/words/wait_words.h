@@ -28,8 +28,18 @@ std::string child_words(const JobView& view, const snapshot::ProcessCapture& chi
 // Returns "rank 3", or the result of child_words.
 std::string process_words(const JobView& view, const snapshot::ProcessCapture& process);
 
+// Returns " (cat /data/x)": the command of a child that is no Python program and not its parent's;
+// "" of any other.
+std::string command_words(const JobView& view, const snapshot::ProcessCapture& child);
+
+// Returns the process at which waits for children end, from this one on: itself, if it waits for no
+// child of its own.
+const snapshot::ProcessCapture& last_child(const JobView& view,
+                                           const snapshot::ProcessCapture& process);
+
 // Returns what a process that others wait for is doing, to follow "which ": "is stuck in read() of
-// /x", "is dead (zombie, killed by signal 9)", "is stopped (state T)".
+// /x", "is dead (zombie, killed by signal 9)", "is stopped (state T)", "waits for its child process
+// pid 71 (cat /x), which is stuck in ...".
 std::string stuck_words(const JobView& view, const snapshot::ProcessCapture& process);
 
 // Returns "exit code 3", "killed by signal 9", or "" if unknown, from field 52 of /proc/PID/stat

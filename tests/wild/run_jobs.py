@@ -156,16 +156,19 @@ CIRCLES = {("c_half", "order"): 3, ("py_half", "order"): 3, ("c_recv", "no_send"
            ("interleaved", "no_send"): 2}
 # What ranks do between two collectives (pieces.py) -> the reasons for which rank 1 hangs there, and
 # the kinds of verdict that say so.
-OF_INPUT = {"fifo": ("io_stall", "input_stall"), "compute": ("busy_rank", "input_stall")}
+IN_PIECE = {**IN_WORK, "lock": ("file_lock",)}
+OF_INPUT = {"fifo": ("io_stall", "input_stall"), "compute": ("busy_rank", "input_stall"),
+            "lock": ("file_lock", "input_stall")}
+DEAD = {"dead_worker": ("child_deadlock",)}
 PIECES = {
-    **dict.fromkeys(("pool", "pool_spawn", "executor", "loky", "dask", "datasets_map", "child",
-                     "feeder", "rpc", "checkpoint", "grpc",
-                     "zeromq", "ring"), IN_WORK),
-    **dict.fromkeys(("pipelining", "interleaved"), {**IN_WORK, **NO_SEND}),
+    **dict.fromkeys(("executor", "loky", "dask", "datasets_map", "child", "feeder", "rpc", "rpc_two",
+                     "checkpoint", "grpc", "zeromq", "ring"), IN_PIECE),
+    **dict.fromkeys(("pool", "pool_spawn", "process_queue"), {**IN_PIECE, **DEAD}),
+    **dict.fromkeys(("pipelining", "interleaved"), {**IN_PIECE, **NO_SEND}),
     "loader": OF_INPUT, "webdataset": OF_INPUT,
     "filelock": {"held": ("file_lock",)}, "fasteners": {"held": ("file_lock",)},
     "portalocker": {"held": ("file_lock",)}, "sqlite": {"held": ("file_lock",)},
-    "softlock": {"held": ("file_lock",), "stale": ("file_lock",)},
+    "softlock": {"held": ("file_lock",), "stale": ("file_lock",), "left": ("file_lock",)},
     "output": {"full": ("io_stall",)}, "upload": {"silent": ("external_wait",)},
 }
 REASONS = {**ENGINE_REASONS, **PIECES}
@@ -231,11 +234,20 @@ def answer_of(run):
     return json.loads(run.stdout)
 
 
+# Locks a file for good before the job begins, in a process that is none of the job's.
+HOLD = ("(exec 9>$FOLDER/held; flock 9; : >$FOLDER/holds; exec sleep 1000) & "
+        "until [ -e $FOLDER/holds ]; do sleep 0.1; done; ")
+
+
 class Job:
     """A job in namespaces of its own."""
+    pids = ()  # given to oddrank, which else finds the ranks by itself
 
     def __init__(self, name, hang):
+        self.name, self.hang = name, hang
         self.ranks, command = piece(name) if name in PIECES else {**JOBS, **ENGINES}[name]
+        self.names = range(self.ranks)
+        command = (HOLD if hang == "lock" else "") + command
         self.folder = tempfile.mkdtemp(prefix="wild-")  # short: paths of sockets are in it
         env = {**os.environ, **environment_of(self.folder, hang), "TMPDIR": self.folder}
         with open(os.path.join(self.folder, "log"), "wb") as log:
@@ -253,7 +265,7 @@ class Job:
 
     def wait(self):
         """Returns {rank: pid} when all ranks have said which process they are."""
-        paths = {rank: os.path.join(self.folder, f"rank.{rank}") for rank in range(self.ranks)}
+        paths = {rank: os.path.join(self.folder, f"rank.{rank}") for rank in self.names}
         end = time.monotonic() + DEADLINE_S
         while not all(map(os.path.exists, paths.values())):
             if time.monotonic() > end or self.has_ended():
@@ -285,14 +297,23 @@ class Job:
             time.sleep(0.1)
 
     def oddrank(self, program):
-        run = subprocess.run([*self.inner(), program, "node", "--json", "-", "-q"],
+        capture = os.path.join(self.folder, "capture")
+        run = subprocess.run([*self.inner(), program, "node", *map(str, self.pids), "--json", "-", "-q",
+                              "--save", capture],
                              capture_output=True, text=True, timeout=120, check=False)
+        self.keep(capture)
         return answer_of(run)
 
     def oddrank_text(self, program):
         run = subprocess.run([*self.inner(), "env", "COLUMNS=100", program, "node"],
                              capture_output=True, text=True, timeout=120, check=False)
         return run.stdout + run.stderr
+
+    def keep(self, capture):
+        """Keeps the capture, from which `oddrank report` makes the report that people read."""
+        folder = os.environ.get("ODDRANK_WILD_CAPTURES")
+        if folder and os.path.exists(capture):
+            shutil.copy(capture, os.path.join(folder, f"{self.name}-{self.hang or 'healthy'}"))
 
     def end(self):
         self.process.send_signal(signal.SIGKILL)
@@ -305,6 +326,7 @@ class SlurmJob(Job):
 
     def __init__(self, lab, name, hang):  # pylint: disable=super-init-not-called
         self.ranks, options, command = SLURM_JOBS[name]
+        self.names = range(self.ranks)
         self.lab = lab
         self.folder = tempfile.mkdtemp(prefix="wild-")
         script = os.path.join(self.folder, "job.sh")
@@ -392,7 +414,7 @@ def main():
                 except (Failed, subprocess.TimeoutExpired) as why:
                     failed += 1
                     said = f"FAILED: {why}"
-                print(f"{name:26}{hang or 'healthy':9}"
+                print(f"{name:26}{hang or 'healthy':12}"
                       f"{time.monotonic() - begun:5.0f} s  {said}", flush=True)
     print(f"{failed} failed")
     sys.exit(1 if failed else 0)

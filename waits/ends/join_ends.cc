@@ -12,6 +12,7 @@
 #include "waits/awaited_files.h"
 #include "waits/ends/connection_facts.h"
 #include "waits/ends/end_owners.h"
+#include "waits/ends/message_queues.h"
 
 namespace oddrank::waits {
 namespace {
@@ -51,6 +52,11 @@ class Joiner {
   // get the lock has it open for a moment, for reading and writing; that is not evidence. If
   // several processes qualify, none is named.
   void join_file(pid_t pid, Wait& wait);
+
+  // A thread that receives from a socket of ZeroMQ is woken by an I/O thread of the library, which
+  // has the connections. If all of these lead to one process, that is the holder. Which connection
+  // is whose is not read: heuristic, if a process talks to several programs in one context.
+  void join_message_queue(std::size_t process);
 
   void join_pipe(pid_t pid, std::uint64_t inode, Wait& wait, AwaitedFile& file);
 
@@ -93,6 +99,7 @@ void Joiner::run() {
     for (ThreadCapture& thread : capture_.processes[i].threads) {
       join(i, thread);
     }
+    join_message_queue(i);
   }
   keep_connections();
 }
@@ -150,6 +157,53 @@ void Joiner::join_several(std::size_t process, const AwaitedFiles& files, Thread
   if (all_known && holders.size() == 1) {
     set_holder(*holders.begin(), thread.wait);
     thread.wait.inferred = true;
+  }
+}
+
+void Joiner::join_message_queue(std::size_t process) {
+  auto& threads = capture_.processes[process].threads;
+  const auto waits = [this](const ThreadCapture& thread) {
+    return is_in_message_queue(thread, capture_.tables);
+  };
+  if (std::none_of(threads.begin(), threads.end(), waits)) {
+    return;
+  }
+  std::set<pid_t> peers;
+  AwaitedFile connection;
+  for (const ThreadCapture& thread : threads) {
+    if (!is_message_queue_io(thread, capture_.tables)) {
+      continue;
+    }
+    const AwaitedFiles files = awaited_files(thread.wait, capture_.tables);
+    if (files.ends.size() == snapshot::kMaxAwaited) {
+      return;  // there may be more
+    }
+    for (const attach::OpenFd& end : files.ends) {
+      Wait alone;
+      AwaitedFile file{end.fd, capture_.tables.string(end.link)};
+      join_end(process, end, thread, alone, file);
+      if (alone.holder_pid != 0 && alone.holder_pid != capture_.processes[process].pid) {
+        peers.insert(alone.holder_pid);
+        connection = file;
+      } else if (!capture_.tables.text(alone.peer).empty()) {
+        return;  // a process that was not found
+      }
+    }
+  }
+  for (ThreadCapture& thread : threads) {
+    if (peers.size() == 1 && waits(thread)) {
+      Wait& wait = thread.wait;
+      set_holder(*peers.begin(), wait);
+      wait.on = snapshot::WaitOn::kSocket;
+      wait.how = snapshot::WaitHow::kTold;
+      wait.inferred = true;
+      wait.own_wakers = false;
+      wait.path = connection.link;
+      wait.fd = connection.fd;
+      wait.awaited = {connection};
+      wait.awaited_count = 1;
+      wait.detail = capture_.tables.string("waits for a message of ZeroMQ");
+    }
   }
 }
 

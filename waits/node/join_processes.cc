@@ -150,6 +150,27 @@ bool may_wait_for_threads(const ProcessCapture& process, const Wait& wait, const
          std::any_of(process.threads.begin(), process.threads.end(), is_busy);
 }
 
+// Returns whether the work has been handed out, and no worker that there is has it: its worker has
+// ended. A pool that is never told of that waits for good.
+bool has_lost_work(const ProcessCapture& process,
+                   const WorkerPool& pool,
+                   const PoolMembers& members,
+                   const Tables& tables) {
+  if (pool.handlers.empty() || members.idle == 0 || !members.busy.empty() ||
+      !members.dead.empty() || !members.dead_other.empty()) {
+    return false;
+  }
+  std::size_t handlers = 0;
+  for (const ThreadCapture& thread : process.threads) {
+    const auto idle = is_idle_handler(pool, python_frames(thread, tables), tables);
+    if (idle == false) {
+      return false;
+    }
+    handlers += idle ? 1U : 0U;
+  }
+  return handlers >= pool.handlers.size();
+}
+
 void join_pool(Capture& capture, std::size_t process, const WorkerPool& pool, Wait& wait) {
   const PoolMembers members = members_of(capture, process, pool);
   const ProcessList* guilty = &members.dead;
@@ -172,6 +193,10 @@ void join_pool(Capture& capture, std::size_t process, const WorkerPool& pool, Wa
   wait.pool.name = capture.tables.string(pool.name);
   wait.pool.meant = static_cast<std::uint32_t>(guilty->size());
   wait.pool.workers = static_cast<std::uint32_t>(workers);
+  if (has_lost_work(capture.processes[process], pool, members, capture.tables)) {
+    wait.holder_pid = 0;
+    wait.holder_alive = Known::kNo;
+  }
   for (std::size_t i = 0; i < std::min(guilty->size(), snapshot::kMaxPoolPids); ++i) {
     wait.pool.pids.push_back(capture.processes[(*guilty)[i]].pid);
   }
@@ -200,18 +225,45 @@ void describe_holder(Capture& capture, std::size_t process, Wait& wait) {
   wait.about = WaitAbout::kHolder;
 }
 
+// Returns the only child; else, if only dead ones are wanted, the one that did not exit in order.
+// The resource tracker of multiprocessing sends nothing.
+const std::size_t* find_only_child(const Capture& capture,
+                                   const ProcessList& children,
+                                   bool dead_only) {
+  constexpr FramePattern kTracker{"main", "multiprocessing/resource_tracker.py"};
+  const std::size_t* found = nullptr;
+  for (const std::size_t& at : children) {
+    const ProcessCapture& child = capture.processes[at];
+    if (!dead_only || !is_dead(child)) {
+      const bool tracker =
+          std::any_of(child.threads.begin(), child.threads.end(), [&](const ThreadCapture& thread) {
+            return any_frame_matches(python_frames(thread, capture.tables), std::span(&kTracker, 1),
+                                     capture.tables);
+          });
+      if (dead_only && tracker) {
+        continue;
+      }
+      return children.size() == 1 && !dead_only ? &children.front() : nullptr;
+    }
+    const bool in_order = child.exit_code <= 0 && children.size() > 1;  // or not known
+    if (in_order) {
+      continue;
+    }
+    if (found != nullptr) {
+      return nullptr;
+    }
+    found = &at;
+  }
+  return found;
+}
+
 void join_only_child(Capture& capture, std::size_t process, Wait& wait, bool dead_only) {
   const ProcessList children = children_of(capture, process);
-  if (children.size() != 1) {
-    return;
+  if (const std::size_t* child = find_only_child(capture, children, dead_only)) {
+    set_holder(capture, *child, wait);
+    wait.inferred = true;
+    wait.about = children.size() == 1 ? WaitAbout::kOnlyChild : WaitAbout::kHolder;
   }
-  const ProcessCapture& child = capture.processes[children.front()];
-  if (dead_only && !is_dead(child)) {
-    return;
-  }
-  set_holder(capture, children.front(), wait);
-  wait.inferred = true;
-  wait.about = WaitAbout::kOnlyChild;
 }
 
 void join_thread(Capture& capture, std::size_t process, Wait& wait, const ThreadCapture& thread) {

@@ -1,5 +1,6 @@
 #include "waits/python/worker_pools.h"
 
+#include <algorithm>
 #include <array>
 
 namespace oddrank::waits {
@@ -58,6 +59,20 @@ constexpr std::array kForkedQueueGet = {
     FramePattern{"get", "multiprocess/queues.py"},
 };
 
+// Python 3.8 to 3.14. The thread that replaces workers is `_handle_workers`.
+constexpr std::array kPoolHandlers = {
+    FramePattern{"_handle_tasks", "multiprocessing/pool.py"},
+    FramePattern{"_handle_results", "multiprocessing/pool.py"},
+};
+constexpr std::array kForkedPoolHandlers = {
+    FramePattern{"_handle_tasks", "multiprocess/pool.py"},
+    FramePattern{"_handle_results", "multiprocess/pool.py"},
+};
+// What an idle handler calls: it receives. A program's iterator or callback, or a pipe that is
+// full, is something else.
+constexpr std::array<std::string_view, 6> kReceiving = {"get",         "recv",  "recv_bytes",
+                                                        "_recv_bytes", "_recv", "wait"};
+
 constexpr std::array kPools = {
     WorkerPool{"DataLoader worker", WaitOn::kInput, kLoaderWaits,
                FramePattern{"_worker_loop", "torch/utils/data/_utils/worker.py"}, kQueueGet,
@@ -65,9 +80,10 @@ constexpr std::array kPools = {
     WorkerPool{"process pool worker", WaitOn::kChild, kPoolFutureWaits,
                FramePattern{"_process_worker", "concurrent/futures/process.py"}, kQueueGet, ""},
     WorkerPool{"multiprocessing.Pool worker", WaitOn::kChild, kPoolWaits,
-               FramePattern{"worker", "multiprocessing/pool.py"}, kQueueGet, ""},
+               FramePattern{"worker", "multiprocessing/pool.py"}, kQueueGet, "", kPoolHandlers},
     WorkerPool{"multiprocess.Pool worker", WaitOn::kChild, kForkedPoolWaits,
-               FramePattern{"worker", "multiprocess/pool.py"}, kForkedQueueGet, ""},
+               FramePattern{"worker", "multiprocess/pool.py"}, kForkedQueueGet, "",
+               kForkedPoolHandlers},
     WorkerPool{"loky worker", WaitOn::kChild, kLokyWaits,
                FramePattern{"_process_worker", "loky/process_executor.py"}, kQueueGet, ""},
     WorkerPool{"dask worker", WaitOn::kChild, kDaskWaits,
@@ -93,6 +109,25 @@ constexpr std::array kQueueReads = {
 
 std::span<const WorkerPool> worker_pools() {
   return kPools;
+}
+
+std::optional<bool> is_idle_handler(const WorkerPool& pool,
+                                    std::span<const snapshot::Frame* const> frames,
+                                    const snapshot::Tables& tables) {
+  const auto at = std::find_if(frames.begin(), frames.end(), [&](const snapshot::Frame* frame) {
+    return std::any_of(
+        pool.handlers.begin(), pool.handlers.end(),
+        [&](const FramePattern& handler) { return matches(handler, *frame, tables); });
+  });
+  if (at == frames.end()) {
+    return std::nullopt;
+  }
+  return std::all_of(frames.begin(), at, [&](const snapshot::Frame* frame) {
+    const std::string_view function = tables.text(frame->function);
+    const std::string_view name = function.substr(function.rfind('.') + 1);
+    return std::find(kReceiving.begin(), kReceiving.end(), name) != kReceiving.end() &&
+           tables.text(frame->file).find("/multiprocess") != std::string_view::npos;
+  });
 }
 
 std::span<const FramePattern> child_joins() {

@@ -2,6 +2,7 @@
 // are data: another library is another row.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string_view>
 
@@ -20,9 +21,18 @@ struct WorkerPool {
   // comm of a worker, if the library sets it: distinguishes a dead worker from another dead child.
   // May be empty.
   std::string_view process_name;
+  // Threads of the parent that hand out work and take answers. If there are any, the pool starts
+  // another worker in place of one that has ended, whose work is lost.
+  std::span<const FramePattern> handlers = {};
 };
 
 std::span<const WorkerPool> worker_pools();
+
+// Returns whether a thread of the pool's parent is one of `handlers`, and has nothing to do;
+// nullopt if it is none of them.
+std::optional<bool> is_idle_handler(const WorkerPool& pool,
+                                    std::span<const snapshot::Frame* const> frames,
+                                    const snapshot::Tables& tables);
 
 // Returns frames in which a thread waits for a child process outside a pool to exit.
 std::span<const FramePattern> child_joins();

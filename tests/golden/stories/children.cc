@@ -102,6 +102,34 @@ CaptureBuilder openmp_after_fork() {
   return job;
 }
 
+// A worker of a pool was killed with its work; the pool has started another one, and waits for
+// good.
+CaptureBuilder pool_without_answer(Known alive) {
+  CaptureBuilder job = job_with_children();
+  replace(job, 3,
+          blocked(WaitOn::kChild, "futex",
+                  futex_wait() +
+                      Frames{std_py("threading.py", "Event.wait", 622),
+                             std_py("multiprocessing/pool.py", "ApplyResult.get", 768),
+                             std_py("multiprocessing/pool.py", "Pool.map", 367)} +
+                      fit(48)));
+  snapshot::Wait& wait = job.process(pid_of(3)).threads.front().wait;
+  wait.inferred = true;
+  wait.about = snapshot::WaitAbout::kPool;
+  wait.pool.name = job.capture.tables.string("multiprocessing.Pool worker");
+  wait.pool.workers = 4;
+  wait.holder_alive = alive;
+  return job;
+}
+
+CaptureBuilder lost_worker() {
+  return pool_without_answer(Known::kNo);
+}
+
+CaptureBuilder idle_pool() {
+  return pool_without_answer(Known::kUnknown);
+}
+
 // An asynchronous checkpoint: the rank joins its writer, which writes to a pipe without a reader.
 CaptureBuilder join_before_drain() {
   CaptureBuilder job = job_with_children();
@@ -216,6 +244,17 @@ std::vector<Story> stories_of_children() {
        between_two_batches,
        Kind::kInputStall},
       {"zombie_worker", "a worker is a zombie", Kind::kChildDeadlock, {5}, child_deadlock_job},
+      {"lost_worker",
+       "CPython#66587: a worker of multiprocessing.Pool is killed",
+       Kind::kChildDeadlock,
+       {3},
+       lost_worker},
+      {"idle_pool",
+       "the program's iterator gives no work",
+       Kind::kSkippedCollective,
+       {3},
+       idle_pool,
+       Kind::kChildDeadlock},
       {"openmp_after_fork",
        "hangs.md B1, BLOOM 2022-05-18: a lock inherited by fork",
        Kind::kChildDeadlock,

@@ -125,7 +125,8 @@ TEST_CASE("a root that may have left its broadcast is waited for as a guess") {
 }
 
 // Rank 2 waits for an RPC's answer; a thread of each of `servers` runs a function for another rank.
-CaptureBuilder rpc_job(const std::vector<std::int32_t>& servers) {
+// The function of `asking` waits for an RPC's answer itself.
+CaptureBuilder rpc_job(const std::vector<std::int32_t>& servers, std::int32_t asking = -1) {
   CaptureBuilder job = tests::eight_ranks(tests::in_all_reduce());
   ThreadSpec caller = tests::in_all_reduce();
   caller.call.reset();
@@ -133,7 +134,8 @@ CaptureBuilder rpc_job(const std::vector<std::int32_t>& servers) {
   tests::replace(job, 2, caller);
   for (const std::int32_t rank : servers) {
     ThreadSpec serves;
-    serves.frames = {tests::py("load", "/home/ada/demo/load.py", 3),
+    serves.frames = {rank == asking ? tests::py("rpc_sync", "/x/torch/distributed/rpc/api.py", 8)
+                                    : tests::py("load", "/home/ada/demo/load.py", 3),
                      tests::py("_run_function", "/x/torch/distributed/rpc/internal.py", 9)};
     job.thread(job.process(tests::pid_of(rank)), serves).tid = tests::pid_of(rank) + 500;
   }
@@ -148,6 +150,33 @@ TEST_CASE("the caller of an RPC waits for the only rank that runs a function for
   const Built two(rpc_job({4, 5}));
   CHECK(two.graph.edge(2, 4) == nullptr);
   CHECK(two.view.ranks()[4].leader->tid == tests::pid_of(4));
+}
+
+TEST_CASE("of two ranks that run functions for others, one may wait for the other") {
+  const Built built(rpc_job({4, 5}, 5));
+  CHECK(built.graph.edge(2, 4)->assumed);
+  CHECK(built.graph.edge(2, 5)->assumed);
+  CHECK_FALSE(built.graph.edge(5, 4)->assumed);
+  CHECK(built.graph.roots == std::vector<std::size_t>{4});
+}
+
+TEST_CASE("a driver of Ray waits for the worker whose loop runs something") {
+  CaptureBuilder job = tests::eight_ranks(tests::sleeping());
+  constexpr std::string_view kWorker = "/x/ray/_private/worker.py";
+  ThreadSpec driver = tests::sleeping();
+  driver.frames = {tests::py("Worker.get_objects", kWorker, 8)};
+  tests::replace(job, 2, driver);
+  ThreadSpec idle = tests::sleeping();
+  idle.frames = {tests::py("Worker.main_loop", kWorker, 9)};
+  ThreadSpec works = tests::sleeping();
+  works.frames = {tests::py("load", "/home/ada/demo/load.py", 3),
+                  tests::py("Worker.main_loop", kWorker, 9)};
+  tests::replace(job, 3, idle);
+  tests::replace(job, 4, works);
+  const Built built(std::move(job));
+  CHECK(built.graph.edge(2, 4) != nullptr);
+  CHECK(built.graph.edge(2, 3) == nullptr);
+  CHECK(built.graph.roots == std::vector<std::size_t>{4});
 }
 
 }  // namespace oddrank::aggregate

@@ -53,6 +53,19 @@ def pool_spawn():
     return lambda: list(workers.imap_unordered(work, [False, told(), False]))
 
 
+def process_queue():
+    import multiprocessing  # pylint: disable=import-outside-toplevel
+    answers = multiprocessing.Queue()
+
+    def answer(stands):
+        answers.put(work(stands))
+
+    def ask():
+        multiprocessing.get_context("fork").Process(target=answer, args=(told(),)).start()
+        answers.get()
+    return ask
+
+
 def executor():
     from concurrent.futures import ProcessPoolExecutor  # pylint: disable=import-outside-toplevel
     workers = ProcessPoolExecutor(2)
@@ -99,6 +112,8 @@ def webdataset():
         if told() and place.REASON == "fifo":
             os.mkfifo(f"{FOLDER}/fifo")
             wait = f"cat {FOLDER}/fifo; "
+        elif told() and place.REASON == "lock":
+            wait = f"flock {FOLDER}/held true; "
         elif told():
             wait = "while :; do :; done; "
         source = shards.WebDataset(f"pipe:{wait}cat {path}", shardshuffle=False, empty_check=False,
@@ -126,6 +141,8 @@ def child():
         if told() and place.REASON == "fifo":
             os.mkfifo(f"{FOLDER}/fifo")
             command = f"cat {FOLDER}/fifo"
+        elif told() and place.REASON == "lock":
+            command = f"flock {FOLDER}/held true"
         elif told():
             command = "while :; do :; done"
         subprocess.run(["sh", "-c", command], check=True, capture_output=True)
@@ -192,7 +209,12 @@ def filelock():
 def softlock():
     import filelock as locks  # pylint: disable=import-outside-toplevel
 
-    if place.REASON == "stale":
+    if place.REASON == "left":
+        with subprocess.Popen(["true"]) as maker:
+            maker.wait()
+        with open(f"{FOLDER}/soft.lock", "w", encoding="utf-8") as file:
+            file.write(f"{maker.pid}\n{socket.gethostname()}\n")
+    elif place.REASON == "stale":
         with open(f"{FOLDER}/soft.lock", "w", encoding="utf-8") as file:
             file.write("4711\nanother-host\n")
     elif place.HANG and RANK == 1:
@@ -252,10 +274,12 @@ def output():
 
 
 def upload():
+    if place.HANG and RANK == 1:
+        outsider("upload")
+
     def post():
         if not told():
             return
-        outsider("upload")
         with open(f"{FOLDER}/port", encoding="utf-8") as file:
             connection = http.client.HTTPConnection("127.0.0.1", int(file.read()))
         connection.request("POST", "/", b"x" * 1000)
@@ -291,6 +315,26 @@ def rpc():
         if RANK == 0:
             stands = place.HANG and step == STEPS
             calls.rpc_sync("worker1", work, args=(stands,))
+    return call
+
+
+def wait_for(other):
+    """A function that a rank runs for another one, and that waits for a third."""
+    from torch.distributed import rpc as calls  # pylint: disable=import-outside-toplevel
+    return calls.rpc_sync(other, work, args=(place.HANG,))
+
+
+def rpc_two():
+    """Two ranks have threads that run functions for others: rank 2 does so for rank 0, and rank 1 for
+    rank 2."""
+    one = rpc()
+    from torch.distributed import rpc as calls  # pylint: disable=import-outside-toplevel
+
+    def call():
+        if RANK == 0 and place.HANG and step == STEPS:
+            calls.rpc_sync("worker2", wait_for, args=("worker1",))
+        elif step != STEPS:
+            one()
     return call
 
 
@@ -440,7 +484,7 @@ def ring():
     return step_of_engine
 
 
-FORMS = {"pipelining": lambda: pipelining(False), "interleaved": lambda: pipelining(True),
+FORMS = {"process_queue": process_queue, "rpc_two": rpc_two, "pipelining": lambda: pipelining(False), "interleaved": lambda: pipelining(True),
          **{each.__name__: each for each in (
              pool, pool_spawn, executor, loky, dask, datasets_map, webdataset, loader, child,
              filelock, softlock, fasteners, portalocker, ring, sqlite, output, upload, feeder, rpc, checkpoint, grpc, zeromq)}}

@@ -4,6 +4,7 @@ stops for good, while the others go on.
 FOLDER, HANG and REASON come from the environment: HANG=1 for a hung job, and why rank 1 stops there.
 """
 
+import fcntl
 import os
 import signal
 
@@ -26,6 +27,11 @@ def stand():
         os.mkfifo(path)
         with open(path, encoding="utf-8") as file:
             file.read()
+    if REASON == "lock":  # that the test holds
+        with open(os.path.join(FOLDER, "held"), "w", encoding="utf-8") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+    if REASON == "dead_worker":
+        os.kill(os.getpid(), signal.SIGKILL)
     while REASON == "compute":
         pass
     if REASON == "killed":

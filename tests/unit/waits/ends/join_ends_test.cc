@@ -374,5 +374,51 @@ TEST_CASE("the store names no holder: others have to come to it") {
   CHECK(scene.build.says(client).find("the store of MASTER_PORT") != std::string_view::npos);
 }
 
+// A client of ZeroMQ: its thread sleeps until the I/O thread wakes it, which has these connections.
+struct MessageQueue : Sockets {
+  std::size_t client = 0;
+
+  explicit MessageQueue(std::initializer_list<const char*> connections) {
+    client = add_socket(10, 702);
+    node.ends.push_back({703, true, true, true, client, 10});
+    add_socket(20, 701);
+    auto& threads = build.process(client).threads;
+    snapshot::Frame frame;
+    frame.function = build.capture.tables.string("zmq_msg_recv");
+    frame.file = build.capture.tables.string("/v/lib/pyzmq.libs/libzmq-2f02442c.so.5.2.5");
+    snapshot::Stack stack;
+    stack.frames = {build.capture.tables.frame(frame)};
+    threads[0].samples[0].stack = build.capture.tables.stack(stack);
+    threads[0].wait.syscall_name = build.capture.tables.string("poll");
+    threads[0].wait.path = build.capture.tables.string("anon_inode:[eventfd]");
+    snapshot::ThreadCapture io = threads[0];
+    io.tid = 11;
+    io.name = build.capture.tables.string("ZMQbg/IO/0");
+    io.wait.path = {};
+    for (const char* each : connections) {
+      io.wait.awaited.emplace_back().link = build.capture.tables.string(each);
+    }
+    io.wait.awaited_count = io.wait.awaited.size();
+    threads.push_back(io);
+  }
+};
+
+TEST_CASE("a program that receives from ZeroMQ waits for the peer of the library's connections") {
+  MessageQueue one({"socket:[702]"});
+  CHECK(one.join(one.client).holder_pid == 20);
+  CHECK(one.build.wait(one.client).on == WaitOn::kSocket);
+  CHECK(one.build.wait(one.client).inferred);
+  MessageQueue other_node({"socket:[702]", "socket:[703]"});
+  CHECK(other_node.join(other_node.client).holder_pid == 0);
+  MessageQueue two({"socket:[702]", "socket:[9702]"});
+  two.add(30, false, false);
+  two.node.local_peers[9702] = 9701;
+  two.node.ends.push_back({9701, true, true, true, 2, 30});
+  CHECK(two.join(two.client).holder_pid == 0);
+  MessageQueue many({"socket:[702]", "socket:[1]", "socket:[2]", "socket:[3]", "socket:[4]",
+                     "socket:[5]", "socket:[6]", "socket:[7]"});
+  CHECK(many.join(many.client).holder_pid == 0);
+}
+
 }  // namespace
 }  // namespace oddrank::waits

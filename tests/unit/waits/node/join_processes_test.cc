@@ -235,6 +235,72 @@ TEST_CASE("a queue whose only producer is dead") {
   CHECK(second.wait(other).holder_pid == 0);
 }
 
+TEST_CASE("of several dead children, the one that did not exit in order owes what a queue gives") {
+  const auto join = [](std::int32_t first, std::int32_t second, bool with_tracker) {
+    CaptureBuilder builder;
+    const std::size_t rank = builder.add(100, 1, {{"_recv", kConnection}, {"Queue.get", kQueues}});
+    builder.wait(rank).on = WaitOn::kPipe;
+    builder.add_dead(201, 100, "python3", first);
+    builder.add_dead(202, 100, "python3", second);
+    if (with_tracker) {
+      builder.add(203, 100, {{"main", "/usr/lib/python3.11/multiprocessing/resource_tracker.py"}});
+    }
+    join_processes(builder.capture);
+    return builder.wait(rank).holder_pid;
+  };
+  CHECK(join(0, 9, false) == 202);
+  CHECK(join(0, 9, true) == 202);
+  CHECK(join(9, 9, false) == 0);
+  CHECK(join(0, 0, false) == 0);
+}
+
+// A rank in Pool.map(), with the pool's two threads that do nothing but receive, and an idle
+// worker. `more` is innermost in the thread that hands out work.
+CaptureBuilder waiting_pool(std::initializer_list<PythonFrameText> hands_out) {
+  constexpr std::string_view kPool = "/usr/lib/python3.11/multiprocessing/pool.py";
+  CaptureBuilder builder;
+  builder.add(100, 1, {{"wait", kPool}, {"ApplyResult.get", kPool}, {"main", "/job/train.py"}});
+  builder.wait(0).on = WaitOn::kLock;
+  snapshot::ThreadCapture thread;
+  thread.tid = 101;
+  thread.samples.emplace_back().stack = builder.stack(hands_out);
+  builder.process(0).threads.push_back(thread);
+  thread.tid = 102;
+  thread.samples.front().stack = builder.stack(
+      {{"_recv", kConnection}, {"recv", kConnection}, {"Pool._handle_results", kPool}});
+  builder.process(0).threads.push_back(thread);
+  builder.add(201, 100, {{"SimpleQueue.get", kQueues}, {"worker", kPool}});
+  return builder;
+}
+
+TEST_CASE("a pool whose workers are all idle has lost the worker that had the work") {
+  constexpr std::string_view kPool = "/usr/lib/python3.11/multiprocessing/pool.py";
+  CaptureBuilder lost = waiting_pool({{"Pool._handle_tasks", kPool}});
+  join_processes(lost.capture);
+  CHECK(lost.wait(0).on == WaitOn::kChild);
+  CHECK(lost.wait(0).holder_pid == 0);
+  CHECK(lost.wait(0).holder_alive == Known::kNo);
+  CHECK(
+      lost.says(0) ==
+      "waits for a multiprocessing.Pool worker, but all 1 are idle: the one that had the work has "
+      "ended, and was replaced");
+
+  // The program's own iterator has not given the work yet; or a pipe is full.
+  CaptureBuilder iterates = waiting_pool({{"batches", "/job/train.py"},
+                                          {"_guarded_task_generation", kPool},
+                                          {"_handle_tasks", kPool}});
+  join_processes(iterates.capture);
+  CHECK(iterates.wait(0).holder_alive == Known::kUnknown);
+  CaptureBuilder sends = waiting_pool({{"_send", kConnection}, {"_handle_tasks", kPool}});
+  join_processes(sends.capture);
+  CHECK(sends.wait(0).holder_alive == Known::kUnknown);
+
+  CaptureBuilder works = waiting_pool({{"_handle_tasks", kPool}});
+  works.add(202, 100, {{"tokenize", "/job/t.py"}, {"worker", kPool}});
+  join_processes(works.capture);
+  CHECK(works.wait(0).holder_pid == 202);
+}
+
 TEST_CASE("a process pool's parent waits for the worker that works") {
   constexpr std::string_view kProcess = "/usr/lib/python3.11/concurrent/futures/process.py";
   constexpr std::string_view kBase = "/usr/lib/python3.11/concurrent/futures/_base.py";
