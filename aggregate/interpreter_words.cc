@@ -7,12 +7,19 @@
 namespace oddrank::aggregate {
 namespace {
 
-// CPython 3.8 to 3.15: Modules/gcmodule.c, then Python/gc.c and Python/gc_free_threading.c.
-constexpr std::array<std::string_view, 11> kCollectors = {
-    "gc_collect_main",     "gc_collect_full",     "gc_collect_increment",
-    "gc_collect_young",    "gc_collect_region",   "gc_collect_with_callback",
-    "gc_collect_internal", "collect_generations", "collect_with_callback",
-    "_PyGC_CollectNoFail", "PyGC_Collect"};
+// CPython 3.6 to 3.15: Modules/gcmodule.c, then Python/gc.c and Python/gc_free_threading.c.
+constexpr std::array<std::string_view, 12> kCollectors = {"gc_collect",
+                                                          "gc_collect_main",
+                                                          "gc_collect_full",
+                                                          "gc_collect_increment",
+                                                          "gc_collect_young",
+                                                          "gc_collect_region",
+                                                          "gc_collect_with_callback",
+                                                          "gc_collect_internal",
+                                                          "collect_generations",
+                                                          "collect_with_callback",
+                                                          "_PyGC_CollectNoFail",
+                                                          "PyGC_Collect"};
 constexpr std::array<std::string_view, 2> kEnders = {"Py_FinalizeEx", "Py_EndInterpreter"};
 constexpr std::array<std::string_view, 4> kForkHooks = {"PyOS_BeforeFork", "PyOS_AfterFork_Parent",
                                                         "PyOS_AfterFork_Child", "run_at_forkers"};
@@ -48,7 +55,27 @@ bool does(const Work& work, const JobView& view, const snapshot::ThreadCapture& 
   });
 }
 
+// Returns whether its innermost Python frame acquires the lock of a module that is imported.
+bool waits_for_import(const JobView& view, const snapshot::ThreadCapture& thread) {
+  if (thread.samples.empty()) {
+    return false;
+  }
+  for (const snapshot::FrameId id : view.model().all_frames(thread.samples.back())) {
+    const snapshot::Frame& frame = view.capture().tables.frame(id);
+    if (frame.kind == snapshot::FrameKind::kPython) {
+      const std::string_view name = view.text(frame.function);  // with its class from 3.11 on
+      return view.text(frame.file) == "<frozen importlib._bootstrap>" &&
+             (name == "acquire" || name == "_ModuleLock.acquire");
+    }
+  }
+  return false;
+}
+
 }  // namespace
+
+std::int8_t collected_generation(const JobView& view, const snapshot::ThreadCapture& thread) {
+  return does(kWorks.front(), view, thread) ? thread.gc_generation : std::int8_t{-1};
+}
 
 std::vector<std::string_view> interpreter_work(const JobView& view,
                                                const snapshot::ThreadCapture& thread) {
@@ -57,6 +84,9 @@ std::vector<std::string_view> interpreter_work(const JobView& view,
     if (does(work, view, thread)) {
       names.push_back(work.name);
     }
+  }
+  if (waits_for_import(view, thread)) {
+    names.emplace_back("waits_for_import");
   }
   return names;
 }
@@ -67,8 +97,12 @@ std::string interpreter_words(const JobView& view, const snapshot::ThreadCapture
     if (does(work, view, thread)) {
       text += ", " + std::string(work.words);
     }
+    const bool first = &work == &kWorks.front();
+    if (const int generation = first ? collected_generation(view, thread) : -1; generation >= 0) {
+      text += " (generation " + std::to_string(generation) + ")";
+    }
   }
-  return text;
+  return text + (waits_for_import(view, thread) ? ", waits for an import" : "");
 }
 
 }  // namespace oddrank::aggregate

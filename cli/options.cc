@@ -78,7 +78,9 @@ void add_core_options(Command& command, node::CaptureOptions& options) {
   command.flag("!--no-python", options.read.python, "Read native frames only").group(group);
   command
       .flag("--tasks", options.read.tasks,
-            "Read asyncio tasks that have not ended, each with the chain of what it awaits")
+            "Read asyncio tasks that have not ended, each with the chain of what it awaits, and "
+            "parked "
+            "greenlets")
       .group(group);
   command
       .flag("--inlines", options.inlines,

@@ -1,9 +1,11 @@
 #include "cpython/detect.h"
 
 #include <algorithm>
+#include <array>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "base/base_name.h"
 #include "cpython/cold_parts.h"
@@ -13,6 +15,9 @@
 
 namespace oddrank::cpython {
 namespace {
+
+constexpr std::uint32_t kLastWithoutRuntime = 6;  // 3.6 has no _PyRuntime
+constexpr std::uint32_t kConditionSize = 48;  // pthread_cond_t, which waiters for the GIL wait on
 
 // A module that may hold a CPython.
 struct Candidate {
@@ -52,6 +57,9 @@ Addr find_runtime(const attach::Target& target, const Candidate& candidate) {
   if (const auto section = candidate.image->section(".PyRuntime")) {
     return Addr{section->address + candidate.bias};
   }
+  if (const auto head = candidate.image->symbol("interp_head")) {  // 3.6
+    return Addr{head->address + candidate.bias};
+  }
   if (candidate.named) {
     const Layout* layout = static_layout(*candidate.named);
     if (layout != nullptr && !publishes_offsets(*candidate.named)) {
@@ -62,6 +70,38 @@ Addr find_runtime(const attach::Target& target, const Candidate& candidate) {
   // A program of any name may have a Python linked in.
   return candidate.named || candidate.is_program ? scan_for_cookie(target, *candidate.module)
                                                  : Addr{};
+}
+
+// Gives a runtime without _PyRuntime (3.6) the variables that it would have as fields: those that
+// the file has names for. Its address, that of the list of interpreters, becomes the lowest of
+// theirs.
+void take_variables(const Candidate& candidate, Runtime& runtime) {
+  constexpr std::array<std::pair<const char*, std::uint32_t RuntimeOffsets::*>, 5> kVariables = {{
+      {"_Py_Finalizing", &RuntimeOffsets::finalizing},
+      {"main_thread", &RuntimeOffsets::main_thread},
+      {"_PyThreadState_Current", &RuntimeOffsets::tstate_current},
+      {"gil_cond", &RuntimeOffsets::gil},
+      {"collecting", &RuntimeOffsets::collecting},
+  }};
+  constexpr std::uint64_t kMaxDistance = 16U << 20;
+  const std::uint64_t head = value_of(runtime.address);
+  std::vector<std::pair<std::uint64_t, std::uint32_t RuntimeOffsets::*>> found = {
+      {head, &RuntimeOffsets::interpreters_head}};
+  for (const auto& [name, field] : kVariables) {
+    const auto symbol = candidate.image->symbol(name);
+    const std::uint64_t address = symbol ? symbol->address + candidate.bias : 0;
+    if (address != 0 && std::max(address, head) - std::min(address, head) < kMaxDistance) {
+      found.emplace_back(address, field);
+    }
+  }
+  const std::uint64_t lowest = std::min_element(found.begin(), found.end(), [](auto& a, auto& b) {
+                                 return a.first < b.first;
+                               })->first;
+  for (const auto& [address, field] : found) {
+    runtime.layout.runtime.*field = static_cast<std::uint32_t>(address - lowest);
+  }
+  runtime.layout.gil.size = kConditionSize;
+  runtime.address = Addr{lowest};
 }
 
 std::optional<Version> find_version(RemoteReader& reader, const Candidate& candidate) {
@@ -96,7 +136,7 @@ Result<Runtime> examine(const attach::Target& target, const Candidate& candidate
   Runtime runtime;
   runtime.address = find_runtime(target, candidate);
   if (runtime.address == Addr{}) {
-    // Before 3.7 there was no _PyRuntime; a small program that loads a libpython has none either.
+    // A small program that loads a libpython has none either.
     if (candidate.named && candidate.image->symbol("_PyEval_EvalFrameDefault")) {
       return fail(unsupported_version(find_version(reader, candidate).value_or(*candidate.named)));
     }
@@ -129,6 +169,9 @@ Result<Runtime> examine(const attach::Target& target, const Candidate& candidate
   }
   runtime.version = *version;
   runtime.layout = *layout;
+  if (version->minor == kLastWithoutRuntime) {
+    take_variables(candidate, runtime);
+  }
   return runtime;
 }
 

@@ -20,7 +20,7 @@
 namespace oddrank::cpython {
 
 struct Runtime {
-  Addr address{};  // of _PyRuntime
+  Addr address{};  // of _PyRuntime; 3.6: of the lowest of its variables
   Version version;
   Layout layout;
   // Code of _PyEval_EvalFrameDefault and its parts, absolute.

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <iterator>
 #include <span>
+#include <string>
 #include <tuple>
 #include <unordered_map>
 #include <utility>
@@ -12,13 +13,18 @@
 namespace oddrank::cpython {
 namespace {
 
-// Puts `inner` in front of a thread's frames.
+// Puts `inner` in front of a thread's frames, and a row between them that says so.
 void put_in_front(PythonThread inner, PythonThread& thread) {
+  if (!thread.frames.empty()) {
+    inner.frames.emplace_back().function =
+        "<interpreter " + std::to_string(inner.interpreter) + " called here>";
+  }
   std::move(thread.frames.begin(), thread.frames.end(), std::back_inserter(inner.frames));
   inner.cut |= thread.cut;
   inner.too_long |= thread.too_long;
   inner.stale |= thread.stale;
   inner.collects |= thread.collects;
+  inner.generation = std::max(inner.generation, thread.generation);
   inner.finalizes |= thread.finalizes;
   inner.chain_mark ^= thread.chain_mark;
   if (thread.holds_gil) {

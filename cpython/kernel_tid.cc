@@ -74,6 +74,19 @@ std::optional<std::uint32_t> find_offset(RemoteReader& reader,
   return std::nullopt;
 }
 
+// Returns the pthread_t of the main thread: as the runtime has it, else of the oldest thread state,
+// which is last in the list.
+std::uint64_t pthread_of_main(PythonMemory& memory,
+                              Addr runtime,
+                              std::span<const ThreadStateRow> rows) {
+  const Layout& layout = memory.layout();
+  const std::uint64_t told =
+      layout.runtime.main_thread == kAbsent
+          ? 0
+          : memory.value<std::uint64_t>(runtime + layout.runtime.main_thread).value_or(0);
+  return told != 0 || rows.empty() ? told : rows.back().pthread;
+}
+
 }  // namespace
 
 std::vector<pid_t> KernelTids::resolve(PythonMemory& memory,
@@ -90,9 +103,8 @@ std::vector<pid_t> KernelTids::resolve(PythonMemory& memory,
     return tids;
   }
   if (!offset_) {
-    const auto main_pthread =
-        memory.value<std::uint64_t>(runtime + layout.runtime.main_thread).value_or(0);
-    offset_ = find_offset(memory, main_pthread, rows, read_tasks(memory.target()));
+    offset_ = find_offset(memory, pthread_of_main(memory, runtime, rows), rows,
+                          read_tasks(memory.target()));
   }
   if (offset_) {
     std::vector<PythonMemory::Range> ranges;  // each on its own stack

@@ -10,6 +10,7 @@
 #include "cpython/await_members.h"
 #include "cpython/code_object.h"
 #include "cpython/detect.h"
+#include "cpython/find_greenlets.h"
 #include "cpython/find_tasks.h"
 #include "cpython/frame_chain.h"
 #include "cpython/join_interpreters.h"
@@ -34,6 +35,7 @@ constexpr std::size_t kMaxFramesWithSignals = 512;  // the innermost are searche
 
 // A loop that was entered but has no frame: the objects of a popped frame are being destroyed.
 constexpr const char* kNoFrame = "<leaving a function>";
+constexpr const char* kGreenlet = "<greenlet>";
 constexpr const char* kUnreadable = "<unreadable>";
 
 // Names a GIL by the first interpreter that uses it: the oldest, which is the last in the list.
@@ -367,6 +369,7 @@ Result<std::vector<PythonThread>> PythonProcess::threads(Locals locals,
     thread.gil = name_of_gil(states.interpreters, rows[i].interpreter);
     thread.interpreter = states.interpreters[rows[i].interpreter].id;
     thread.collects = rows[i].collects;
+    thread.generation = states.interpreters[rows[i].interpreter].generation;
     thread.finalizes = rows[i].finalizes;
     thread.cut = chains[i].cut;
     thread.too_long = chains[i].too_long;
@@ -412,8 +415,19 @@ Result<std::vector<PythonTask>> PythonProcess::tasks() const {
       waits.push_back(std::move(chain));
     }
   }
+  const std::vector<FrameChain> parked =
+      read_chains(memory, find_parked_frames(memory, states.interpreters, impl_->modules));
+  impl_->load_codes(memory, parked);
   impl_->load_codes(memory, chains);
   std::vector<PythonTask> tasks;
+  for (const FrameChain& chain : parked) {
+    PythonTask& task = tasks.emplace_back();
+    task.name = kGreenlet;
+    task.state = TaskState::kWaits;
+    for (const RawFrame& raw : chain.frames) {
+      task.frames.push_back(impl_->make_frame(raw));
+    }
+  }
   for (AwaitChain& chain : waits) {
     PythonTask& task = tasks.emplace_back();
     for (const RawFrame& raw : chain.frames) {
@@ -424,7 +438,7 @@ Result<std::vector<PythonTask>> PythonProcess::tasks() const {
     task.state = chain.state;
     task.awaits = std::move(chain.awaits);
   }
-  std::sort(tasks.begin(), tasks.end(), [](const PythonTask& a, const PythonTask& b) {
+  std::stable_sort(tasks.begin(), tasks.end(), [](const PythonTask& a, const PythonTask& b) {
     return task_comes_before(a.name, b.name);
   });
   return tasks;

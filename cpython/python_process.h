@@ -60,11 +60,13 @@ struct PythonThread {
   std::string name;      // of threading.Thread; "" if unknown
   bool holds_gil = false;
   bool collects = false;         // garbage; false also if that is uncertain
+  std::int8_t generation = -1;   // that its interpreter collects; -1 = none, or unknown
   bool finalizes = false;        // it shuts the interpreter down
   std::int64_t gil = 0;          // which one: Gil::interpreter of its GIL
   std::int64_t interpreter = 0;  // id; 0 = the main one. That of the innermost frame
   // Innermost first; shims are left out. Where a handler of a signal was called, a row between it
   // and the frame below says so: "<signal SIGTERM delivered here>", with nothing else.
+  // Likewise "<interpreter 2 called here>" below the frames of an interpreter that another called.
   std::vector<PythonFrame> frames;
   bool cut = false;       // the chain was longer than kMaxFrames, or broken
   bool too_long = false;  // cut because it was longer
@@ -77,9 +79,11 @@ struct PythonThread {
 
 enum class TaskState : std::uint8_t { kUnknown, kNotStarted, kWaits, kRuns, kEnded };
 
-// An unfinished asyncio task.
+// An unfinished asyncio task, or a parked greenlet.
 struct PythonTask {
-  std::string name;  // "Task-7", or as the program named it; "" if unknown
+  // "Task-7", or as the program named it; "" if unknown; "<greenlet>" for a greenlet, which has no
+  // more than its state and its frames.
+  std::string name;
   TaskState state = TaskState::kUnknown;
   // Its coroutine and what that awaits, innermost first; only the coroutine if the task runs: the
   // rest are frames of a thread. `entry` means nothing here.
@@ -132,8 +136,8 @@ class PythonProcess {
   // Locals are bounded in number, length and depth. `contents`: how much Locals::kAll shows.
   Result<std::vector<PythonThread>> threads(Locals locals, ContentsOptions contents = {}) const;
 
-  // Returns the asyncio tasks of all interpreters, sorted by name; bounded (find_tasks.h,
-  // await_chain.h).
+  // Returns the asyncio tasks and parked greenlets of all interpreters, sorted by name; bounded
+  // (find_tasks.h, await_chain.h, find_greenlets.h).
   Result<std::vector<PythonTask>> tasks() const;
 
   // Hands over the sample that the last call of threads() took; a second call returns nullopt.

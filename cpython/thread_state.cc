@@ -14,15 +14,49 @@ Addr gil_of(PythonMemory& memory, Addr runtime, Addr interpreter) {
   return layout.runtime.gil == kAbsent ? Addr{} : runtime + layout.runtime.gil;
 }
 
-bool collects_garbage(PythonMemory& memory, Addr runtime, Addr interpreter) {
-  const Layout& layout = memory.layout();
-  const bool shared = layout.runtime.collecting != kAbsent;
-  if (!shared && layout.interpreter.collecting == kAbsent) {
-    return false;
+// Returns the address of the flag that garbage is collected; null if it is not known.
+Addr collecting_at(const Layout& layout, Addr runtime, Addr interpreter) {
+  if (layout.runtime.collecting != kAbsent) {
+    return runtime + layout.runtime.collecting;
   }
-  const Addr at =
-      shared ? runtime + layout.runtime.collecting : interpreter + layout.interpreter.collecting;
-  return memory.value<std::int32_t>(at).value_or(0) != 0;
+  return layout.interpreter.collecting == kAbsent ? Addr{}
+                                                  : interpreter + layout.interpreter.collecting;
+}
+
+// Returns whether a list with this head leads back to it.
+bool is_ring(PythonMemory& memory, Addr head) {
+  constexpr std::uint64_t kFlags = 3;
+  const Addr next = memory.pointer_or_null(head);
+  const auto back = memory.value<std::uint64_t>(next + kPointerSize);
+  return next != Addr{} && back && (*back & ~kFlags) == value_of(head);
+}
+
+// Tells the generation that is collected by the counts of collections. A collection begins by
+// counting itself in the next older generation and setting its own count, and those of the younger
+// ones, to zero; no other one begins meanwhile. Before that it runs the program's gc.callbacks, so
+// it is unknown if there are any.
+std::int8_t generation_collected(PythonMemory& memory, Addr collecting) {
+  constexpr std::uint32_t kCount = 20;  // in struct gc_generation: list head, threshold, count
+  const Layout& layout = memory.layout();
+  const Addr generations =
+      layout.semantics.counts_collections ? find_generations(memory, collecting) : Addr{};
+  // Pointers to gc.garbage and gc.callbacks follow the flag.
+  const std::uint64_t behind = value_of(collecting) + sizeof(std::int32_t) + kPointerSize - 1;
+  const Addr garbage{behind - behind % kPointerSize};
+  const Addr callbacks = memory.pointer_or_null(garbage + kPointerSize);
+  const auto size = memory.value<std::int64_t>(callbacks + layout.object.size);
+  const auto middle = memory.value<std::int32_t>(generations + kGenerationSize + kCount);
+  const auto old = memory.value<std::int32_t>(generations + 2 * kGenerationSize + kCount);
+  if (generations == Addr{} || !size || *size != 0 || !middle || !old) {
+    return -1;
+  }
+  return *middle > 0 ? std::int8_t{0} : *old > 0 ? std::int8_t{1} : std::int8_t{2};
+}
+
+void read_collection(PythonMemory& memory, Addr collecting, InterpreterRow& row) {
+  row.collecting = collecting;
+  row.collects = collecting != Addr{} && memory.value<std::int32_t>(collecting).value_or(0) != 0;
+  row.generation = row.collects ? generation_collected(memory, collecting) : std::int8_t{-1};
 }
 
 // Appends the thread states of one interpreter. A state that does not point back ends the list: it
@@ -85,6 +119,24 @@ void read_newest_frames(PythonMemory& memory, std::vector<ThreadStateRow>& rows)
 
 }  // namespace
 
+Addr find_generations(PythonMemory& memory, Addr collecting) {
+  const std::uint32_t lists = memory.layout().collector.lists;
+  if (lists == kAbsent || collecting == Addr{}) {
+    return {};
+  }
+  for (const std::uint32_t padding : {0U, 4U}) {
+    const Addr first{value_of(collecting) - lists - padding};
+    int rings = 0;
+    for (std::uint32_t i = 0; i < kGenerations; ++i) {
+      rings += is_ring(memory, first + i * kGenerationSize) ? 1 : 0;
+    }
+    if (rings + 1 >= static_cast<int>(kGenerations)) {
+      return first;
+    }
+  }
+  return {};
+}
+
 std::vector<InterpreterRow> read_interpreters(PythonMemory& memory, Addr runtime) {
   const Layout& layout = memory.layout();
   std::vector<InterpreterRow> list;
@@ -96,14 +148,21 @@ std::vector<InterpreterRow> read_interpreters(PythonMemory& memory, Addr runtime
   while (next != Addr{} && list.size() < kMaxInterpreters && !seen(next)) {
     InterpreterRow row;
     row.address = next;
-    row.id = memory.value<std::int64_t>(next + layout.interpreter.id).value_or(-1);
+    if (layout.interpreter.id != kAbsent) {
+      row.id = memory.value<std::int64_t>(next + layout.interpreter.id).value_or(-1);
+    }
     row.gil = gil_of(memory, runtime, next);
     if (layout.gil.enabled != kAbsent) {
       row.gil_enabled = memory.value<std::int32_t>(row.gil + layout.gil.enabled).value_or(0) != 0;
     }
-    row.collects = collects_garbage(memory, runtime, next);
+    read_collection(memory, collecting_at(layout, runtime, next), row);
     list.push_back(row);
     next = memory.pointer_or_null(next + layout.interpreter.next);
+  }
+  if (layout.interpreter.id == kAbsent) {  // the newest comes first
+    for (std::size_t i = 0; i < list.size(); ++i) {
+      list[i].id = static_cast<std::int64_t>(list.size() - 1 - i);
+    }
   }
   return list;
 }

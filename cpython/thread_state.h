@@ -15,10 +15,12 @@ inline constexpr std::size_t kMaxThreads = 4096;  // of all interpreters togethe
 
 struct InterpreterRow {
   Addr address{};
-  std::int64_t id = 0;      // 0 is the main one
-  Addr gil{};               // null: not found
-  bool gil_enabled = true;  // false: a free-threaded build that runs without it
-  bool collects = false;    // garbage: one of its threads does
+  std::int64_t id = 0;          // 0 is the main one
+  Addr gil{};                   // null: not found
+  bool gil_enabled = true;      // false: a free-threaded build that runs without it
+  Addr collecting{};            // where it says that garbage is collected; null if not known
+  bool collects = false;        // garbage: one of its threads does
+  std::int8_t generation = -1;  // that is collected; -1 = none, or unknown
 };
 
 struct ThreadStateRow {
@@ -40,6 +42,14 @@ struct ThreadStates {
 
 // Returns all interpreters, newest first. Bounded; cycles are cut.
 std::vector<InterpreterRow> read_interpreters(PythonMemory& memory, Addr runtime);
+
+inline constexpr std::uint32_t kGenerations = 3;
+inline constexpr std::uint32_t kGenerationSize = 24;  // bytes of struct gc_generation, 3.8+
+
+// Returns the address of the collector's generations; null if it is not known. In some builds of
+// one version (3.13.0 and 3.13.5) they lie 4 bytes apart, so two of the three must be lists that
+// lead back to themselves. (The list that is being collected may not be one.)
+Addr find_generations(PythonMemory& memory, Addr collecting);
 
 // Returns all thread states in the order of CPython's lists (newest first in each interpreter).
 // Lists that are longer than the limits, or cyclic, are cut. kBadData if the first thread state

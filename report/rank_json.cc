@@ -196,6 +196,9 @@ Json thread_json(const aggregate::JobView& view,
   }
   if (const auto work = aggregate::interpreter_work(view, thread); !work.empty()) {
     json["interpreter"] = work;
+    if (const int generation = aggregate::collected_generation(view, thread); generation >= 0) {
+      json["gc_generation"] = generation;
+    }
   }
   const StackEnd end = view.capture().tables.stacks()[last.stack].end;
   if (end == StackEnd::kTorn || end == StackEnd::kRunningTorn) {

@@ -67,9 +67,12 @@ std::string tasks_text(const aggregate::JobView& view,
   std::string text;
   for (const AsyncTask& task : process.tasks) {
     const std::string name = printable(view.text(task.name), 100);
-    text += '\n' +
-            style.bold(fmt::format("asyncio task{}", name.empty() ? "" : " \"" + name + '"')) +
-            ' ' + task_words(view, task) + '\n';
+    const std::string title =
+        name == "<greenlet>"
+            ? "greenlet"
+            : fmt::format("asyncio task{}", name.empty() ? "" : " \"" + name + '"');
+    text += '\n' + style.bold(title) + ' ' +
+            (name == "<greenlet>" ? "is parked" : task_words(view, task)) + '\n';
     snapshot::ThreadSample sample;
     sample.stack = task.stack;
     text += style.stack_lines(view.model().fold(sample), kIndent, kNoLimit);

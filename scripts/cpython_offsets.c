@@ -18,8 +18,10 @@
 #include "internal/pycore_interp.h"
 #include "internal/pycore_pystate.h"
 #include "internal/pycore_runtime.h"
-#else
+#elif PY_MINOR_VERSION >= 8
 #include "internal/pycore_pystate.h"
+#elif PY_MINOR_VERSION == 7
+#include "internal/pystate.h"
 #endif
 #if PY_MINOR_VERSION == 9
 #include "internal/pycore_interp.h"
@@ -53,31 +55,40 @@ struct _dictkeysobject {
 #define ROW(name, value) printf("      ." #name " = %zu,\n", (size_t)(value))
 #define FIELD(name, type, member) ROW(name, offsetof(type, member))
 
+// Before 3.7 there was no _PyRuntime: detect.cc finds the variables by their names.
 static void print_runtime(void) {
+#if PY_MINOR_VERSION >= 7
   GROUP(runtime);
   FIELD(interpreters_head, _PyRuntimeState, interpreters.head);
-#if PY_MINOR_VERSION == 8
+#if PY_MINOR_VERSION <= 8
   FIELD(finalizing, _PyRuntimeState, finalizing);
 #else
   FIELD(finalizing, _PyRuntimeState, _finalizing);
 #endif
-#if PY_MINOR_VERSION <= 10
+#if PY_MINOR_VERSION == 7
+  FIELD(main_thread, _PyRuntimeState, ceval.pending.main_thread);
+#elif PY_MINOR_VERSION <= 10
   FIELD(main_thread, _PyRuntimeState, main_thread);
 #endif
 #if PY_MINOR_VERSION <= 11
   FIELD(tstate_current, _PyRuntimeState, gilstate.tstate_current);
   FIELD(gil, _PyRuntimeState, ceval.gil);
 #endif
-#if PY_MINOR_VERSION == 8
+#if PY_MINOR_VERSION <= 8
   FIELD(collecting, _PyRuntimeState, gc.collecting);
 #endif
   END();
+#else
+  printf("    .runtime = {},\n");
+#endif
 }
 
 static void print_interpreter(void) {
   GROUP(interpreter);
   FIELD(next, PyInterpreterState, next);
+#if PY_MINOR_VERSION >= 7
   FIELD(id, PyInterpreterState, id);
+#endif
 #if PY_MINOR_VERSION >= 11
   FIELD(threads_head, PyInterpreterState, threads.head);
 #else
@@ -89,13 +100,26 @@ static void print_interpreter(void) {
 #else
   FIELD(modules, PyInterpreterState, modules);
 #endif
-#if PY_MINOR_VERSION >= 9
+#if PY_MINOR_VERSION >= 9 && PY_MINOR_VERSION <= 12
   FIELD(collecting, PyInterpreterState, gc.collecting);
 #endif
   END();
 }
 
+static void print_collector(void) {
+#if PY_MINOR_VERSION >= 8 && !defined(Py_GIL_DISABLED)
+  const size_t generations = offsetof(struct _gc_runtime_state, generations);
+#if PY_MINOR_VERSION >= 13
+  printf("    .collector = {.generations = %zu},\n", generations);
+#else
+  printf("    .collector = {.lists = %zu},\n",
+         offsetof(struct _gc_runtime_state, collecting) - generations);
+#endif
+#endif
+}
+
 static void print_gil(void) {
+#if PY_MINOR_VERSION >= 7
   GROUP(gil);
   FIELD(last_holder, struct _gil_runtime_state, last_holder);
   FIELD(locked, struct _gil_runtime_state, locked);
@@ -104,6 +128,9 @@ static void print_gil(void) {
 #endif
   ROW(size, sizeof(struct _gil_runtime_state));
   END();
+#else
+  printf("    .gil = {},\n");
+#endif
 }
 
 static void print_thread(void) {
@@ -294,6 +321,7 @@ int main(void) {
   printf("// CPython %s\n", PY_VERSION);
   print_runtime();
   print_interpreter();
+  print_collector();
   print_gil();
   print_thread();
   print_frame();

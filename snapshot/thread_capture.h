@@ -61,6 +61,8 @@ struct ThreadCapture {
   std::int64_t gil = 0;
   // What the interpreter does in this thread, in the last sample. False also if unknown.
   bool collects_garbage = false;
+  // The generation that is collected by some thread of its interpreter; -1 = none, or unknown.
+  std::int8_t gc_generation = -1;
   bool ends_interpreter = false;       // it shuts the interpreter down
   std::vector<ThreadSample> samples;   // oldest first; at least one
   Wait wait;                           // of the last sample

@@ -167,6 +167,7 @@ void Collector::add_sample(const Reading& reading) {
   thread.has_python = reading.python.has_value();
   note_gil(reading, thread);
   thread.collects_garbage = reading.python && reading.python->collects;
+  thread.gc_generation = reading.python ? reading.python->generation : std::int8_t{-1};
   thread.ends_interpreter = reading.python && reading.python->finalizes;
   if (reading.python && !reading.python->name.empty()) {
     thread.python_name = tables_.string(reading.python->name);

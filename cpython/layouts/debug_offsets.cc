@@ -64,8 +64,11 @@ void take_runtime(Block& block, Layout& layout) {
   layout.interpreter.threads_head = block.offset("interpreter.threads_head", kMaxBigOffset);
   layout.interpreter.modules = block.offset("interpreter.imports_modules", kMaxBigOffset);
   layout.interpreter.gil = block.offset("interpreter.ceval_gil", kMaxBigOffset);
-  layout.interpreter.collecting = block.offset("interpreter.gc", kMaxBigOffset) +
-                                  block.offset("gc.collecting", kMaxSmallOffset, 4);
+  const std::uint32_t collecting = block.offset("gc.collecting", kMaxSmallOffset, 4);
+  layout.interpreter.collecting = block.offset("interpreter.gc", kMaxBigOffset) + collecting;
+  if (layout.collector.generations < collecting) {
+    layout.collector.lists = collecting - layout.collector.generations;
+  }
   // The block has the offsets of the GIL that lies inside the interpreter's struct.
   const std::uint32_t gil = block.offset("interpreter.gil_runtime_state", kMaxBigOffset);
   const std::uint32_t locked =

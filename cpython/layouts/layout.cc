@@ -1,18 +1,32 @@
 #include "cpython/layouts/layout.h"
 
 #include <map>
+#include <string_view>
 
+#include "base/ascii.h"
 #include "base/machine.h"
 
 namespace oddrank::cpython {
-
 namespace {
+
+// Returns whether it is one of "3.7.0" to "3.7.3", pre-releases included.
+bool is_first_patch(std::string_view text) {
+  constexpr std::string_view kStart = "3.7.";
+  const std::string_view patch =
+      text.substr(0, kStart.size()) == kStart ? text.substr(kStart.size()) : std::string_view();
+  const bool one_digit = patch.size() == 1 || (patch.size() > 1 && !is_digit(patch[1]));
+  return one_digit && patch[0] >= '0' && patch[0] <= '3';
+}
 
 const Layout* x86_layout(const Version& version, bool free_threaded) {
   if (version.major != 3) {
     return nullptr;
   }
   switch (version.minor) {
+    case 6:
+      return &layout_3_6();
+    case 7:
+      return &layout_3_7(is_first_patch(version.text));
     case 8:
       return &layout_3_8();
     case 9:
@@ -39,7 +53,7 @@ const Layout* x86_layout(const Version& version, bool free_threaded) {
 // run on both).
 Layout moved_behind_mutexes(Layout layout) {
   constexpr std::uint32_t kGrowth = 16;
-  layout.gil.size += kGrowth;
+  layout.gil.size += layout.gil.size == 0 ? 0 : kGrowth;
   if (layout.runtime.tstate_current != kAbsent && layout.runtime.gil != kAbsent &&
       layout.runtime.tstate_current > layout.runtime.gil) {
     layout.runtime.tstate_current += kGrowth;
@@ -52,11 +66,14 @@ std::map<const Layout*, Layout> all_moved() {
   std::map<const Layout*, Layout> moved;
   for (int minor = 0; minor < kMinors; ++minor) {
     for (const bool free_threaded : {false, true}) {
-      Version version;
-      version.major = 3;
-      version.minor = static_cast<decltype(version.minor)>(minor);
-      if (const Layout* layout = x86_layout(version, free_threaded)) {
-        moved.try_emplace(layout, moved_behind_mutexes(*layout));
+      for (const char* text : {"", "3.7.0"}) {  // a table may be of the first patches only
+        Version version;
+        version.major = 3;
+        version.minor = static_cast<decltype(version.minor)>(minor);
+        version.text = text;
+        if (const Layout* layout = x86_layout(version, free_threaded)) {
+          moved.try_emplace(layout, moved_behind_mutexes(*layout));
+        }
       }
     }
   }

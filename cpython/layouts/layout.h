@@ -17,22 +17,29 @@ namespace oddrank::cpython {
 // An offset of a field that the version does not have.
 inline constexpr std::uint32_t kAbsent = 0xffffffff;
 
-struct RuntimeOffsets {  // _PyRuntimeState
+struct RuntimeOffsets {  // _PyRuntimeState; 3.6: from the lowest of these variables
   std::uint32_t interpreters_head = 0;
   std::uint32_t finalizing = 0;
   std::uint32_t main_thread = kAbsent;     // up to 3.10: pthread_t
   std::uint32_t tstate_current = kAbsent;  // up to 3.11: the thread state that holds the GIL
   std::uint32_t gil = kAbsent;             // up to 3.11: the GIL itself
-  std::uint32_t collecting = kAbsent;      // 3.8: int, not 0 while garbage is collected
+  std::uint32_t collecting = kAbsent;      // up to 3.8: int, not 0 while garbage is collected
 };
 
 struct InterpreterOffsets {  // PyInterpreterState
   std::uint32_t next = 0;
-  std::uint32_t id = 0;
+  std::uint32_t id = kAbsent;  // 3.7+
   std::uint32_t threads_head = 0;
   std::uint32_t modules = 0;           // sys.modules
   std::uint32_t gil = kAbsent;         // 3.12+: pointer to the GIL
   std::uint32_t collecting = kAbsent;  // 3.9+: int, as above
+};
+
+// Where the collector has its generations: lists of objects, each with a count.
+struct CollectorOffsets {         // struct _gc_runtime_state
+  std::uint32_t lists = kAbsent;  // so many bytes in front of `collecting`, see find_generations
+  std::uint32_t generations =
+      kAbsent;  // 3.13+: in the struct, in which the process tells `collecting`
 };
 
 struct GilOffsets {  // struct _gil_runtime_state
@@ -204,12 +211,16 @@ struct Semantics {
   std::uint8_t reference_tags = 0;
   bool free_threaded = false;
   std::int8_t executing = 0;  // FrameOffsets::executing of a frame whose call has not returned
-  std::uint8_t opcodes = 0;   // N of the version 3.N whose instructions it has (bytecode/opcodes.h)
+  // 3.8 to 3.13: the counts of collections tell which generation is collected (thread_state.cc).
+  bool counts_collections = false;
+  // N of the version 3.N whose instructions it has (bytecode/opcodes.h); 0: they are not known.
+  std::uint8_t opcodes = 0;
 };
 
 struct Layout {
   RuntimeOffsets runtime;
   InterpreterOffsets interpreter;
+  CollectorOffsets collector{};
   GilOffsets gil;
   ThreadOffsets thread;
   FrameOffsets frame;
@@ -220,9 +231,12 @@ struct Layout {
   Semantics semantics;
 };
 
-inline constexpr std::uint32_t kOldestMinor = 8;
+inline constexpr std::uint32_t kOldestMinor = 6;
 inline constexpr std::uint32_t kNewestMinor = 15;
 
+const Layout& layout_3_6();
+// `first_patches`: 3.7.0 to 3.7.3.
+const Layout& layout_3_7(bool first_patches);
 const Layout& layout_3_8();
 const Layout& layout_3_9();
 const Layout& layout_3_10();

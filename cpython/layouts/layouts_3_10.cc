@@ -23,6 +23,7 @@ constexpr Layout kPython310 = {
             .modules = 856,
             .collecting = 816,
         },
+    .collector = {.lists = 176},
     .gil =
         {
             .last_holder = 8,
@@ -111,6 +112,7 @@ constexpr Layout kPython310 = {
             .ints = IntFormat::kSignedSize,
             .stack_top = StackTopFormat::kDepth,
             .shim_owner = kNoOwner,
+            .counts_collections = true,
             .opcodes = 10,
         },
 };

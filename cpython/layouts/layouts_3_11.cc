@@ -23,6 +23,7 @@ constexpr Layout kPython311 = {
             .modules = 888,
             .collecting = 848,
         },
+    .collector = {.lists = 176},
     .gil =
         {
             .last_holder = 8,
@@ -118,6 +119,7 @@ constexpr Layout kPython311 = {
             .split_order = SplitOrder::kBefore,
             .stack_top = StackTopFormat::kIndex,
             .states = {-1, -1, 0},
+            .counts_collections = true,
             .opcodes = 11,
         },
 };

@@ -22,6 +22,7 @@ constexpr Layout kPython312 = {
             .gil = 384,
             .collecting = 312,
         },
+    .collector = {.lists = 176},
     .gil =
         {
             .last_holder = 8,
@@ -118,6 +119,7 @@ constexpr Layout kPython312 = {
             .stack_top = StackTopFormat::kIndex,
             .states = {-1, -1, 0},
             .shim_owner = 3,
+            .counts_collections = true,
             .opcodes = 12,
         },
 };

@@ -21,6 +21,7 @@ constexpr Layout kPython313 = {
             .modules = 7656,
             .gil = 16,
         },
+    .collector = {.generations = 24},
     .gil =
         {
             .last_holder = 8,
@@ -116,6 +117,7 @@ constexpr Layout kPython313 = {
             .stack_top = StackTopFormat::kIndex,
             .states = {-2, -1, 0},
             .shim_owner = 3,
+            .counts_collections = true,
             .opcodes = 13,
         },
 };

@@ -22,6 +22,7 @@ constexpr Layout kPython314 = {
             .modules = 7688,
             .gil = 16,
         },
+    .collector = {.generations = 24},
     .gil =
         {
             .last_holder = 8,

@@ -21,6 +21,7 @@ constexpr Layout kPython315 = {
             .modules = 7592,
             .gil = 16,
         },
+    .collector = {.generations = 8},
     .gil =
         {
             .last_holder = 8,

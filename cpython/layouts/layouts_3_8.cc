@@ -24,6 +24,7 @@ constexpr Layout kPython38 = {
             .threads_head = 8,
             .modules = 56,
         },
+    .collector = {.lists = 176},
     .gil =
         {
             .last_holder = 8,
@@ -112,6 +113,7 @@ constexpr Layout kPython38 = {
             .ints = IntFormat::kSignedSize,
             .shim_owner = kNoOwner,
             .executing = 1,
+            .counts_collections = true,
             .opcodes = 8,
         },
 };

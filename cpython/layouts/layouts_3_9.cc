@@ -23,6 +23,7 @@ constexpr Layout kPython39 = {
             .modules = 856,
             .collecting = 816,
         },
+    .collector = {.lists = 176},
     .gil =
         {
             .last_holder = 8,
@@ -111,6 +112,7 @@ constexpr Layout kPython39 = {
             .ints = IntFormat::kSignedSize,
             .shim_owner = kNoOwner,
             .executing = 1,
+            .counts_collections = true,
             .opcodes = 9,
         },
 };

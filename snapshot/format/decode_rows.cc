@@ -18,6 +18,7 @@ constexpr int kFirstFormatWithTracers = 10;
 constexpr int kFirstFormatWithLoops = 10;
 constexpr int kFirstFormatWithEndings = 10;
 constexpr int kFirstFormatWithLibraries = 12;
+constexpr int kFirstFormatWithGenerations = 13;
 
 // All tables of one document, read side by side: a parent row says how many rows of each child
 // table are its own.
@@ -299,6 +300,9 @@ ThreadCapture Decoder::decode_thread() {
   }
   if (format_ >= kFirstFormatWithLibraries) {
     interpreter_fields(threads_, thread);
+  }
+  if (format_ >= kFirstFormatWithGenerations) {
+    collection_fields(threads_, thread);
   }
   return thread;
 }

@@ -98,6 +98,7 @@ void encode_thread(const ThreadCapture& thread, Document& document) {
   threads("wait_key", thread.wait.key);
   threads("loops", thread.loops.size());
   interpreter_fields(threads, thread);
+  collection_fields(threads, thread);
   encode_loops(thread.loops, document);
   RowWriter samples(document.tables["samples"]);
   for (const ThreadSample& sample : thread.samples) {

@@ -367,6 +367,12 @@ void crash_fields(Io& io, Row& crash) {
   io("message", crash.message);
 }
 
+// New in number 13.
+template <typename Io, typename Row>
+void collection_fields(Io& io, Row& thread) {
+  io("gc_generation", thread.gc_generation);
+}
+
 // New in number 12.
 template <typename Io, typename Row>
 void library_fields(Io& io, Row& process) {

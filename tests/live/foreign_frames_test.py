@@ -43,21 +43,26 @@ main()
 GREENLETS = """
 import greenlet, os
 inner, outer = os.pipe()
-def parked():
+def parked(again=True):
+    if again:
+        deeper()
     greenlet.getcurrent().parent.switch()
+def deeper():
+    list(map(parked, [False]))
 def step():
     os.read(inner, 1)
 def running():
     step()
 def main():
-    greenlet.greenlet(parked).switch()
+    kept = greenlet.greenlet(parked)
+    kept.switch()
     greenlet.greenlet(running).switch()
 main()
 """
 
 
 class ForeignFrames(unittest.TestCase):
-    def names(self, *command):
+    def names(self, *command, options=()):
         """Returns the names of the frames of a process that blocks in a read from a pipe."""
         victim = subprocess.Popen([sys.executable, "-c", *command])
         self.addCleanup(victim.communicate)
@@ -65,7 +70,7 @@ class ForeignFrames(unittest.TestCase):
         proc_facts.wait_until(
             lambda: proc_facts.in_call_on(victim.pid, proc_facts.READ, "pipe:"), "it blocks")
         run = harness.Run(harness.run_here(
-            [harness.Options.oddrank, "node", str(victim.pid), "--samples", "1"]))
+            [harness.Options.oddrank, "node", str(victim.pid), "--samples", "1", *options]))
         frames = re.findall(r"(?m)^    (\S.*?)(?:  .*)?$", run.out)
         return [name for name in frames if not name.startswith("...")], run
 
@@ -82,6 +87,13 @@ class ForeignFrames(unittest.TestCase):
         names, run = self.names(GREENLETS)
         self.assertEqual(names[:4], ["read", "step", "running", "<parked greenlets>"], run)
         self.assertNotIn("do not match", run.out)
+
+    @harness.only_with(importlib.util.find_spec("greenlet"))
+    def test_parked_greenlets_have_stacks_of_their_own(self):
+        names, run = self.names(GREENLETS, options=["--tasks"])
+        text = run.out[run.out.index("\ngreenlet is parked\n"):]
+        stacks = [re.findall(r"(?m)^    (\S+) ", part) for part in text.split("greenlet is parked\n")[1:]]
+        self.assertEqual(sorted(stacks), [["main", "<module>"], ["parked", "deeper", "parked"]], run)
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import unittest
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -22,7 +23,7 @@ import proc_facts
 
 # Each blocks in a read from a pipe that nobody writes to.
 VICTIM = """
-import gc, os, sys
+import gc, os, sys, threading
 inner, outer = os.pipe()
 def block(read=os.read, write=os.write, pid=os.getpid, fd=inner):
     write(1, b"%d\\n" % pid())
@@ -35,6 +36,27 @@ class Owner:
 if sys.argv[1] == "collects_garbage":
     Owner()
     gc.collect()
+elif sys.argv[1] == "collects_generation_1":
+    other = threading.Thread(target=block, kwargs={"write": lambda *_: 0})
+    other.daemon = True
+    other.start()
+    Owner()
+    gc.collect(1)
+elif sys.argv[1] == "collects_young":
+    gc.set_threshold(1)
+    Owner()
+    kept = []
+    while True:
+        kept.append([kept])
+elif sys.argv[1] == "waits_for_import":
+    with open(sys.argv[2] + "/slow_module.py", "w") as file:
+        file.write("import os, sys\\nsys.begun.set()\\nos.read(sys.pipe, 1)\\n")
+    sys.path.insert(0, sys.argv[2])
+    sys.pipe, sys.begun = inner, threading.Event()
+    threading.Thread(target=lambda: __import__("slow_module"), daemon=True).start()
+    sys.begun.wait()
+    os.write(1, b"%d\\n" % os.getpid())
+    import slow_module
 elif sys.argv[1] == "runs_fork_hooks":
     os.register_at_fork(after_in_child=block)
     child = os.fork()
@@ -47,13 +69,14 @@ else:
 """
 WORDS = {"collects_garbage": ", collects garbage", "ends_interpreter": ", ends the interpreter",
          "runs_fork_hooks": ", runs hooks of fork()"}
+GENERATIONS = {"collects_garbage": 2, "collects_generation_1": 1, "collects_young": 0}
 
 
 def interpreters():
     found = {"/usr/bin/python3", sys.executable}
     found.update(glob.glob(os.path.expanduser("~/.pyenv/versions/3.*/bin/python3")))
     found.update(path for path in os.environ.get("ODDRANK_PYTHONS", "").split(":") if path)
-    told = {path: subprocess.run([path, "-c", "import sys; print(sys.version_info >= (3, 8))"],
+    told = {path: subprocess.run([path, "-c", "import sys; print(sys.version_info >= (3, 6))"],
                                  stdout=subprocess.PIPE, check=False) for path in sorted(found)}
     return [path for path, run in told.items() if run.stdout == b"True\n"]
 
@@ -70,15 +93,27 @@ def has_names(pid):
     return False
 
 
+def waits_for_lock(pid):
+    """Returns whether it waits without a time limit, as nobody waits for the GIL."""
+    with open(f"/proc/{pid}/syscall", encoding="ascii") as file:
+        words = file.read().split()
+    return words[0] == str(proc_facts.FUTEX) and words[4] == "0x0"
+
+
 class InterpreterWork(unittest.TestCase):
     def start(self, python, work):
-        victim = subprocess.Popen([python, "-c", VICTIM, work], stdout=subprocess.PIPE,
+        folder = tempfile.mkdtemp()
+        self.addCleanup(shutil.rmtree, folder)
+        victim = subprocess.Popen([python, "-c", VICTIM, work, folder], stdout=subprocess.PIPE,
                                   start_new_session=True)
         self.addCleanup(victim.communicate)
         self.addCleanup(os.killpg, victim.pid, signal.SIGKILL)
         pid = int(victim.stdout.readline())
-        proc_facts.wait_until(
-            lambda: proc_facts.in_call_on(pid, proc_facts.READ, "pipe:"), "it blocks")
+        if work == "waits_for_import":
+            proc_facts.wait_until(lambda: waits_for_lock(pid), "it waits for the lock")
+        else:
+            proc_facts.wait_until(
+                lambda: proc_facts.in_call_on(pid, proc_facts.READ, "pipe:"), "it blocks")
         return pid
 
     def read(self, pid):
@@ -89,7 +124,9 @@ class InterpreterWork(unittest.TestCase):
             text = run.out
             with open(f"{folder}/json", encoding="utf-8") as file:
                 run.out = file.read()
-        return run.json()["ranks"][0]["threads"][0].get("interpreter", []), text
+        thread = run.json()["ranks"][0]["threads"][0]
+        self.generation = thread.get("gc_generation")
+        return thread.get("interpreter", []), text
 
     def test_each_is_said_and_nothing_else(self):
         for python in interpreters():
@@ -108,7 +145,35 @@ class InterpreterWork(unittest.TestCase):
                             self.assertEqual(words in text, name in expected, text)
 
 
-OLD = glob.glob(os.path.expanduser("~/.pyenv/versions/3.[67].*/bin/python3"))
+    def test_the_generation_is_told(self):
+        for python in interpreters():
+            version = subprocess.run(
+                [python, "-c", "import sys, sysconfig as s; print(*sys.version_info[:2], "
+                 "s.get_config_var('Py_GIL_DISABLED') or 0)"],
+                stdout=subprocess.PIPE, check=True, encoding="utf-8").stdout.split()
+            for work, generation in GENERATIONS.items():
+                with self.subTest(python=python, work=work):
+                    pid = self.start(python, work)
+                    told, text = self.read(pid)
+                    if work == "collects_generation_1" and not has_names(pid):
+                        self.assertEqual(told, [], text)  # it is not known which thread it is
+                        continue
+                    self.assertEqual(told, ["collects_garbage"], text)
+                    if 8 <= int(version[1]) <= 13 and version[2] == "0":
+                        self.assertEqual(self.generation, generation, text)
+                        self.assertIn(f", collects garbage (generation {generation})", text)
+                    else:
+                        self.assertIsNone(self.generation, text)
+
+    def test_an_import_of_another_thread(self):
+        for python in interpreters():
+            with self.subTest(python=python):
+                told, text = self.read(self.start(python, "waits_for_import"))
+                self.assertEqual(told, ["waits_for_import"], text)
+                self.assertRegex(text, r", waits for an import\)\s+waits for a lock held by tid \d+")
+
+
+OLD = glob.glob(os.path.expanduser("~/.pyenv/versions/2.7.*/bin/python2.7"))
 
 
 class Refusals(unittest.TestCase):

@@ -64,7 +64,7 @@ std::map<std::string, std::string> read_locals(pid_t pid) {
 TEST_CASE("arrays are shown by their shape and type", "[python]") {
   std::set<std::string> paths;
   for (const test::Interpreter& interpreter : test::find_interpreters()) {
-    if (interpreter.minor >= 8 && interpreter.minor <= 15) {
+    if (interpreter.minor >= 6 && interpreter.minor <= 15) {
       paths.insert(interpreter.path);
     }
   }

@@ -21,13 +21,13 @@ VICTIM = os.path.join(os.path.dirname(HERE), "victims", "python_contents.py")
 
 
 def interpreters():
-    """Returns every CPython from 3.8 on that is at hand."""
+    """Returns every CPython from 3.7 on that is at hand."""
     found = {"/usr/bin/python3", sys.executable}
     found.update(glob.glob(os.path.expanduser("~/.pyenv/versions/3.*/bin/python3")))
     found.update(path for path in os.environ.get("ODDRANK_PYTHONS", "").split(":") if path)
     known = []
     for path in sorted(found):
-        told = subprocess.run([path, "-c", "import sys; print(sys.version_info >= (3, 8))"],
+        told = subprocess.run([path, "-c", "import sys; print(sys.version_info >= (3, 7))"],
                               stdout=subprocess.PIPE, check=False)
         if told.stdout == b"True\n":
             known.append(path)

@@ -178,18 +178,21 @@ class Container(unittest.TestCase):
 
 class NotSupported(unittest.TestCase):
     def test_native_stacks_stay_and_one_line_says_what_is_missing(self):
-        pythons = glob.glob(os.path.expanduser("~/.pyenv/versions/3.7.*/bin/python3"))
+        pythons = glob.glob(os.path.expanduser("~/.pyenv/versions/2.7.*/bin/python2.7"))
         if not pythons:
-            self.skipTest("no Python 3.7 here")
-        victim = start(type(self), pythons[0], f"{VICTIMS}/python_waits.py", "join")
-        wait_blocked(victim)
+            self.skipTest("no Python 2.7 here")
+        victim = subprocess.Popen([pythons[0], "-c", "import os; os.read(os.pipe()[0], 1)"])
+        self.addCleanup(victim.communicate)
+        self.addCleanup(victim.kill)
+        proc_facts.wait_until(
+            lambda: proc_facts.in_call_on(victim.pid, proc_facts.READ, "pipe:"), "it blocks")
         run = harness.Run(harness.run_here(
             [harness.Options.oddrank, "node", str(victim.pid), "--json", "-", "-q"]))
         row, = run.json()["ranks"]
         self.assertRegex(row["why"],
-                         r"^no Python frames: pid \d+: Python 3\.7\.\d+ is not supported$")
+                         r"^no Python frames: pid \d+: Python 2\.7(\.\d+)? is not supported$")
         frames = [frame["name"] for frame in row["threads"][0]["frames"]]
-        self.assertIn("_PyEval_EvalFrameDefault", frames, run)
+        self.assertIn("PyEval_EvalFrameEx", frames, run)
         text = harness.run_here([harness.Options.oddrank, "node", str(victim.pid)]).stdout
         self.assertEqual(text.count("is not supported"), 1, text)
 

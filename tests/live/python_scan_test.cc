@@ -70,8 +70,9 @@ TEST_CASE("a runtime without names is found by a search of memory", "[python]") 
   std::size_t tried = 0;
   for (const test::Interpreter& interpreter : test::find_interpreters()) {
     const fs::path prefix = fs::path(interpreter.path).parent_path().parent_path();
-    const std::string name = "libpython3." + std::to_string(interpreter.minor) + ".so.1.0";
-    if (interpreter.minor < 8 || interpreter.minor > 15 || !fs::exists(prefix / "lib" / name)) {
+    const std::string name = "libpython3." + std::to_string(interpreter.minor) +
+                             (interpreter.minor < 8 ? "m" : "") + ".so.1.0";
+    if (interpreter.minor < 6 || interpreter.minor > 15 || !fs::exists(prefix / "lib" / name)) {
       continue;
     }
     INFO(interpreter.path);
@@ -88,6 +89,7 @@ TEST_CASE("a runtime without names is found by a search of memory", "[python]") 
     using namespace std::string_view_literals;
     spoil(folder.path() / name, "_PyRuntime\0"sv);
     spoil(folder.path() / name, ".PyRuntime\0"sv);
+    spoil(folder.path() / name, "interp_head\0"sv);  // 3.6
 
     const auto target = attach::LiveTarget::open(victim->pid());
     REQUIRE(target);
@@ -108,7 +110,7 @@ TEST_CASE("a runtime without names is found by a search of memory", "[python]") 
     }
   }
   if (tried == 0) {
-    ODDRANK_SKIP("no Python 3.8 to 3.15 with a libpython of its own here");
+    ODDRANK_SKIP("no Python 3.6 to 3.15 with a libpython of its own here");
   }
 }
 

@@ -1,5 +1,7 @@
 // Python frames of real interpreters, compared frame by frame with what they print themselves.
 #include <algorithm>
+#include <cstdlib>
+#include <filesystem>
 #include <map>
 #include <memory>
 #include <optional>
@@ -29,7 +31,7 @@ using cpython::PythonThread;
 using test::Interpreter;
 using test::Victim;
 
-constexpr unsigned kOldest = 8;
+constexpr unsigned kOldest = 6;
 constexpr unsigned kNewest = 15;
 constexpr unsigned kFirstWithShims = 12;
 // A loop of 3.12+ whose frame was popped; Python itself does not show it.
@@ -42,6 +44,20 @@ std::vector<Interpreter> supported_interpreters() {
                 [](const Interpreter& one) { return one.minor < kOldest || one.minor > kNewest; }),
             all.end());
   return all;
+}
+
+// Returns the path of a Python 2.7, in ~/.pyenv.
+std::optional<std::string> python_2() {
+  const char* home = std::getenv("HOME");
+  std::error_code error;
+  for (const auto& version : std::filesystem::directory_iterator(
+           std::filesystem::path(home != nullptr ? home : "/") / ".pyenv/versions", error)) {
+    const std::filesystem::path path = version.path() / "bin/python2.7";
+    if (std::filesystem::exists(path, error)) {
+      return path.string();
+    }
+  }
+  return std::nullopt;
 }
 
 struct ToldThread {
@@ -237,7 +253,7 @@ std::ptrdiff_t count_flag(const std::vector<snapshot::Frame>& frames, snapshot::
 TEST_CASE("frames, lines and names agree with the interpreter", "[python]") {
   const auto interpreters = supported_interpreters();
   if (interpreters.empty()) {
-    ODDRANK_SKIP("no Python 3.8 to 3.15 in ODDRANK_PYTHONS, ~/.pyenv or /usr/bin");
+    ODDRANK_SKIP("no Python 3.6 to 3.15 in ODDRANK_PYTHONS, ~/.pyenv or /usr/bin");
   }
   for (const Interpreter& interpreter : interpreters) {
     INFO(interpreter.path);
@@ -274,7 +290,7 @@ TEST_CASE("frames, lines and names agree with the interpreter", "[python]") {
 TEST_CASE("native and Python frames merge, destructors included", "[python]") {
   const auto interpreters = supported_interpreters();
   if (interpreters.empty()) {
-    ODDRANK_SKIP("no Python 3.8 to 3.15 in ODDRANK_PYTHONS, ~/.pyenv or /usr/bin");
+    ODDRANK_SKIP("no Python 3.6 to 3.15 in ODDRANK_PYTHONS, ~/.pyenv or /usr/bin");
   }
   for (const Interpreter& interpreter : interpreters) {
     INFO(interpreter.path);
@@ -306,7 +322,7 @@ TEST_CASE("native and Python frames merge, destructors included", "[python]") {
 TEST_CASE("a recursion beyond the limit is cut", "[python]") {
   const auto interpreters = supported_interpreters();
   if (interpreters.empty()) {
-    ODDRANK_SKIP("no Python 3.8 to 3.15 in ODDRANK_PYTHONS, ~/.pyenv or /usr/bin");
+    ODDRANK_SKIP("no Python 3.6 to 3.15 in ODDRANK_PYTHONS, ~/.pyenv or /usr/bin");
   }
   for (const Interpreter& interpreter : interpreters) {
     INFO(interpreter.path);
@@ -331,7 +347,7 @@ TEST_CASE("a recursion beyond the limit is cut", "[python]") {
 TEST_CASE("a thread that holds the GIL while it blocks is known", "[python]") {
   const auto interpreters = supported_interpreters();
   if (interpreters.empty()) {
-    ODDRANK_SKIP("no Python 3.8 to 3.15 in ODDRANK_PYTHONS, ~/.pyenv or /usr/bin");
+    ODDRANK_SKIP("no Python 3.6 to 3.15 in ODDRANK_PYTHONS, ~/.pyenv or /usr/bin");
   }
   constexpr long kFutex = 202;
   constexpr long kPause = 34;
@@ -369,7 +385,7 @@ TEST_CASE("a thread that holds the GIL while it blocks is known", "[python]") {
 TEST_CASE("a forked child is read like any other", "[python]") {
   const auto interpreters = supported_interpreters();
   if (interpreters.empty()) {
-    ODDRANK_SKIP("no Python 3.8 to 3.15 in ODDRANK_PYTHONS, ~/.pyenv or /usr/bin");
+    ODDRANK_SKIP("no Python 3.6 to 3.15 in ODDRANK_PYTHONS, ~/.pyenv or /usr/bin");
   }
   for (const Interpreter& interpreter : interpreters) {
     INFO(interpreter.path);
@@ -388,28 +404,20 @@ TEST_CASE("a forked child is read like any other", "[python]") {
 }
 
 TEST_CASE("versions that are not supported are named", "[python]") {
-  bool found = false;
-  for (const Interpreter& interpreter : test::find_interpreters()) {
-    if (interpreter.minor >= kOldest && interpreter.minor <= kNewest) {
-      continue;
-    }
-    found = true;
-    INFO(interpreter.path);
-    auto victim = Victim::start({interpreter.path, "-c", "print('ready', flush=True); input()"});
-    REQUIRE(victim);
-    REQUIRE(victim->wait_line("ready"));
-    auto target = attach::LiveTarget::open(victim->pid());
-    REQUIRE(target);
-    elf::ModuleMap modules(**target);
-    const auto python = PythonProcess::find(**target, modules);
-    REQUIRE_FALSE(python);
-    CHECK(python.error().code == Errc::kUnsupported);
-    const std::string version = "Python 3." + std::to_string(interpreter.minor) + ".";
-    CHECK(python.error().what.find(version) != std::string::npos);
+  const auto old = python_2();
+  if (!old) {
+    ODDRANK_SKIP("no Python 2 in ~/.pyenv");
   }
-  if (!found) {
-    ODDRANK_SKIP("no Python outside of 3.8 to 3.15 here");
-  }
+  auto victim = Victim::start({*old, "-c", "import os; os.read(0, 1)"});
+  REQUIRE(victim);
+  REQUIRE(victim->wait_syscall(0));
+  auto target = attach::LiveTarget::open(victim->pid());
+  REQUIRE(target);
+  elf::ModuleMap modules(**target);
+  const auto python = PythonProcess::find(**target, modules);
+  REQUIRE_FALSE(python);
+  CHECK(python.error().code == Errc::kUnsupported);
+  CHECK(python.error().what.find("Python 2.7") != std::string::npos);
 }
 
 TEST_CASE("a process without Python has no runtime", "[python]") {

@@ -48,7 +48,7 @@ def interpreters():
     found = {"/usr/bin/python3", sys.executable}
     found.update(glob.glob(os.path.expanduser("~/.pyenv/versions/3.*/bin/python3")))
     found.update(path for path in os.environ.get("ODDRANK_PYTHONS", "").split(":") if path)
-    told = {path: subprocess.run([path, "-c", "import ctypes, sys; print(sys.version_info >= (3, 8))"],
+    told = {path: subprocess.run([path, "-c", "import ctypes, sys; print(sys.version_info >= (3, 6))"],
                                  stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False)
             for path in sorted(found)}
     return [path for path, run in told.items() if run.stdout == b"True\n"]

@@ -35,6 +35,9 @@ REASONS = [
     ("py-spy", "core local", r"peer: .*(\?|<.*at0x)",
      "py-spy misses types whose memory is in files, not in the core"),
     ("py-spy", "local", r"peer: <[\w.]+ *at *0x", "py-spy does not decode the type"),
+    ("pystack", "local", r"oddrank: .*<unreadable>.* peer: .*<invalidobjectat0x",
+     "an object that is none, in other words"),
+    ("py-spy", "local", r"peer: \?$", "py-spy does not read the value"),
     ("pystack", "local", r"peer: <UNRESOLVEDBIGINT>", "pystack has no ints beyond 64 bits"),
     ("pystack", "local", r"peer: <\S+at0x", "pystack does not decode the type"),
     ("py-spy", "local", r"oddrank: .*peer: .*\.\.\.", "py-spy cuts at its width"),
@@ -105,13 +108,13 @@ def read_pyspy(options, pid, core=None):
             Frame(last_part(frame["name"]), os.path.basename(frame["filename"]), frame["line"],
                   {one["name"]: one["repr"] for one in frame["locals"] or []})
             for frame in thread["frames"]]
-    return threads, ""
+    return {tid: found for tid, found in threads.items() if found}, ""
 
 
 def read_pystack(options, pid, core=None):
     what = ["core", core] if core else ["remote", str(pid), "--no-block"]
     status, out, err = output_of([options.pystack, *what, "--locals", "--no-color"])
-    if status != 0 or "Traceback for thread" not in out:
+    if status != 0 or ("Traceback for thread" not in out and "frame stack for thread" not in out):
         return None, (err or out).strip()[:200]
     threads, frames = {}, []
     for line in out.splitlines():

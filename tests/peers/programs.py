@@ -2,12 +2,16 @@
 names. The first argument chooses one. Each prints "ready" when all of its threads are at their places.
 """
 import asyncio
+import atexit
 import collections
+import ctypes
+import functools
 import gc
 import os
 import signal
 import sys
 import threading
+import time
 
 
 def block():
@@ -128,7 +132,7 @@ def coroutine():
     async def outer():
         await inner()
         return 1
-    return asyncio.run(outer())
+    return asyncio.new_event_loop().run_until_complete(outer())  # 3.6 has no asyncio.run
 
 
 def exceptions():
@@ -181,6 +185,122 @@ def with_many():
          "    block()\n    return v0\nmany()", {"block": block})
 
 
+class Last:
+    """Blocks while the interpreter shuts down."""
+
+    def __del__(self, read=os.read, write=os.write):
+        write(1, b"ready\n")
+        read(0, 1)
+
+
+def shutdown():
+    sys.modules["__last__"] = last = Last()
+    return last
+
+
+def exit_hook():
+    """No Python frame is left when the hook blocks."""
+    atexit.register(functools.partial(os.read, 0, 1))
+    atexit.register(functools.partial(os.write, 1, b"ready\n"))
+
+
+def collection():
+    threading.Thread(target=threading.Event().wait, daemon=True).start()
+    finaliser()
+
+
+def mapped_twice():
+    """Where Python has its library built in, libffi maps its file once more."""
+    kept = ctypes.CFUNCTYPE(ctypes.c_int)(ctypes.CDLL(None).PyGILState_Check)
+    block()
+    return kept
+
+
+def foreign():
+    """A function in C calls back: qsort."""
+    kind = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)
+
+    def order(*_):
+        block()
+        return 0
+    ctypes.CDLL(None).qsort((ctypes.c_int * 2)(2, 1), 2, ctypes.sizeof(ctypes.c_int), kind(order))
+
+
+def wide():
+    return [
+
+        block()
+
+        for _ in range(1)
+    ]
+
+
+def partials():
+    def inner():
+        block()
+
+    def outer():
+        functools.partial(inner)()
+    functools.partial(outer)()
+
+
+def dictionaries():
+    class Point:
+        def __init__(self, x, y):
+            self.x = x
+            self.y = y
+    split = Point(1, "two").__dict__
+    removed = {key: key for key in range(9)}
+    del removed[0], removed[4]
+    removed[4] = -1
+    keys = {(1, 2): [3], None: 0.5, "é": True}
+    block()
+    return split, removed, keys
+
+
+def damaged():
+    """Objects that are none, as in a program whose memory was overwritten."""
+    word = ctypes.sizeof(ctypes.c_void_p)
+
+    def type_at(value):
+        return id(value) + sys.getsizeof(None) - word
+
+    def put(address, value):
+        ctypes.c_void_p.from_address(address).value = value
+    no_type, no_item, fine = (1, 2, 3), [4, 5, 6], (7, 8)
+    put(type_at(no_type), 0xdea0)
+    put(ctypes.c_void_p.from_address(type_at(no_item) + 2 * word).value + word, 0xbad0)
+    block()
+    os._exit(len(fine))
+
+
+def importing():
+    """One thread waits until another has imported a module."""
+    folder = os.getcwd()
+    with open(os.path.join(folder, "slow_module.py"), "w", encoding="utf-8") as file:
+        file.write("import sys\nsys.begun.set()\nsys.stay.wait()\n")
+    sys.path.insert(0, folder)
+    sys.begun, sys.stay = threading.Event(), threading.Event()
+
+    def load():
+        __import__("slow_module")
+    for _ in range(2):
+        threading.Thread(target=load, daemon=True).start()
+    sys.begun.wait()
+    while not all_wait_for(2, "futex_"):
+        time.sleep(0.01)
+    block()
+
+
+def all_wait_for(count, channel):
+    """Returns whether so many threads sleep in it."""
+    found = 0
+    for tid in os.listdir("/proc/self/task"):
+        with open("/proc/self/task/%s/wchan" % tid, encoding="ascii") as file:
+            found += file.read().startswith(channel)
+    return found >= count
+
+
 PROGRAMS = {
     "values": values,
     "arguments": lambda: arguments(1, 2, 3, keyword=4, extra=5),
@@ -198,6 +318,16 @@ PROGRAMS = {
     "callbacks": callbacks,
     "closures": closures,
     "with_many": with_many,
+    "shutdown": shutdown,
+    "exit_hook": exit_hook,
+    "collection": collection,
+    "mapped_twice": mapped_twice,
+    "foreign": foreign,
+    "wide": wide,
+    "partials": partials,
+    "dictionaries": dictionaries,
+    "damaged": damaged,
+    "importing": importing,
 }
 
 if __name__ == "__main__":

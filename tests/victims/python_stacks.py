@@ -20,6 +20,7 @@ import time
 
 stop = threading.Event()
 blocked = []
+tids = {}
 FUTEX = "202"  # on x86-64
 DEEP = int(os.environ.get("VICTIM_DEPTH", "500"))
 
@@ -131,7 +132,10 @@ def from_foreign_file():
 
 def start(name, function, *arguments):
     thread = threading.Thread(target=function, args=arguments, name=name, daemon=True)
+    before = set(os.listdir("/proc/self/task"))
     thread.start()
+    new, = set(os.listdir("/proc/self/task")) - before
+    tids[thread] = int(new)  # before 3.8 no thread tells it
     blocked.append(thread)
     return thread
 
@@ -152,7 +156,7 @@ def is_blocked(thread):
     line = linecache.getline(frame.f_code.co_filename, frame.f_lineno)
     if not any(call in line for call in ("waiter.acquire()", "time.sleep(3600)", "select.select(")):
         return False
-    with open("/proc/self/task/%d/syscall" % thread.native_id) as file:
+    with open("/proc/self/task/%d/syscall" % tids[thread]) as file:
         words = file.read().split()
     return words[0] != "running" and (words[0] != FUTEX or words[4] == "0x0")
 
@@ -161,9 +165,9 @@ def report(frame):
     suffix = "t" if sysconfig.get_config_var("Py_GIL_DISABLED") else ""
     lines = ["version " + platform.python_version() + suffix]
     for thread in blocked:
-        lines.append("thread %d %s" % (thread.native_id, thread.name))
+        lines.append("thread %d %s" % (tids[thread], thread.name))
         lines.extend(frames_of(sys._current_frames()[thread.ident]))
-    lines.append("thread %d main" % threading.main_thread().native_id)
+    lines.append("thread %d main" % os.getpid())
     lines.extend(frames_of(frame))
     lines.append("ready")
     sys.stdout.buffer.write(("\n".join(lines) + "\n").encode())

@@ -33,14 +33,15 @@ TEST_CASE("the lower an interpreter's anchor, the newer its frames") {
   const auto threads = join_interpreters(
       {state(7, 2, "outer", 0x7000), state(7, 1, "middle", 0x6000), state(7, 0, "inner", 0x5000)});
   REQUIRE(threads.size() == 1);
-  CHECK(functions(threads[0]) == "inner < middle < outer");
+  CHECK(functions(threads[0]) ==
+        "inner < <interpreter 0 called here> < middle < <interpreter 1 called here> < outer");
   CHECK(threads[0].interpreter == 0);
 }
 
 TEST_CASE("without anchors the older interpreter called the newer") {
   const auto threads = join_interpreters({state(7, 1, "newer", 0), state(7, 0, "older", 0)});
   REQUIRE(threads.size() == 1);
-  CHECK(functions(threads[0]) == "newer < older");
+  CHECK(functions(threads[0]) == "newer < <interpreter 1 called here> < older");
   CHECK(threads[0].interpreter == 1);
 }
 
@@ -50,7 +51,7 @@ TEST_CASE("threads whose tid is unknown, or another, stay alone and in their ord
                          state(8, 0, "d", 0), state(7, 0, "e", 0)});
   REQUIRE(threads.size() == 4);
   CHECK(functions(threads[0]) == "a");
-  CHECK(functions(threads[1]) == "b < e");
+  CHECK(functions(threads[1]) == "b < <interpreter 1 called here> < e");
   CHECK(functions(threads[2]) == "c");
   CHECK(functions(threads[3]) == "d");
 }

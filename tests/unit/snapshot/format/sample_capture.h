@@ -32,6 +32,7 @@ inline snapshot::ThreadCapture sample_thread(snapshot::Tables& tables) {
   thread.python_name = tables.string("MainThread");
   thread.has_python = thread.holds_gil = thread.wants_gil = true;
   thread.gil = 2;
+  thread.gc_generation = 2;
   thread.collects_garbage = thread.ends_interpreter = true;
   const StackId id = tables.stack(stack);
   thread.samples = {{id, id, 'S', 1000, 20, 3, false, true, 78, tables.string("gdb")},

@@ -93,8 +93,17 @@ Document one_thread(const std::string& words) {
   return to_document(capture);
 }
 
-// Removes the fields that are new in format 12.
+// Removes the fields that are new in format 13.
+Document of_format_12(Document document) {
+  if (auto threads = document.tables.find("threads"); threads != document.tables.end()) {
+    threads->second.erase("gc_generation");
+  }
+  return document;
+}
+
+// Removes the fields that are new in format 12, too.
 Document of_format_11(Document document) {
+  document = of_format_12(std::move(document));
   REQUIRE(document.tables["processes"].erase("communicates") == 1);
   for (const char* name : {"collects_garbage", "ends_interpreter"}) {
     if (auto threads = document.tables.find("threads"); threads != document.tables.end()) {

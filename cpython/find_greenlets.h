@@ -1,0 +1,28 @@
+// Finds the greenlets (gevent, eventlet) that are parked: they have called others and wait to be
+// switched to.
+//
+// Nothing lists them, so the lists of Python's garbage collector are searched for instances of
+// greenlet.greenlet; each has the newest frame that it had as a frame object. That is found by its
+// type, because the struct around it differs between versions of greenlet (2 and 3 were seen).
+// Free-threaded builds have no such lists, and none are known before 3.8.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "cpython/python_memory.h"
+#include "cpython/thread_state.h"
+#include "elf/module_map.h"
+
+namespace oddrank::cpython {
+
+inline constexpr std::size_t kMaxGreenlets = 4096;
+inline constexpr std::size_t kMaxCollectedObjects = std::size_t{1} << 20;  // that are searched
+
+// Returns the newest frame of each parked greenlet, as `read_chains` wants it; none at once if
+// greenlet was not imported. If the program runs meanwhile, some may be missing.
+std::vector<Addr> find_parked_frames(PythonMemory& memory,
+                                     const std::vector<InterpreterRow>& interpreters,
+                                     const elf::ModuleMap& modules);
+
+}  // namespace oddrank::cpython
