@@ -178,7 +178,8 @@ Result<ChildCommand> ChildCommand::start(const ProgramCall& command) {
   ODDRANK_TRY(Pipe out, make_pipe());
   ODDRANK_TRY(Pipe err, make_pipe());
   try {
-    ODDRANK_TRY(const pid_t pid, launch(command, {in.read.get(), out.write.get(), err.write.get()}));
+    ODDRANK_TRY(const pid_t pid,
+                launch(command, {in.read.get(), out.write.get(), err.write.get()}));
     return ChildCommand(pid, std::move(in.write), std::move(out.read), std::move(err.read),
                         command.never_kill);
   } catch (const std::exception& thrown) {

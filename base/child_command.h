@@ -82,7 +82,7 @@ class ChildCommand {
   bool wait_for_end(std::chrono::milliseconds patience, const OutputSink& sink);
 
   pid_t pid_ = -1;  // -1: moved from
-  UniqueFd in_;    // our end of its stdin, if that stays open
+  UniqueFd in_;     // our end of its stdin, if that stays open
   UniqueFd out_;
   UniqueFd err_;
   bool never_kill_ = false;

@@ -27,7 +27,8 @@ struct AgentOptions {
   std::string shipped;  // path of this program if it is a copy that was sent; else empty
   std::string run;      // the word of whoever started this agent (slurm/frames.h)
   bool framed = false;
-  bool after_stdin = false;  // begin with a line on stdin: whoever is to read the answer listens then
+  bool after_stdin =
+      false;  // begin with a line on stdin: whoever is to read the answer listens then
   node::NodeRequest request;
   node::CaptureOptions capture;
 };

@@ -1,7 +1,7 @@
 #include "collectives/call_frames.h"
 
 #include "base/base_name.h"
-#include "base/demangle.h"
+#include "base/names/demangle.h"
 
 namespace oddrank::collectives {
 namespace {

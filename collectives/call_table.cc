@@ -4,7 +4,7 @@
 #include <array>
 #include <string>
 
-#include "base/demangle.h"
+#include "base/names/demangle.h"
 
 namespace oddrank::collectives {
 namespace {

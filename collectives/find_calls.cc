@@ -11,7 +11,7 @@
 #include <optional>
 #include <string>
 
-#include "base/demangle.h"
+#include "base/names/demangle.h"
 #include "base/parse_number.h"
 #include "collectives/call_frames.h"
 #include "collectives/call_table.h"

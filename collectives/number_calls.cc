@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/demangle.h"
+#include "base/names/demangle.h"
 #include "collectives/call_frames.h"
 #include "collectives/call_table.h"
 

@@ -15,7 +15,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/demangle.h"
+#include "base/names/demangle.h"
 #include "base/split.h"
 
 namespace oddrank::ranks {

@@ -168,7 +168,7 @@ std::string where_words(const aggregate::ReportedGroup& group, std::size_t most)
 // What the ranks do is never cut off: places are left out before, except the first ones, and then
 // it has lines of its own.
 std::string group_title(const aggregate::ReportedGroup& group, const Style& style) {
-  constexpr std::size_t kMostPlaces = 8;
+  constexpr std::size_t kMaxPlaces = 8;
   constexpr std::size_t kFewestPlaces = 2;
   const std::string who =
       group.ranks.empty() ? pids_title(group)
@@ -181,7 +181,7 @@ std::string group_title(const aggregate::ReportedGroup& group, const Style& styl
   };
   const auto most = static_cast<std::size_t>(
       std::count(group.coordinates.begin(), group.coordinates.end(), ' ') + 1);
-  std::size_t places = std::min(most, kMostPlaces);
+  std::size_t places = std::min(most, kMaxPlaces);
   while (places > kFewestPlaces && !fits(where_words(group, places), group.phase + since)) {
     --places;
   }

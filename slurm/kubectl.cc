@@ -76,8 +76,9 @@ class PodShells : public RemoteShells {
 // What a container says before kubectl has attached to it is lost, so the agent waits for a line on
 // its stdin.
 std::vector<std::string> debug_words(const Pod& pod, const KubectlOptions& options) {
-  std::vector<std::string> words{"debug",  pod.name,   "--image",          options.debug_image,
-                                 "--target", pod.container, "--stdin", "--quiet", "--arguments-only"};
+  std::vector<std::string> words{"debug",           pod.name,      "--image", options.debug_image,
+                                 "--target",        pod.container, "--stdin", "--quiet",
+                                 "--arguments-only"};
   if (!options.debug_profile.empty()) {
     words.insert(words.end(), {"--profile", options.debug_profile});
   }
@@ -148,8 +149,9 @@ std::string kubectl_complaint(int status, std::string_view said) {
     return "";  // kubectl exits as the command in the pod does
   }
   for (const std::string_view line : split(said, '\n')) {
-    if (line.starts_with("error:") || line.starts_with("Error:") || line.starts_with("Error from server") ||
-        line.starts_with("Unable to connect") || line.starts_with("The connection to the server")) {
+    if (line.starts_with("error:") || line.starts_with("Error:") ||
+        line.starts_with("Error from server") || line.starts_with("Unable to connect") ||
+        line.starts_with("The connection to the server")) {
       std::string why = "kubectl: " + std::string(trim(line).substr(0, kMaxKubectlWords));
       if (why.find("orbidden") != std::string::npos) {
         why += "; you need the right to create pods/exec";

@@ -26,8 +26,8 @@ struct CollectiveCall {
   StringId members{};
   std::int32_t root = -1;  // global rank of src or dst; -1 = none or unknown
   std::int32_t peer = -1;  // of a send or receive
-  // Of sends and receives whose other side is one of several: which ones, as in members. Then peer
-  // is -1.
+  // Which ones it may be, as in members, if the other side of a transfer is one of several. Then
+  // peer is -1.
   StringId peers{};
   std::int64_t sequence = -1;  // number within the group; -1 = unknown
   StringId evidence{};         // "frame all_reduce (distributed_c10d.py:3170), group=None"

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "base/base_name.h"
-#include "base/demangle.h"
+#include "base/names/demangle.h"
 
 namespace oddrank::waits {
 namespace {

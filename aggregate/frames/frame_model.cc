@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/base_name.h"
-#include "base/demangle.h"
+#include "base/names/demangle.h"
 #include "base/names/demangle_cython.h"
 #include "base/printable.h"
 

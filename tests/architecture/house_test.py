@@ -74,7 +74,7 @@ READING_ROOMS = ("attach", "ranks", "elf", "unwind", "cpython", "stacks", "waits
 REVIEWED_OPENS = {
     "attach/live_target.cc": 1,
     "attach/mapping_query.cc": 1,
-    "attach/permission.cc": 1,
+    "attach/permission.cc": 2,
     "attach/proc_fds.cc": 2,
     "attach/task_files.cc": 2,
     "attach/proc_root.cc": 2,
@@ -92,7 +92,7 @@ REVIEWED_OPENS = {
     "node/sources/dump_files.cc": 4,
     "node/sources/ras_services.cc": 1,
     "ranks/process_facts.cc": 2,
-    "waits/cgroups.cc": 1,
+    "waits/cgroups.cc": 2,
     "waits/ends/read_ends.cc": 1,
     "waits/ends/read_sockets.cc": 2,
     "waits/node/collect_waits.cc": 1,
@@ -328,8 +328,15 @@ def anonymous_names(text):
     return names - {"operator"}
 
 
+MACHINES = ("x86_64", "aarch64")
+
+
 def unity_scope(path):
-    """Returns what is compiled together: the room or the test program; "" for a file that is alone."""
+    """Returns what is compiled together: the room or the test program, and the machine if it is for one;
+    "" for a file that is alone."""
+    machine = next((name for name in MACHINES if os.path.basename(path).startswith(f"{name}_")), "")
+    if machine and os.path.basename(os.path.dirname(path)) == "machine":
+        return f"{path.partition('/')[0]} on {machine}"
     if path.startswith(UNIT_TESTS):
         return "/".join(path.split("/")[:3])
     if path.startswith(GOLDEN_TESTS):
@@ -480,6 +487,7 @@ int shown(int a) {
     failures = [] if names == {"kMax", "Key", "Row", "kWords", "front"} else [f"names: {names}"]
     files = {path: "namespace {\nint one(int a) {\n}\n}  // namespace\n"
              for path in ("base/a.cc", "base/b.cc", "elf/a.cc", "tests/live/a.cc", "tests/live/b.cc",
+                          "attach/machine/aarch64_a.cc", "attach/machine/x86_64_a.cc",
                           "tests/unit/elf/a_test.cc", "tests/unit/base/a_test.cc")}
     found = list(check_anonymous(files))
     expected = ["one is in the anonymous namespaces of base/a.cc and base/b.cc"]

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/demangle.h"
+#include "base/names/demangle.h"
 #include "base/printable.h"
 #include "base/secrets/mask_secrets.h"
 #include "base/shell_words.h"

@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "attach/live_target.h"
-#include "base/demangle.h"
+#include "base/names/demangle.h"
 #include "elf/mapped_symbols.h"
 #include "elf/module_map.h"
 #include "elf/symbolize.h"

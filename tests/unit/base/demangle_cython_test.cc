@@ -1,6 +1,6 @@
 #include "base/names/demangle_cython.h"
 
-#include "base/demangle.h"
+#include "base/names/demangle.h"
 #include "tests/support/catch.h"
 
 namespace oddrank {

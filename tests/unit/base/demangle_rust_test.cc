@@ -1,9 +1,9 @@
-#include "base/demangle_rust.h"
+#include "base/names/demangle_rust.h"
 
 #include <random>
 #include <string>
 
-#include "base/demangle.h"
+#include "base/names/demangle.h"
 #include "tests/support/catch.h"
 
 namespace oddrank {

@@ -1,4 +1,4 @@
-#include "base/demangle.h"
+#include "base/names/demangle.h"
 
 #include <string>
 

@@ -83,7 +83,8 @@ TEST_CASE("frame_search: a call of the function itself comes before nearer calls
   fixture.finish({1, kCode + 0x105, kCode + 0x400, kSearchedStack, kCode + 0x205, 2});
   elf::ModuleMap modules(fixture.target);
   UnwindMemory memory(fixture.target, modules);
-  const auto found = find_frames(fixture.target.maps(), memory, kSearchedStack + 3, 0, kCode + 0x900);
+  const auto found =
+      find_frames(fixture.target.maps(), memory, kSearchedStack + 3, 0, kCode + 0x900);
   REQUIRE(found.size() == 2);
   CHECK(found[0].proven);
   CHECK(found[0].return_address == kCode + 0x205);

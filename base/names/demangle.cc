@@ -1,4 +1,4 @@
-#include "base/demangle.h"
+#include "base/names/demangle.h"
 
 #include <cxxabi.h>
 
@@ -8,8 +8,8 @@
 #include <memory>
 #include <utility>
 
-#include "base/demangle_rust.h"
 #include "base/names/demangle_cython.h"
+#include "base/names/demangle_rust.h"
 #include "base/parse_number.h"
 
 namespace oddrank {

@@ -1,4 +1,4 @@
-#include "base/demangle_rust.h"
+#include "base/names/demangle_rust.h"
 
 #include <algorithm>
 #include <array>
