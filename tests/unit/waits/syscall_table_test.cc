@@ -27,7 +27,7 @@ TEST_CASE("numbers are those of this machine's headers") {
 TEST_CASE("names are unique, and unknown numbers say so") {
   std::set<std::string> names;
   for (const SyscallInfo& info : syscall_table()) {
-    CHECK(names.insert(info.name).second);
+    CHECK(names.emplace(info.name).second);
     CHECK(info.fd_argument < 6);
     CHECK(info.path_argument < 6);
     CHECK(info.timeout_argument < 6);
