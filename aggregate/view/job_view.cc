@@ -188,11 +188,14 @@ void JobView::take_poll(RankView& rank) {
   rank.motion = measure_motion(*rank.leader, model_);
   add_main_motion(rank);
   // Equal frames in two samples may belong to two iterations; the count of calls tells them apart.
-  if (rank.motion.measured && has_made_calls(rank)) {
+  const bool before = rank.motion.settled && rank.leader->call;  // that it settled in this call
+  if (rank.motion.measured && !before && has_made_calls(rank)) {
     (rank.leader->call ? rank.motion.stack : rank.motion.locals) = true;
   }
   const bool rests = !rank.leader->call && !rank.polls && rests_in_loop(*this, *rank.leader);
-  if ((rank.polls || rests) && stays_in_function(*rank.leader, model_)) {
+  const bool stands =
+      rank.polls || rests || waits_for_standing_pool(*rank.leader, rank.children, model_);
+  if (stands && stays_in_function(*rank.leader, model_)) {
     rank.motion.stack = rank.motion.cpu = rank.motion.woke = false;
     rank.motion.locals = rank.motion.locals && rests;  // it may count what it does in between
   }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <span>
 
 #include "aggregate/view/thread_cycle.h"
 
@@ -13,6 +14,22 @@ using snapshot::ThreadCapture;
 using snapshot::WaitOn;
 
 namespace {
+
+// Returns the samples since the thread last ran, if that was long ago: a rank that was seen to come
+// to where it waits now has not moved since. At least two samples, else all.
+std::span<const snapshot::ThreadSample> samples_that_count(const ThreadCapture& thread) {
+  const std::span<const snapshot::ThreadSample> all = thread.samples;
+  if (all.size() < 3 || thread.wait.quiet_ms < snapshot::kOldWaitMs || all.back().state == 'R') {
+    return all;
+  }
+  const auto has_run = [&last = all.back()](const snapshot::ThreadSample& sample) {
+    return sample.voluntary_switches != last.voluntary_switches ||
+           sample.involuntary_switches != last.involuntary_switches || sample.cpu_us != last.cpu_us;
+  };
+  const auto ran = std::find_if(all.rbegin(), all.rend(), has_run);
+  const auto since = static_cast<std::size_t>(ran - all.rbegin());
+  return since >= 2 ? all.last(since) : all;
+}
 
 // A thread that sleeps in one futex for the whole window does not wake; one switch may come from
 // the reading itself.
@@ -140,9 +157,26 @@ ThreadList find_beside(const ProcessCapture& process,
   return beside;
 }
 
+bool waits_for_standing_pool(const ThreadCapture& thread,
+                             const std::vector<const snapshot::ProcessCapture*>& children,
+                             FrameModel& model) {
+  if (thread.call || thread.wait.about != snapshot::WaitAbout::kPool || children.empty()) {
+    return false;
+  }
+  return std::all_of(children.begin(), children.end(), [&](const auto* child) {
+    const ThreadCapture* leader = is_dead(*child) ? nullptr : find_leader(*child, model);
+    if (leader == nullptr) {
+      return false;
+    }
+    const Motion motion = measure_motion(*leader, model);
+    return motion.measured && !motion.stack && !motion.locals && !motion.woke;
+  });
+}
+
 Motion measure_motion(const ThreadCapture& thread, FrameModel& model) {
   Motion motion;
-  const auto& samples = thread.samples;
+  const std::span samples = samples_that_count(thread);
+  motion.settled = samples.size() < thread.samples.size();
   motion.measured = samples.size() >= 2;
   if (!motion.measured) {
     return motion;

@@ -24,12 +24,20 @@ bool is_at_work(const snapshot::ThreadCapture& thread, FrameModel& model);
 // round there, and that is no motion.
 bool stays_in_function(const snapshot::ThreadCapture& thread, FrameModel& model);
 
+// Returns whether it waits for a pool none of whose workers gets on: each of the process's children
+// stayed where it was, whether it waits or computes there. A library that looks after such a pool
+// in a loop (datasets.map) wakes all the time.
+bool waits_for_standing_pool(const snapshot::ThreadCapture& thread,
+                             const std::vector<const snapshot::ProcessCapture*>& children,
+                             FrameModel& model);
+
 // Returns the other threads that are in a call of a communication library for the program, not for
 // the library itself.
 std::vector<const snapshot::ThreadCapture*> find_beside(const snapshot::ProcessCapture& process,
                                                         const snapshot::ThreadCapture& leader,
                                                         FrameModel& model);
 
+// Measures it over all samples, or over those since it last ran, if that is long ago.
 Motion measure_motion(const snapshot::ThreadCapture& thread, FrameModel& model);
 
 }  // namespace oddrank::aggregate

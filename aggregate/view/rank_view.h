@@ -30,6 +30,7 @@ struct Motion {
   bool locals = false;    // its Python functions have other values: it is further on
   bool cpu = false;       // it used the CPU
   bool woke = false;      // it slept and woke more than once
+  bool settled = false;   // it has not run for longer than a step lasts; earlier motion is left out
   std::uint64_t cpu_us = 0;
 
   bool still() const { return measured && !stack && !locals && !cpu && !woke; }

@@ -97,6 +97,32 @@ TEST_CASE("a thread that sleeps is still, one that computes is not") {
   CHECK(motion_of(tests::computing()).cpu);
 }
 
+TEST_CASE("a rank that was seen to come to where it has stood for long does not move") {
+  const auto moves = [](std::int64_t quiet_ms, std::size_t still_samples, char state) {
+    CaptureBuilder job({"n0"}, 1);
+    job.samples = 5;
+    ThreadSpec spec = tests::in_all_reduce();
+    spec.earlier = tests::sleeping().frames;
+    spec.state = state;
+    auto& thread = job.thread(job.rank(0, "n0", 10), spec);
+    thread.wait.quiet_ms = quiet_ms;
+    for (std::size_t at = 0; at < thread.samples.size(); ++at) {
+      auto& sample = thread.samples[at];
+      const bool ran = at + still_samples < thread.samples.size();
+      sample.voluntary_switches = ran ? at : thread.samples.size();
+      sample.stack = ran ? thread.samples.front().stack : thread.samples.back().stack;
+    }
+    FrameModel model(job.capture.tables);
+    return !JobView(job.capture, model).ranks()[0].motion.still();
+  };
+  CHECK_FALSE(moves(7000, 4, 'S'));
+  CHECK_FALSE(moves(5000, 2, 'S'));
+  CHECK(moves(5000, 1, 'S'));  // one sample shows no motion, nor that there is none
+  CHECK(moves(4999, 4, 'S'));
+  CHECK(moves(-1, 4, 'S'));
+  CHECK(moves(7000, 4, 'R'));
+}
+
 TEST_CASE("spinning in a collective is waiting") {
   ThreadSpec spins = tests::in_all_reduce();
   spins.state = 'R';

@@ -176,6 +176,34 @@ TEST_CASE("a rank that stays in a loop that only rests does not move, unless it 
   CHECK(moves({{"sleep", ""}, {"train_step", ""}}, false));
 }
 
+TEST_CASE("a rank that wakes to look after its pool moves only if a worker does") {
+  struct Worker {
+    std::uint64_t cpu_step_us = 0;
+    bool further = false;  // its Python functions have other values
+  };
+  const auto moves = [](const std::vector<Worker>& workers, snapshot::WaitAbout about) {
+    tests::CaptureBuilder job({"n0"}, 1);
+    tests::ThreadSpec spec;
+    spec.frames = kUser;
+    spec.cpu_step_us = 60'000;
+    job.thread(job.rank(0, "n0", 10), spec).wait.about = about;
+    pid_t pid = 11;
+    for (const Worker& worker : workers) {
+      snapshot::ProcessCapture& process = job.child(10, "n0", pid++);
+      spec.cpu_step_us = worker.cpu_step_us;
+      job.thread(process, spec).samples.back().locals_changed = worker.further;
+    }
+    FrameModel model(job.capture.tables);
+    return !JobView(job.capture, model).ranks()[0].motion.still();
+  };
+  constexpr auto kPool = snapshot::WaitAbout::kPool;
+  CHECK_FALSE(moves({{}, {}}, kPool));
+  CHECK_FALSE(moves({{}, {60'000, false}}, kPool));  // one computes at one place
+  CHECK(moves({{}, {60'000, true}}, kPool));
+  CHECK(moves({}, kPool));
+  CHECK(moves({{}, {}}, snapshot::WaitAbout::kHolder));
+}
+
 TEST_CASE("damaged loops are left out") {
   CHECK(polls(kUser, {{{{"exists", "/x"}, {"sleep", ""}}, false, 99}}).empty());
   CHECK(polls({}, {{{{"exists", "/x"}, {"sleep", ""}}, false, 0}}).empty());
