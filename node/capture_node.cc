@@ -13,6 +13,7 @@
 
 #include "attach/live_target.h"
 #include "attach/proc_view.h"
+#include "base/clock_us.h"
 #include "base/deadline.h"
 #include "base/isolated.h"
 #include "base/shell_words.h"
@@ -37,6 +38,7 @@
 #include "node/sources/collect_recorders.h"
 #include "node/sources/collect_step_tasks.h"
 #include "ranks/discover.h"
+#include "ranks/newborn.h"
 #include "snapshot/carrier.h"
 #include "snapshot/jobs.h"
 #include "snapshot/join_samples.h"
@@ -92,16 +94,16 @@ void add_answer(Capture& capture,
   }
 }
 
-// Reads every process once and adds the answer to its earlier samples. A process that has missed
-// its deadline is not read again.
+// Reads every process once and adds the answer to its earlier samples. Of the first `known` ones,
+// those that have missed their deadline are not read again.
 void take_sample(Capture& capture,
                  const CaptureOptions& options,
-                 bool first,
+                 std::size_t known,
                  const NodeRequest& request) {
   std::vector<IsolatedTask> tasks;
   std::vector<std::size_t> indices;  // of the process of each task
   for (std::size_t i = 0; i < capture.processes.size(); ++i) {
-    if (!first && capture.processes[i].read == ReadState::kNone) {
+    if (i < known && capture.processes[i].read == ReadState::kNone) {
       continue;
     }
     indices.push_back(i);
@@ -132,6 +134,7 @@ bool all_unread(const Capture& capture) {
 void take_samples(Capture& capture,
                   const CaptureOptions& options,
                   const NodeRequest& request,
+                  std::uint64_t found_us,
                   StepLog& steps) {
   const bool adapts = options.until_decided && request.pids.size() != 1;
   const auto started = Deadline::Clock::now();
@@ -139,7 +142,11 @@ void take_samples(Capture& capture,
   NextSample next{SampleReason::kFirst};
   while (next.reason != SampleReason::kNone) {
     begun.push_back(std::chrono::duration_cast<milliseconds>(Deadline::Clock::now() - started));
-    take_sample(capture, options, begun.size() == 1, request);
+    const std::size_t known = begun.size() == 1 ? 0 : capture.processes.size();
+    if (begun.size() > 2) {  // if the waits are old from the start, nobody has begun anything
+      ranks::add_newborn(capture, found_us);
+    }
+    take_sample(capture, options, known, request);
     steps.done("sample " + std::to_string(begun.size()));
     if (all_unread(capture)) {
       return;
@@ -258,6 +265,7 @@ Result<Capture> capture_node(const NodeRequest& request, const CaptureOptions& o
   node.nodes.emplace_back();
   node.nodes.front().host = request.host.empty() ? host_name() : request.host;
   node.nodes.front().answered = true;
+  const std::uint64_t found_us = clock_us(CLOCK_BOOTTIME);
   ODDRANK_TRY(Capture capture, find_processes(request, std::move(node), options.timeout));
   ODDRANK_TRY_STATUS(check_jobs(capture, request));
   steps.done(words_of_processes(capture));
@@ -278,7 +286,7 @@ Result<Capture> capture_node(const NodeRequest& request, const CaptureOptions& o
   collect_counts(capture, options);
   const waits::NodeStart start = waits::start_node(capture);
   steps.done("counters of NCCL, sockets and locks of the node");
-  take_samples(capture, options, request, steps);
+  take_samples(capture, options, request, found_us, steps);
   collect_counts_again(capture, options);
   name_in_child(capture);
   steps.done("names of native frames");

@@ -11,9 +11,9 @@
 #include "node/note_setup.h"
 #include "node/read_threads.h"
 #include "node/sources/read_recorders.h"
-#include "ranks/core_crash.h"
-#include "ranks/core_process.h"
-#include "ranks/thrown_exception.h"
+#include "ranks/cores/core_crash.h"
+#include "ranks/cores/core_process.h"
+#include "ranks/cores/thrown_exception.h"
 #include "waits/node/collect_waits.h"
 
 namespace oddrank::node {

@@ -8,15 +8,14 @@
 #include "attach/live_target.h"
 #include "attach/permission.h"
 #include "base/log.h"
-#include "base/secrets/mask_secrets.h"
 #include "ranks/process_facts.h"
+#include "ranks/rank_rows.h"
 #include "ranks/self_reports.h"
 
 namespace oddrank::ranks {
 namespace {
 
 using snapshot::Capture;
-using snapshot::ProcessCapture;
 
 // Each round reads what the previous one showed to matter; a wrapper within a wrapper, and several
 // jobs, need no more rounds than this.
@@ -24,45 +23,8 @@ constexpr int kMaxRounds = 4;
 // A rank below a process with a library, below another one.
 constexpr int kMaxAskingRounds = 4;
 
-std::string join(const std::string& first, const std::string& second) {
-  return first.empty() ? second : first + "; " + second;
-}
-
 std::string sentence(const Error& error) {
   return error.hint.empty() ? error.what : error.what + " (" + error.hint + ")";
-}
-
-void append_row(const ProcessFacts& facts, const RankRow& row, Capture& capture) {
-  ProcessCapture process;
-  process.pid = facts.stat.pid;
-  process.parent = facts.stat.parent;
-  process.is_rank = row.is_rank;
-  process.owner = row.owner;
-  process.outlives_rank = row.outlives_rank;
-  process.rank = row.rank;
-  process.local_rank = row.local_rank;
-  process.world_size = row.world_size;
-  process.job_key = capture.tables.string(row.job);
-  process.name = capture.tables.string(facts.stat.name);
-  process.executable = capture.tables.string(facts.executable);
-  process.command = capture.tables.string(mask_command(facts.arguments));
-  process.communicates = facts.loaded || facts.conduct.communicates || facts.told.told();
-  process.state = facts.stat.state;
-  process.start_us = facts.stat.start_us;
-  std::string why = row.why;
-  if (facts.stat.state == 'Z') {
-    process.exit_code = attach::exit_code_of(facts.stat);
-    why = join(why, "it has ended, and its parent has not noticed yet (zombie)");
-  } else if (facts.read == FactsRead::kRefused) {
-    why = join(why, sentence(attach::why_unreadable(facts.stat.pid)));
-  } else if (facts.read == FactsRead::kBlocked) {
-    why = join(why, "it does not let its environment be read: something holds its memory map");
-  }
-  process.why = capture.tables.string(why);
-  for (const auto& [name, value] : facts.environment.entries()) {
-    process.environment.emplace_back(capture.tables.string(name), capture.tables.string(value));
-  }
-  capture.processes.push_back(std::move(process));
 }
 
 void log_row(const ProcessFacts& facts, const RankRow& row) {

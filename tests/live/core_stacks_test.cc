@@ -18,7 +18,7 @@
 #include "attach/live_target.h"
 #include "base/read_file.h"
 #include "elf/symbolize.h"
-#include "ranks/core_process.h"
+#include "ranks/cores/core_process.h"
 #include "stacks/collect.h"
 #include "tests/support/catch.h"
 #include "tests/support/core_sample.h"

@@ -1,7 +1,6 @@
 #include "waits/node/lock_file_ages.h"
 
 #include <sys/stat.h>
-#include <time.h>
 
 #include <algorithm>
 #include <chrono>
@@ -12,6 +11,7 @@
 #include <vector>
 
 #include "attach/files/open_named.h"
+#include "base/clock_us.h"
 #include "base/isolated.h"
 #include "base/parse_number.h"
 #include "base/read_file.h"
@@ -31,8 +31,7 @@ using snapshot::ThreadCapture;
 constexpr std::int64_t kMicrosInSecond = 1'000'000;
 
 std::int64_t now_us(clockid_t clock) {
-  timespec now{};
-  return ::clock_gettime(clock, &now) == 0 ? now.tv_sec * kMicrosInSecond + now.tv_nsec / 1000 : 0;
+  return static_cast<std::int64_t>(clock_us(clock));
 }
 
 // Returns the note for the file; "" if there is nothing to say.

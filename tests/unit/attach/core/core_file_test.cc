@@ -11,7 +11,7 @@
 #include <span>
 
 #include "attach/core/core_target.h"
-#include "ranks/core_process.h"
+#include "ranks/cores/core_process.h"
 #include "tests/support/catch.h"
 #include "tests/support/core_sample.h"
 

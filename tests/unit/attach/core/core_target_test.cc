@@ -13,7 +13,7 @@
 
 #include "attach/core/core_start.h"
 #include "base/write_file.h"
-#include "ranks/core_process.h"
+#include "ranks/cores/core_process.h"
 #include "tests/support/catch.h"
 #include "tests/support/core_sample.h"
 

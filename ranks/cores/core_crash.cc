@@ -1,7 +1,7 @@
 // glibc keeps the last message of __libc_message (assert, malloc, stack protector) for debuggers:
 // `__abort_msg` points to a size and the text (sysdeps/posix/libc_fatal.c, assert/assert.c; since
 // 2.11, exported as GLIBC_PRIVATE).
-#include "ranks/core_crash.h"
+#include "ranks/cores/core_crash.h"
 
 #include <algorithm>
 #include <csignal>

@@ -4,7 +4,7 @@
 //
 // Heuristic: pointers are searched on the stack. A stale pointer to an exception that was caught by
 // now finds memory that was freed, or a count of handlers that is 0.
-#include "ranks/thrown_exception.h"
+#include "ranks/cores/thrown_exception.h"
 
 #include <algorithm>
 #include <array>

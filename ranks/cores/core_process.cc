@@ -1,4 +1,4 @@
-#include "ranks/core_process.h"
+#include "ranks/cores/core_process.h"
 
 #include <csignal>
 #include <cstring>

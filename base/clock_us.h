@@ -1,0 +1,20 @@
+// Reads a clock of the kernel.
+#pragma once
+
+#include <cstdint>
+#include <ctime>
+
+namespace oddrank {
+
+// Returns the microseconds that a clock of clock_gettime(2) shows. CLOCK_BOOTTIME is the one that
+// start times of processes are measured by (/proc/PID/stat), also within a time namespace.
+inline std::uint64_t clock_us(clockid_t clock) {
+  timespec now{};
+  if (::clock_gettime(clock, &now) != 0) {
+    return 0;
+  }
+  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000 +
+         static_cast<std::uint64_t>(now.tv_nsec) / 1000;
+}
+
+}  // namespace oddrank

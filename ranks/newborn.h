@@ -1,0 +1,22 @@
+// Finds what ranks have started since they were found. A capture that goes on until the waits are
+// old lasts ten seconds; a rank that makes a pool of workers for each step has other children by
+// then, and waits for these.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "snapshot/capture.h"
+
+namespace oddrank::ranks {
+
+inline constexpr std::size_t kMaxNewborn = 4096;
+
+// Appends a row (read = kNone) for each process that began at `since_us` (of CLOCK_BOOTTIME, when
+// discover() was called) or later below one of the capture's, with the number and job of its rank,
+// as discover() does. Our own processes get none. Returns how many were added.
+//
+// Precondition: one thread (it forks). Takes a few milliseconds if there are none.
+std::size_t add_newborn(snapshot::Capture& capture, std::uint64_t since_us);
+
+}  // namespace oddrank::ranks

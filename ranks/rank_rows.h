@@ -1,0 +1,13 @@
+// Writes down in a capture what was found about a process.
+#pragma once
+
+#include "ranks/process_facts.h"
+#include "ranks/rank_tree.h"
+#include "snapshot/capture.h"
+
+namespace oddrank::ranks {
+
+// Appends the process to the capture, not yet read; its command without secrets.
+void append_row(const ProcessFacts& facts, const RankRow& row, snapshot::Capture& capture);
+
+}  // namespace oddrank::ranks
