@@ -7,7 +7,6 @@
 namespace oddrank::unwind {
 namespace {
 
-constexpr std::uint64_t kWord = 8;
 // Larger frames exist, but not where threads wait.
 constexpr std::uint64_t kMaxReach = 8192;
 constexpr std::size_t kMaxCandidates = 16;

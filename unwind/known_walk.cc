@@ -4,10 +4,11 @@
 #include <cstring>
 #include <utility>
 
+#include "unwind/unwind_memory.h"
+
 namespace oddrank::unwind {
 namespace {
 
-constexpr std::size_t kWordBytes = sizeof(std::uint64_t);
 // Words that are as near as this are read as one piece.
 constexpr std::uint64_t kGap = 256;
 constexpr std::size_t kMaxPieces = 64;
@@ -36,7 +37,7 @@ std::optional<KnownWalk> KnownWalk::of(const NativeStack& stack,
     const std::size_t within = offset - piece.offset;
     walk.bytes_ -= piece.size;
     const std::size_t at = walk.bytes_ + within;
-    piece.size = std::max(piece.size, within + kWordBytes);
+    piece.size = std::max(piece.size, within + kWord);
     walk.bytes_ += piece.size;
     const bool moves = word.value >= stack_pointer && word.value < stack_end;
     walk.words_.push_back({at, moves ? word.value - stack_pointer : word.value, moves});
@@ -51,7 +52,7 @@ std::optional<NativeStack> KnownWalk::of_thread(std::uint64_t stack_pointer,
   }
   for (const Decisive& word : words_) {
     std::uint64_t value = 0;
-    std::memcpy(&value, bytes.data() + word.at, kWordBytes);
+    std::memcpy(&value, bytes.data() + word.at, kWord);
     if (value != (word.moves ? word.value + stack_pointer : word.value)) {
       return std::nullopt;
     }

@@ -115,10 +115,8 @@ void NativeUnwinder::Impl::keep_words(unw_cursor_t& own, unw_cursor_t& caller, N
       frame.words.push_back({value, 0});
     }
   }
-  constexpr std::uint64_t kWordBytes = sizeof(std::uint64_t);
   const std::uint64_t from = register_of(own, UNW_REG_SP);
-  for (std::uint64_t at = from; at < frame.cfa && at - from < kMaxKeptWords * kWordBytes;
-       at += kWordBytes) {
+  for (std::uint64_t at = from; at < frame.cfa && at - from < kMaxKeptWords * kWord; at += kWord) {
     const auto value = space.memory().word(at);
     if (value && *value != 0) {
       frame.words.push_back({*value, at});

@@ -21,6 +21,8 @@
 
 namespace oddrank::unwind {
 
+inline constexpr std::size_t kWord = 8;  // bytes of a saved register, on both machines
+
 class UnwindMemory {
  public:
   // Both must outlive the object.

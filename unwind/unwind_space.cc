@@ -152,7 +152,6 @@ std::uint64_t UnwindSpace::marks_at(std::uint64_t address) const {
 // on the return address is signed", and refuses the frame. It changes nothing else, and is hidden.
 void UnwindSpace::hide_marks(std::uint64_t start, std::uint64_t end) {
   constexpr std::uint64_t kMaxProgram = std::uint64_t{1} << 16;
-  constexpr std::uint64_t kWord = sizeof(unw_word_t);
   if (end <= start || end - start > kMaxProgram) {
     return;
   }

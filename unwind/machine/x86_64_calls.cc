@@ -68,7 +68,6 @@ CallSite call_before(std::uint64_t return_address, UnwindMemory& memory) {
 std::optional<FrameCandidate> candidate_at(std::uint64_t at,
                                            std::uint64_t return_address,
                                            UnwindMemory& memory) {
-  constexpr std::uint64_t kWord = 8;
   FrameCandidate candidate;
   candidate.return_address = return_address;
   candidate.frame_end = at + kWord;
