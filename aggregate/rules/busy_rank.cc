@@ -15,12 +15,28 @@ namespace {
 // that.
 constexpr std::uint64_t kLongEnoughUs = 2'000'000;
 
+// Returns whether it was seen to come out of communication while it was sampled, and nothing says
+// that the others have waited for long since: it is in the midst of a step.
+bool came_out_just_now(const RuleInput& input, const RankView& rank) {
+  const auto& samples = rank.leader->samples;
+  const bool was_inside =
+      std::any_of(samples.begin(), samples.end() - 1, [&input](const auto& sample) {
+        return input.view.model().story(sample, Story::kCommunicates).has_value();
+      });
+  const auto& ranks = input.view.ranks();
+  return was_inside && std::any_of(ranks.begin(), ranks.end(), [&rank](const RankView& other) {
+           return other.leader != nullptr && other.leader != rank.leader && other.leader->call &&
+                  other.leader->wait.quiet_ms < snapshot::kOldWaitMs;
+         });
+}
+
 }  // namespace
 
 std::vector<Finding> busy_rank(const RuleInput& input) {
   std::vector<std::size_t> ranks;
   for (const std::size_t at : suspects_with(input, Kind::kBusyRank)) {
-    if (input.graph.awaited[at] || input.ground == Ground::kOdd) {
+    const bool meant = input.graph.awaited[at] || input.ground == Ground::kOdd;
+    if (meant && !came_out_just_now(input, input.view.ranks()[at])) {
       ranks.push_back(at);
     }
   }

@@ -345,6 +345,20 @@ TEST_CASE("busy_rank: only if another rank waits for it") {
   CHECK(verdict.culprits.empty());
 }
 
+TEST_CASE("busy_rank: a rank that was seen in communication is in the midst of a step") {
+  CaptureBuilder job = tests::busy_rank_job();
+  auto& process = job.process(pid_of(1));
+  process.threads[0].samples.front().stack =
+      job.process(pid_of(2)).threads[0].samples.front().stack;
+  CHECK(verdict_of(job).culprits.empty());
+  for (std::int32_t rank = 0; rank < 8; ++rank) {
+    if (rank != 1) {  // unless the others have waited for long
+      job.process(pid_of(rank)).threads[0].wait.quiet_ms = 5000;
+    }
+  }
+  CHECK(verdict_of(job).kind == Kind::kBusyRank);
+}
+
 TEST_CASE("healthy: not reported if one rank is still or was not read") {
   CaptureBuilder job = tests::healthy_job();
   CHECK(verdict_of(job).kind == Kind::kHealthy);
