@@ -35,7 +35,6 @@ constexpr std::size_t kMaxFramesWithSignals = 512;  // the innermost are searche
 
 // A loop that was entered but has no frame: the objects of a popped frame are being destroyed.
 constexpr const char* kNoFrame = "<leaving a function>";
-constexpr const char* kGreenlet = "<greenlet>";
 constexpr const char* kUnreadable = "<unreadable>";
 
 // Names a GIL by the first interpreter that uses it: the oldest, which is the last in the list.
@@ -422,8 +421,7 @@ Result<std::vector<PythonTask>> PythonProcess::tasks() const {
   std::vector<PythonTask> tasks;
   for (const FrameChain& chain : parked) {
     PythonTask& task = tasks.emplace_back();
-    task.name = kGreenlet;
-    task.state = TaskState::kWaits;
+    task.state = TaskState::kParked;
     for (const RawFrame& raw : chain.frames) {
       task.frames.push_back(impl_->make_frame(raw));
     }

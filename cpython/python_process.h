@@ -77,14 +77,13 @@ struct PythonThread {
   bool stale = false;  // the call of one of the frames had returned when it was read
 };
 
-enum class TaskState : std::uint8_t { kUnknown, kNotStarted, kWaits, kRuns, kEnded };
+enum class TaskState : std::uint8_t { kUnknown, kNotStarted, kWaits, kRuns, kEnded, kParked };
 
 // An unfinished asyncio task, or a parked greenlet.
 struct PythonTask {
-  // "Task-7", or as the program named it; "" if unknown; "<greenlet>" for a greenlet, which has no
-  // more than its state and its frames.
+  // "Task-7", or as the program named it; "" if unknown, and for a greenlet.
   std::string name;
-  TaskState state = TaskState::kUnknown;
+  TaskState state = TaskState::kUnknown;  // kParked: a greenlet, which has only frames
   // Its coroutine and what that awaits, innermost first; only the coroutine if the task runs: the
   // rest are frames of a thread. `entry` means nothing here.
   std::vector<PythonFrame> frames;

@@ -58,6 +58,21 @@ class Collector {
 
 static_assert(cpython::kMaxCallsOfLoop <= snapshot::kMaxLoopCalls);
 
+snapshot::TaskState state_of(cpython::TaskState state) {
+  switch (state) {
+    case cpython::TaskState::kNotStarted:
+      return snapshot::TaskState::kNotStarted;
+    case cpython::TaskState::kWaits:
+      return snapshot::TaskState::kWaits;
+    case cpython::TaskState::kRuns:
+      return snapshot::TaskState::kRuns;
+    case cpython::TaskState::kParked:
+      return snapshot::TaskState::kParked;
+    default:
+      return snapshot::TaskState::kUnknown;
+  }
+}
+
 Collector::Collector(ProcessReader& reader,
                      const CollectOptions& options,
                      snapshot::Tables& tables,
@@ -226,10 +241,7 @@ void Collector::add_tasks() {
     for (const std::string& member : task.members) {
       row.members.push_back(tables_.string(member));
     }
-    row.state = task.state == cpython::TaskState::kWaits        ? snapshot::TaskState::kWaits
-                : task.state == cpython::TaskState::kRuns       ? snapshot::TaskState::kRuns
-                : task.state == cpython::TaskState::kNotStarted ? snapshot::TaskState::kNotStarted
-                                                                : snapshot::TaskState::kUnknown;
+    row.state = state_of(task.state);
     snapshot::Stack stack;
     for (const snapshot::Frame& frame : converter_.python(task.frames)) {
       stack.frames.push_back(tables_.frame(frame));
