@@ -70,11 +70,9 @@ struct PythonThread {
   std::vector<PythonFrame> frames;
   bool cut = false;       // the chain was longer than kMaxFrames, or broken
   bool too_long = false;  // cut because it was longer
-  // Tells chains of frames apart, as they lie in memory: a thread that has called or returned
-  // meanwhile has another one (frame_chain.h). Without the innermost frame's instruction, which
-  // always moves.
-  std::uint64_t chain_mark = 0;
-  bool stale = false;  // the call of one of the frames had returned when it was read
+  // The chain ends where the thread's stack ends, and all functions are known. If not, and it is
+  // not cut, the thread ran meanwhile.
+  bool whole = false;
 };
 
 enum class TaskState : std::uint8_t { kUnknown, kNotStarted, kWaits, kRuns, kEnded, kParked };
@@ -136,8 +134,12 @@ class PythonProcess {
   Result<std::vector<PythonThread>> threads(Locals locals, ContentsOptions contents = {}) const;
 
   // Returns the asyncio tasks and parked greenlets of all interpreters, sorted by name; bounded
-  // (find_tasks.h, await_chain.h, find_greenlets.h).
+  // (tasks/).
   Result<std::vector<PythonTask>> tasks() const;
+
+  // Returns whether the frames of this thread in the last sample were its stack at one moment,
+  // which is then now (chain_check.h). False after release_sample().
+  bool stands(pid_t target_tid) const;
 
   // Hands over the sample that the last call of threads() took; a second call returns nullopt.
   std::optional<PythonSample> release_sample();
