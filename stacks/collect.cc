@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "stacks/compiled_python.h"
 #include "stacks/convert_frames.h"
 #include "stacks/greenlets.h"
 #include "stacks/merge.h"
@@ -197,6 +198,12 @@ void Collector::add_sample(const Reading& reading) {
     if (auto own = apart_from_parked(native, tables_)) {
       auto again = merge(*std::move(own), python, true);
       merged = again.state == snapshot::MergeState::kMerged ? std::move(again) : std::move(merged);
+    }
+  }
+  const bool odd_end = reading.python && !reading.python->whole && !reading.python->cut;
+  if (merged.state == snapshot::MergeState::kMismatch && odd_end && complete) {
+    if (auto again = merge_compiled(native, python, tables_)) {
+      merged = *std::move(again);
     }
   }
   const auto intern = [&](const std::vector<snapshot::Frame>& frames) {
