@@ -243,12 +243,15 @@ FoldedStack FrameModel::fold_frames(const std::vector<FrameId>& frames) {
   };
   const auto first_python = static_cast<std::size_t>(
       std::find_if(frames.begin(), frames.end(), is_python) - frames.begin());
+  const bool has_python = first_python < frames.size();
   bool python_kept = false;
   for (std::size_t at = add_call(frames, 0, folded); at < frames.size(); ++at) {
     const Known& entry = known(frames[at]);
-    const bool keep = entry.role == FrameRole::kKey ||
-                      (entry.role == FrameRole::kPlain && (at <= first_python || entry.users ||
-                                                           entry.shown.kind == FrameKind::kPython));
+    // Without Python, frames that have no names say nothing but in the company of each other.
+    const bool plain = entry.role == FrameRole::kPlain && (has_python || !entry.unknown);
+    const bool keep =
+        entry.role == FrameRole::kKey || (plain && (at <= first_python || entry.users ||
+                                                    entry.shown.kind == FrameKind::kPython));
     const bool twice = entry.joins && !folded.frames.empty() &&
                        folded.frames.back().name == entry.shown.name &&
                        folded.frames.back().kind == entry.shown.kind;
@@ -261,7 +264,6 @@ FoldedStack FrameModel::fold_frames(const std::vector<FrameId>& frames) {
     }
   }
   // A stack that holds nothing but internals is shown, not left out.
-  const bool has_python = first_python < frames.size();
   if ((has_python && !python_kept) || folded.frames.empty()) {
     for (const FrameId id : frames) {
       const Known& entry = known(id);
