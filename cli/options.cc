@@ -79,8 +79,7 @@ void add_core_options(Command& command, node::CaptureOptions& options) {
   command
       .flag("--tasks", options.read.tasks,
             "Read asyncio tasks that have not ended, each with the chain of what it awaits, and "
-            "parked "
-            "greenlets")
+            "parked greenlets")
       .group(group);
   command
       .flag("--inlines", options.inlines,

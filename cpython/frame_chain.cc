@@ -10,7 +10,9 @@ namespace {
 class ChainReader {
  public:
   ChainReader(PythonMemory& memory, Addr newest, std::size_t limit)
-      : memory_(memory), next_(newest), limit_(limit), done_(newest == Addr{}) {}
+      : memory_(memory), next_(newest), limit_(limit), done_(newest == Addr{}) {
+    chain_.whole = done_;
+  }
 
   bool done() const { return done_; }
   Addr next() const { return next_; }
@@ -21,7 +23,7 @@ class ChainReader {
 
  private:
   bool is_shim();
-  void add_frame();
+  void add_frame(Addr previous);
   // Marks the frame added last as the outermost of its loop. `entered`: if the loop has no frame,
   // adds a placeholder.
   void close_loop(bool entered);
@@ -56,18 +58,21 @@ void ChainReader::step() {
     return;
   }
   const bool base = *previous == Addr{} && layout.thread.base_frame != kAbsent;
-  if (is_shim()) {
+  const bool shim = is_shim();
+  if (shim) {
     if (chain_.innermost_shim == Addr{}) {
       chain_.innermost_shim = next_;
     }
     close_loop(!base);
   } else {
-    add_frame();
+    add_frame(*previous);
   }
   next_ = *previous;
   if (next_ == Addr{}) {
     done_ = true;
     close_loop(false);
+    chain_.whole = shim || (layout.semantics.entry != EntryRule::kBeforeShim &&
+                            !chain_.frames.empty() && chain_.frames.back().entry);
   }
 }
 
@@ -80,11 +85,12 @@ bool ChainReader::is_shim() {
   return owner.value_or(0) >= layout.semantics.shim_owner;
 }
 
-void ChainReader::add_frame() {
+void ChainReader::add_frame(Addr previous) {
   const Layout& layout = memory_.layout();
   const FrameOffsets& offsets = layout.frame;
   RawFrame frame;
   frame.address = next_;
+  frame.previous = previous;
   frame.code = without_tags(layout, memory_.pointer_or_null(next_ + offsets.code));
   if (offsets.tlbc_index != kAbsent) {
     const auto copy = memory_.value<std::int32_t>(next_ + offsets.tlbc_index).value_or(0);
@@ -95,10 +101,6 @@ void ChainReader::add_frame() {
   } else {
     const auto index = memory_.value<std::int32_t>(next_ + offsets.instruction);
     frame.instruction = static_cast<std::uint64_t>(std::int64_t{index.value_or(-1)});
-  }
-  if (offsets.executing != kAbsent) {
-    const auto state = memory_.value<std::int8_t>(next_ + offsets.executing);
-    chain_.stale = chain_.stale || state != layout.semantics.executing;
   }
   switch (layout.semantics.entry) {
     case EntryRule::kEvery:

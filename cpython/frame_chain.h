@@ -22,6 +22,7 @@ inline constexpr std::size_t kMaxFrames = 65536;  // of one thread
 
 struct RawFrame {
   Addr address{};                 // null: placeholder for a loop without a frame
+  Addr previous{};                // what the frame refers to as the next one: a frame or a shim
   Addr code{};                    // the code object; not checked
   std::uint64_t instruction = 0;  // in the layout's InstructionFormat
   std::uint32_t code_copy = 0;    // free-threaded: the copy of the code that contains `instruction`
@@ -32,8 +33,8 @@ struct FrameChain {
   std::vector<RawFrame> frames;  // innermost first
   bool cut = false;              // longer than the limit, circular, or not readable to the end
   bool too_long = false;         // cut because it is longer than the limit
-  // Up to 3.10: the call of one of the frames has returned, so the chain is not of one moment.
-  bool stale = false;
+  // It ends where a thread's stack ends. If not, and it is not cut, the thread ran meanwhile.
+  bool whole = false;
   Addr innermost_shim{};  // 3.12+: an address on the native stack; null if there is none
 };
 

@@ -22,11 +22,10 @@ void put_in_front(PythonThread inner, PythonThread& thread) {
   std::move(thread.frames.begin(), thread.frames.end(), std::back_inserter(inner.frames));
   inner.cut |= thread.cut;
   inner.too_long |= thread.too_long;
-  inner.stale |= thread.stale;
+  inner.whole &= thread.whole;
   inner.collects |= thread.collects;
   inner.generation = std::max(inner.generation, thread.generation);
   inner.finalizes |= thread.finalizes;
-  inner.chain_mark ^= thread.chain_mark;
   if (thread.holds_gil) {
     inner.holds_gil = true;
     inner.gil = thread.gil;

@@ -6,18 +6,19 @@
 #include <utility>
 
 #include "base/signals/signal_name.h"
-#include "cpython/await_chain.h"
-#include "cpython/await_members.h"
+#include "cpython/chain_check.h"
 #include "cpython/code_object.h"
 #include "cpython/detect.h"
-#include "cpython/find_greenlets.h"
-#include "cpython/find_tasks.h"
 #include "cpython/frame_chain.h"
 #include "cpython/join_interpreters.h"
 #include "cpython/kernel_tid.h"
 #include "cpython/locals.h"
 #include "cpython/objects/contents.h"
 #include "cpython/objects/signal_handler.h"
+#include "cpython/tasks/await_chain.h"
+#include "cpython/tasks/await_members.h"
+#include "cpython/tasks/find_greenlets.h"
+#include "cpython/tasks/find_tasks.h"
 #include "cpython/thread_names.h"
 #include "cpython/thread_state.h"
 
@@ -35,7 +36,6 @@ constexpr std::size_t kMaxFramesWithSignals = 512;  // the innermost are searche
 
 // A loop that was entered but has no frame: the objects of a popped frame are being destroyed.
 constexpr const char* kNoFrame = "<leaving a function>";
-constexpr const char* kGreenlet = "<greenlet>";
 constexpr const char* kUnreadable = "<unreadable>";
 
 // Names a GIL by the first interpreter that uses it: the oldest, which is the last in the list.
@@ -56,19 +56,6 @@ std::vector<Addr> anchors_of(const std::vector<ThreadStateRow>& rows,
     anchors.push_back(row != Addr{} ? row : chains[i].innermost_shim);
   }
   return anchors;
-}
-
-std::uint64_t mark_of(const FrameChain& chain) {
-  constexpr std::uint64_t kPrime = 0x100000001b3;  // FNV-1a, by words
-  std::uint64_t mark = 0xcbf29ce484222325;
-  for (const RawFrame& frame : chain.frames) {
-    const bool innermost = &frame == &chain.frames.front();
-    for (const std::uint64_t word : {value_of(frame.address), value_of(frame.code),
-                                     innermost ? std::uint64_t{0} : frame.instruction}) {
-      mark = (mark ^ word) * kPrime;
-    }
-  }
-  return mark;
 }
 
 // Puts a row that names the signal above each frame that was interrupted by a handler. `thread` has
@@ -100,6 +87,7 @@ struct PythonProcess::Impl {
   // The sample that the last call of threads() took; nullopt: none yet, or it was handed over.
   std::optional<PythonMemory> sample_memory;
   std::optional<std::vector<SampledThread>> sample_threads;
+  std::vector<ThreadStateRow> sample_rows;  // of the same threads
 
   Impl(const attach::Target& target_in, elf::ModuleMap& modules_in, Runtime runtime_in)
       : target(target_in), modules(modules_in), runtime(std::move(runtime_in)) {}
@@ -145,6 +133,7 @@ PythonMemory& PythonProcess::Impl::begin_sample() {
 void PythonProcess::Impl::keep_sample(const std::vector<ThreadStateRow>& rows,
                                       const std::vector<pid_t>& kernel_tids,
                                       std::vector<FrameChain> chains) {
+  sample_rows = rows;
   std::vector<SampledThread>& threads = sample_threads.emplace();
   threads.reserve(rows.size());
   for (std::size_t i = 0; i < rows.size(); ++i) {
@@ -301,6 +290,21 @@ std::vector<Gil> PythonProcess::gils() const {
   return gils;
 }
 
+bool PythonProcess::stands(pid_t target_tid) const {
+  bool found = false;
+  for (std::size_t i = 0; impl_->sample_threads && i < impl_->sample_threads->size(); ++i) {
+    const SampledThread& thread = (*impl_->sample_threads)[i];
+    if (thread.target_tid == target_tid) {
+      found = true;
+      if (!stands_still(impl_->target, impl_->runtime.layout, impl_->sample_rows[i],
+                        thread.frames)) {
+        return false;
+      }
+    }
+  }
+  return found;
+}
+
 std::optional<PythonSample> PythonProcess::release_sample() {
   if (!impl_->sample_threads) {
     return std::nullopt;
@@ -373,12 +377,12 @@ Result<std::vector<PythonThread>> PythonProcess::threads(Locals locals,
     thread.finalizes = rows[i].finalizes;
     thread.cut = chains[i].cut;
     thread.too_long = chains[i].too_long;
-    thread.stale = chains[i].stale;
-    thread.chain_mark = mark_of(chains[i]);
+    thread.whole = chains[i].whole;
     thread.frames.reserve(chains[i].frames.size());
     for (const RawFrame& raw : chains[i].frames) {
       thread.frames.push_back(impl_->make_frame(raw));
       PythonFrame& frame = thread.frames.back();
+      thread.whole = thread.whole && (frame.readable || raw.address == Addr{});
       if (frame.readable && budget > 0 && thread.frames.size() <= with_locals[i]) {
         const bool plain_only = locals == Locals::kDeciding && !impl_->is_distributed(raw);
         frame.locals =
@@ -422,8 +426,7 @@ Result<std::vector<PythonTask>> PythonProcess::tasks() const {
   std::vector<PythonTask> tasks;
   for (const FrameChain& chain : parked) {
     PythonTask& task = tasks.emplace_back();
-    task.name = kGreenlet;
-    task.state = TaskState::kWaits;
+    task.state = TaskState::kParked;
     for (const RawFrame& raw : chain.frames) {
       task.frames.push_back(impl_->make_frame(raw));
     }

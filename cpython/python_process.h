@@ -70,21 +70,18 @@ struct PythonThread {
   std::vector<PythonFrame> frames;
   bool cut = false;       // the chain was longer than kMaxFrames, or broken
   bool too_long = false;  // cut because it was longer
-  // Tells chains of frames apart, as they lie in memory: a thread that has called or returned
-  // meanwhile has another one (frame_chain.h). Without the innermost frame's instruction, which
-  // always moves.
-  std::uint64_t chain_mark = 0;
-  bool stale = false;  // the call of one of the frames had returned when it was read
+  // The chain ends where the thread's stack ends, and all functions are known. If not, and it is
+  // not cut, the thread ran meanwhile.
+  bool whole = false;
 };
 
-enum class TaskState : std::uint8_t { kUnknown, kNotStarted, kWaits, kRuns, kEnded };
+enum class TaskState : std::uint8_t { kUnknown, kNotStarted, kWaits, kRuns, kEnded, kParked };
 
 // An unfinished asyncio task, or a parked greenlet.
 struct PythonTask {
-  // "Task-7", or as the program named it; "" if unknown; "<greenlet>" for a greenlet, which has no
-  // more than its state and its frames.
+  // "Task-7", or as the program named it; "" if unknown, and for a greenlet.
   std::string name;
-  TaskState state = TaskState::kUnknown;
+  TaskState state = TaskState::kUnknown;  // kParked: a greenlet, which has only frames
   // Its coroutine and what that awaits, innermost first; only the coroutine if the task runs: the
   // rest are frames of a thread. `entry` means nothing here.
   std::vector<PythonFrame> frames;
@@ -137,8 +134,12 @@ class PythonProcess {
   Result<std::vector<PythonThread>> threads(Locals locals, ContentsOptions contents = {}) const;
 
   // Returns the asyncio tasks and parked greenlets of all interpreters, sorted by name; bounded
-  // (find_tasks.h, await_chain.h, find_greenlets.h).
+  // (tasks/).
   Result<std::vector<PythonTask>> tasks() const;
+
+  // Returns whether the frames of this thread in the last sample were its stack at one moment,
+  // which is then now (chain_check.h). False after release_sample().
+  bool stands(pid_t target_tid) const;
 
   // Hands over the sample that the last call of threads() took; a second call returns nullopt.
   std::optional<PythonSample> release_sample();

@@ -74,7 +74,7 @@ class PageData {
   Json task_row(const snapshot::AsyncTask& task);
 
   // Columns: row of `ranks` (-1: none), pid, role, command, Python version, state, why it was not
-  // read, threads, asyncio tasks.
+  // read, threads, tasks.
   Json process_row(std::int64_t rank, const ProcessCapture& process);
 
   Json processes();
@@ -246,7 +246,8 @@ Json PageData::task_row(const snapshot::AsyncTask& task) {
   snapshot::ThreadSample sample;
   sample.stack = task.stack;
   return {tables_.text(printable(view_.text(task.name), 100)),
-          tables_.text(task_words(view_, task)), tables_.stack(sample)};
+          tables_.text(task_words(view_, task)), tables_.stack(sample),
+          task.state == snapshot::TaskState::kParked};
 }
 
 Json PageData::process_row(std::int64_t rank, const ProcessCapture& process) {

@@ -43,6 +43,8 @@ std::string task_words(const aggregate::JobView& view, const AsyncTask& task) {
       return "has not started";
     case TaskState::kRuns:
       return "is running; the stack of its thread shows where";
+    case TaskState::kParked:
+      return "is parked";
     case TaskState::kWaits:
       break;
     default:
@@ -68,11 +70,10 @@ std::string tasks_text(const aggregate::JobView& view,
   for (const AsyncTask& task : process.tasks) {
     const std::string name = printable(view.text(task.name), 100);
     const std::string title =
-        name == "<greenlet>"
+        task.state == TaskState::kParked
             ? "greenlet"
             : fmt::format("asyncio task{}", name.empty() ? "" : " \"" + name + '"');
-    text += '\n' + style.bold(title) + ' ' +
-            (name == "<greenlet>" ? "is parked" : task_words(view, task)) + '\n';
+    text += '\n' + style.bold(title) + ' ' + task_words(view, task) + '\n';
     snapshot::ThreadSample sample;
     sample.stack = task.stack;
     text += style.stack_lines(view.model().fold(sample), kIndent, kNoLimit);

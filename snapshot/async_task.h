@@ -1,4 +1,4 @@
-// An unfinished asyncio task, and what it waits for.
+// An unfinished asyncio task and what it waits for, or a parked greenlet.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,8 @@ enum class TaskState : std::uint8_t {
   kUnknown = 0,
   kNotStarted,
   kWaits,
-  kRuns,  // in some thread, whose stack has its frames
+  kRuns,    // in some thread, whose stack has its frames
+  kParked,  // a greenlet, which has no more than frames (new in format 13)
 };
 
 struct AsyncTask {

@@ -17,7 +17,7 @@ enum class StackEnd : std::uint8_t {
   kRunning,       // the thread ran: no registers without a stop, Python frames only
   kGone,          // the thread exited while it was read
   kTorn,          // the thread moved while it was read; frames may be of two instants
-  kRunningTorn,   // as kRunning, and no two reads of the Python frames agreed
+  kRunningTorn,   // as kRunning, and the Python frames may be of different moments
 };
 
 enum class MergeState : std::uint8_t {

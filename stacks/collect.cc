@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "stacks/compiled_python.h"
 #include "stacks/convert_frames.h"
 #include "stacks/greenlets.h"
 #include "stacks/merge.h"
@@ -57,6 +58,21 @@ class Collector {
 };
 
 static_assert(cpython::kMaxCallsOfLoop <= snapshot::kMaxLoopCalls);
+
+snapshot::TaskState state_of(cpython::TaskState state) {
+  switch (state) {
+    case cpython::TaskState::kNotStarted:
+      return snapshot::TaskState::kNotStarted;
+    case cpython::TaskState::kWaits:
+      return snapshot::TaskState::kWaits;
+    case cpython::TaskState::kRuns:
+      return snapshot::TaskState::kRuns;
+    case cpython::TaskState::kParked:
+      return snapshot::TaskState::kParked;
+    default:
+      return snapshot::TaskState::kUnknown;
+  }
+}
 
 Collector::Collector(ProcessReader& reader,
                      const CollectOptions& options,
@@ -184,6 +200,12 @@ void Collector::add_sample(const Reading& reading) {
       merged = again.state == snapshot::MergeState::kMerged ? std::move(again) : std::move(merged);
     }
   }
+  const bool odd_end = reading.python && !reading.python->whole && !reading.python->cut;
+  if (merged.state == snapshot::MergeState::kMismatch && odd_end && complete) {
+    if (auto again = merge_compiled(native, python, tables_)) {
+      merged = *std::move(again);
+    }
+  }
   const auto intern = [&](const std::vector<snapshot::Frame>& frames) {
     if (frames.empty()) {
       return snapshot::StackId{};
@@ -226,10 +248,7 @@ void Collector::add_tasks() {
     for (const std::string& member : task.members) {
       row.members.push_back(tables_.string(member));
     }
-    row.state = task.state == cpython::TaskState::kWaits        ? snapshot::TaskState::kWaits
-                : task.state == cpython::TaskState::kRuns       ? snapshot::TaskState::kRuns
-                : task.state == cpython::TaskState::kNotStarted ? snapshot::TaskState::kNotStarted
-                                                                : snapshot::TaskState::kUnknown;
+    row.state = state_of(task.state);
     snapshot::Stack stack;
     for (const snapshot::Frame& frame : converter_.python(task.frames)) {
       stack.frames.push_back(tables_.frame(frame));

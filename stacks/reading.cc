@@ -8,7 +8,8 @@
 // and the Python frames are read; then they continue, and the copies are unwound. A thread that
 // blocked before it could be stopped is read like the others. A thread that a stop would harm is
 // not stopped (stop_choice.h); on request no thread is. What is left are the Python frames of
-// threads that run. They are read until two reads in a row agree, or are marked as torn.
+// threads that run. They are read until they are found to have been the stack of one moment, or are
+// marked as torn.
 #include "stacks/reading.h"
 
 #include <algorithm>
@@ -29,6 +30,7 @@ using cpython::PythonThread;
 
 constexpr int kMaxRounds = 3;
 constexpr int kMaxPythonReads = 16;  // of threads that run: a fraction of a millisecond each
+constexpr int kMaxLooks = 64;        // at the same frames: some microseconds each
 // A thread that gets a CPU stops in well under a millisecond. The other threads are held meanwhile.
 constexpr std::chrono::milliseconds kStopPatience{100};
 
@@ -46,13 +48,6 @@ bool stood_still(const ThreadState& before, const ThreadState& after) {
 
 bool to_be_read(const Reading& reading) {
   return reading.moved && !reading.gone;
-}
-
-// Returns whether two reads show the same calls, all of which went on in both. Calls that end and
-// begin anew between the reads look the same, so this is very likely, not certain.
-bool agree(const std::optional<PythonThread>& one, const std::optional<PythonThread>& other) {
-  return one && other && !one->stale && !other->stale && !one->cut && !other->cut &&
-         one->chain_mark == other->chain_mark;
 }
 
 // Notes the outcome of the attempt, apart from the data read.
@@ -254,7 +249,7 @@ void ProcessReader::settle_python(std::vector<Reading>& readings) {
     });
     std::vector<Reading*> left;
     for (std::size_t i = 0; i < torn.size(); ++i) {
-      if (agree(before[i], torn[i]->python)) {
+      if (is_of_one_moment(*torn[i])) {
         continue;
       }
       left.push_back(torn[i]);
@@ -267,6 +262,18 @@ void ProcessReader::settle_python(std::vector<Reading>& readings) {
   for (Reading* reading : torn) {
     reading->torn = true;
   }
+}
+
+bool ProcessReader::is_of_one_moment(const Reading& reading) const {
+  if (!reading.python || !reading.python->whole) {
+    return false;
+  }
+  for (int looks = 0; looks < kMaxLooks; ++looks) {
+    if (python_->stands(reading.state.target_tid)) {
+      return true;
+    }
+  }
+  return false;
 }
 
 Result<std::vector<Reading>> ProcessReader::read() {

@@ -27,7 +27,7 @@ struct Reading {
   bool moved = true;  // since the state was read; its data may be of two instants
   bool gone = false;
   bool held = false;  // it was stopped while it was read
-  // It ran, and no two reads of its Python frames agreed: they may be of different moments.
+  // It ran, and its Python frames may be of different moments.
   bool torn = false;
   bool spare = false;     // seen in a call that a stop would end early (stop_choice.h)
   std::string unstopped;  // why it could not be stopped, if that was tried: "it is traced by ..."
@@ -64,7 +64,9 @@ class ProcessReader {
   // Returns true if threads were not stopped because they had blocked: they can be read without a
   // stop now.
   bool read_stopped(std::vector<Reading>& readings);
-  // Reads the Python frames of threads that have no native ones until two reads in a row agree.
+  // Returns whether the Python frames that were just read were the thread's stack at one moment.
+  bool is_of_one_moment(const Reading& reading) const;
+  // Reads the Python frames of threads that have no native ones until they are of one moment.
   void settle_python(std::vector<Reading>& readings);
 
   const attach::Target& target_;

@@ -22,6 +22,7 @@ using snapshot::ThreadSample;
 namespace {
 
 constexpr std::size_t kMaxName = 160;
+constexpr const char* kRunTimeCode = "<code made at run time>";  // by Numba, XLA, libffi
 
 // Folders of the standard library and installed packages: code that is not the user's program.
 constexpr std::array<std::string_view, 3> kLibraryRoots = {"/site-packages/", "/dist-packages/",
@@ -196,13 +197,18 @@ const FrameModel::Known& FrameModel::known(FrameId id) {
   }
   entry.role = role_of(frame, shown.name, file);
   entry.users = is_users_module(file);
-  entry.cython = demangle_cython(function).has_value();
-  if (entry.cython) {
+  if (demangle_cython(function)) {
     entry.role = FrameRole::kKey;  // the user's program, or a library's, as if it were Python
+    entry.joins = true;  // it makes two functions of some: what Python calls, and its code
   }
-  if (shown.name.empty()) {
-    shown.name = shown.file.empty() ? fmt::format("{:#x}", frame.offset)
-                                    : fmt::format("{}+{:#x}", shown.file, frame.offset);
+  if (shown.name.empty() && file.empty()) {
+    // The address differs from process to process, so it is no part of the place.
+    shown.name = kRunTimeCode;
+    shown.source = fmt::format("{:#x}", frame.offset);
+    entry.joins = true;
+    entry.unknown = true;
+  } else if (shown.name.empty()) {
+    shown.name = fmt::format("{}+{:#x}", shown.file, frame.offset);
     entry.unknown = entry.role == FrameRole::kPlain;
     entry.role = entry.unknown ? FrameRole::kInternal : entry.role;
   } else if (entry.role == FrameRole::kLibc) {
@@ -237,14 +243,16 @@ FoldedStack FrameModel::fold_frames(const std::vector<FrameId>& frames) {
   };
   const auto first_python = static_cast<std::size_t>(
       std::find_if(frames.begin(), frames.end(), is_python) - frames.begin());
+  const bool has_python = first_python < frames.size();
   bool python_kept = false;
   for (std::size_t at = add_call(frames, 0, folded); at < frames.size(); ++at) {
     const Known& entry = known(frames[at]);
-    const bool keep = entry.role == FrameRole::kKey ||
-                      (entry.role == FrameRole::kPlain && (at <= first_python || entry.users ||
-                                                           entry.shown.kind == FrameKind::kPython));
-    // Cython makes two functions of some: what Python calls, and what that calls.
-    const bool twice = entry.cython && !folded.frames.empty() &&
+    // Without Python, frames that have no names say nothing but in the company of each other.
+    const bool plain = entry.role == FrameRole::kPlain && (has_python || !entry.unknown);
+    const bool keep =
+        entry.role == FrameRole::kKey || (plain && (at <= first_python || entry.users ||
+                                                    entry.shown.kind == FrameKind::kPython));
+    const bool twice = entry.joins && !folded.frames.empty() &&
                        folded.frames.back().name == entry.shown.name &&
                        folded.frames.back().kind == entry.shown.kind;
     if (keep && !twice) {
@@ -256,7 +264,6 @@ FoldedStack FrameModel::fold_frames(const std::vector<FrameId>& frames) {
     }
   }
   // A stack that holds nothing but internals is shown, not left out.
-  const bool has_python = first_python < frames.size();
   if ((has_python && !python_kept) || folded.frames.empty()) {
     for (const FrameId id : frames) {
       const Known& entry = known(id);

@@ -98,7 +98,7 @@ class FrameModel {
     ShownFrame shown;
     FrameRole role = FrameRole::kPlain;
     bool users = false;    // native: in a program or library of the user's own
-    bool cython = false;   // native: a function that Cython made of the user's code
+    bool joins = false;    // native: shown once if it calls another one with the same name
     bool unknown = false;  // native, in no module that the patterns name, and without a symbol
   };
   const Known& known(snapshot::FrameId id);

@@ -34,10 +34,19 @@ constexpr auto kFramePatterns = std::to_array<FramePattern>({
     native(kFunction, kExact, "thread_run", kThreadStart),
     native(kFunction, kExact, "pythread_wrapper", kThreadStart),
 
+    // They call the program back: a comparison function, a handler of an event, also within a
+    // module of Python (uvloop, gevent).
+    native(kFunction, kExact, "qsort", kKey),
+    native(kFunction, kExact, "qsort_r", kKey),
+    native(kFunction, kExact, "bsearch", kKey),
+    native(kFunction, kExact, "uv_run", kKey),
+    native(kFunction, kExact, "ev_run", kKey),
+
     // CPython: first the functions that show something, then the rest of the interpreter.
     native(kFunction, kExact, "take_gil", kKey),
     native(kFunction, kExact, "gc_collect_main", kKey),
     native(kFunction, kExact, "subtype_dealloc", kKey),
+    native(kFunction, kPrefix, "__Pyx_", kInternal),
     native(kFunction, kExact, "Py_FinalizeEx", kKey),
     native(kFunction, kPrefix, "_PyEval", kInternal),
     native(kFunction, kPrefix, "PyEval_", kInternal),
@@ -51,13 +60,6 @@ constexpr auto kFramePatterns = std::to_array<FramePattern>({
     native(kModule, kPrefix, "python", kInternal),
     native(kModule, kPrefix, "libpython", kInternal),
     native(kModule, kContains, ".cpython-", kInternal),
-
-    // They call the program back: a comparison function, a handler of an event.
-    native(kFunction, kExact, "qsort", kKey),
-    native(kFunction, kExact, "qsort_r", kKey),
-    native(kFunction, kExact, "bsearch", kKey),
-    native(kFunction, kExact, "uv_run", kKey),
-    native(kFunction, kExact, "ev_run", kKey),
 
     // libc and its neighbours.
     native(kModule, kPrefix, "libc.so", kLibc),

@@ -173,7 +173,7 @@ FrameLoop LoopReader::read(const AnalysedCode& code, const CodeLoop& loop) {
       continue;
     }
     // No frame runs it now, so its variables have no values here.
-    SymbolValues inside(memory_, nested->calls, RawFrame{Addr{}, inner, 0, 0, false});
+    SymbolValues inside(memory_, nested->calls, RawFrame{.code = inner});
     for (const CodeCall& one : nested->calls.calls) {
       const std::string own = object_of(one, inside, nested->calls);
       add(result, {inside.name_of(one.callee), own.empty() ? object : own});

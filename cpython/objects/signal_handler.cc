@@ -13,7 +13,13 @@ int handled_signal(PythonMemory& memory, Addr frame, Addr caller) {
     return 0;
   }
   for (std::size_t i = 0; i < kPlaces; ++i) {
-    const Addr at = frame + layout.frame.localsplus + i * kPointerSize;
+    Addr at = frame + layout.frame.localsplus + i * kPointerSize;
+    // A handler with *args has both in a tuple.
+    const Addr first = without_tags(layout, memory.pointer_or_null(at));
+    const auto size = memory.value<std::int64_t>(first + layout.object.size);
+    if (first != Addr{} && size == 2 && type_name(memory, first) == "tuple") {
+      at = first + layout.object.tuple_items;
+    }
     const Addr number = without_tags(layout, memory.pointer_or_null(at));
     const Addr object = without_tags(layout, memory.pointer_or_null(at + kPointerSize));
     if (number == Addr{} || object == Addr{}) {

@@ -26,14 +26,16 @@ function threadElement(row) {
     stackTable(stack, locals));
 }
 
-// Shows what --tasks read: each task with the chain of what it awaits.
+// Shows what --tasks read: each asyncio task with the chain of what it awaits, and parked greenlets.
 function tasksElement(tasks) {
   if (tasks.length === 0) return "";
+  const kind = tasks.some((task) => task[3]) ? "task or greenlet" : "asyncio task";
+  const kinds = kind === "asyncio task" ? "asyncio tasks" : "tasks and greenlets";
   return make("details", { class: "tasks", open: "" },
-    make("summary", {}, `${tasks.length} asyncio ${tasks.length === 1 ? "task" : "tasks"} that ${
+    make("summary", {}, `${tasks.length} ${tasks.length === 1 ? kind : kinds} that ${
       tasks.length === 1 ? "has" : "have"} not ended`),
-    ...tasks.map(([nameId, wordsId, stack]) => make("div", {},
-      make("h4", {}, `Task${text(nameId) === "" ? "" : ` “${text(nameId)}”`} `,
+    ...tasks.map(([nameId, wordsId, stack, isGreenlet]) => make("div", {},
+      make("h4", {}, `${isGreenlet ? "Greenlet" : "Task"}${text(nameId) === "" ? "" : ` “${text(nameId)}”`} `,
         make("span", { class: "soft" }, text(wordsId))),
       stackTable(stack))));
 }

@@ -94,7 +94,7 @@ constexpr ReadState last_value(ReadState /*type*/) {
   return ReadState::kFull;
 }
 constexpr TaskState last_value(TaskState /*type*/) {
-  return TaskState::kRuns;
+  return TaskState::kParked;
 }
 constexpr FlightState last_value(FlightState /*type*/) {
   return FlightState::kCompleted;

@@ -64,7 +64,10 @@ main()
 class ForeignFrames(unittest.TestCase):
     def names(self, *command, options=()):
         """Returns the names of the frames of a process that blocks in a read from a pipe."""
-        victim = subprocess.Popen([sys.executable, "-c", *command])
+        return self.names_of(sys.executable, "-c", *command, options=options)
+
+    def names_of(self, *command, options=()):
+        victim = subprocess.Popen(command)
         self.addCleanup(victim.communicate)
         self.addCleanup(victim.kill)
         proc_facts.wait_until(
@@ -94,6 +97,19 @@ class ForeignFrames(unittest.TestCase):
         text = run.out[run.out.index("\ngreenlet is parked\n"):]
         stacks = [re.findall(r"(?m)^    (\S+) ", part) for part in text.split("greenlet is parked\n")[1:]]
         self.assertEqual(sorted(stacks), [["main", "<module>"], ["parked", "deeper", "parked"]], run)
+
+    @harness.only_with(importlib.util.find_spec("nuitka"))
+    def test_a_program_compiled_by_nuitka(self):
+        with harness.scratch() as folder:
+            with open(f"{folder}/program.py", "w", encoding="utf-8") as file:
+                file.write("import os\ninner, outer = os.pipe()\ndef step():\n    os.read(inner, 1)\n"
+                           "def main():\n    list(map(lambda _: step(), [1]))\nmain()\n")
+            subprocess.run([sys.executable, "-m", "nuitka", "--quiet", f"--output-dir={folder}",
+                            f"{folder}/program.py"], check=True, stdin=subprocess.DEVNULL)
+            names, run = self.names_of(f"{folder}/program.bin")
+        self.assertEqual(names[-5:], ["<compiled Python>", "step", "main.<locals>.<lambda>", "main",
+                                      "<module>"], run)
+        self.assertNotIn("do not match", run.out)
 
 
 if __name__ == "__main__":

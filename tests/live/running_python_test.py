@@ -8,6 +8,7 @@ returned gives a stack away that was read in pieces.
 
 import glob
 import os
+import signal
 import subprocess
 import sys
 import unittest
@@ -48,6 +49,26 @@ def interpreters():
     return known
 
 
+# Calls and returns all the time. Each frame tells by its line which call it is in.
+BUSY = """
+def leaf(n):
+    return n + 1
+def first(n):
+    n += 1
+    return leaf(n)
+def second(n):
+    k = third(n)
+    return third(k)
+def third(n): return n
+print("ready", flush=True)
+while True:
+    first(1)
+    second(2)
+"""
+CALLS = {("leaf", "first", 6), ("third", "second", 8), ("third", "second", 9),
+         ("first", "<module>", 13), ("second", "<module>", 14)}
+
+
 class RunningPython(unittest.TestCase):
     def start(self, python, program):
         victim = subprocess.Popen([python, "-c", program], stdout=subprocess.PIPE)
@@ -66,10 +87,27 @@ class RunningPython(unittest.TestCase):
             with open(run.file, encoding="utf-8") as file:
                 run.out, text = file.read(), run.out
         thread = run.json()["ranks"][0]["threads"][0]
-        names = [frame["name"] for frame in thread["frames"] if frame["kind"] == "python"]
+        self.frames = [frame for frame in thread["frames"] if frame["kind"] == "python"]
+        names = [frame["name"] for frame in self.frames]
         return names, thread.get("torn", False), text.replace("\n    ", " ")
 
-    def test_two_reads_that_agree_are_not_marked(self):
+    def test_frames_that_are_not_marked_were_a_stack_at_some_moment(self):
+        reads = 200 if os.environ.get("ODDRANK_MATRIX") else 10
+        for version, python in {"": sys.executable, **interpreters()}.items():
+            with self.subTest(version=version):
+                pid = self.start(python, BUSY)
+                marked = 0
+                for _ in range(reads):
+                    names, torn, text = self.read(pid)
+                    marked += torn
+                    if not torn:
+                        self.assertEqual(names[-1], "<module>", text)
+                        lines = [frame["line"] for frame in self.frames]
+                        self.assertLessEqual(set(zip(names, names[1:], lines[1:])), CALLS, text)
+                self.assertLess(marked, reads / 2)
+                os.kill(pid, signal.SIGKILL)  # its CPU is wanted
+
+    def test_a_thread_that_stays_in_its_function_is_not_marked(self):
         pid = self.start(sys.executable, "print('ready', flush=True)\nwhile True: pass")
         names, torn, text = self.read(pid)
         self.assertEqual((names, torn), (["<module>"], False), text)

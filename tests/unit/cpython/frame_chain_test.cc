@@ -5,32 +5,13 @@
 
 #include "tests/support/catch.h"
 #include "tests/unit/cpython/cpython_heap.h"
+#include "tests/unit/cpython/frames_on_heap.h"
 
 namespace oddrank::cpython {
 namespace {
 
 using attach::Addr;
-
-// Writes frames given as text, innermost first: "f" a frame, "e" a frame with is_entry, "s" a shim.
-std::vector<Addr> put_frames(test::PythonHeap& heap, std::string_view kinds) {
-  const FrameOffsets& offsets = heap.layout().frame;
-  std::vector<Addr> frames;
-  for (std::size_t i = 0; i < kinds.size(); ++i) {
-    frames.push_back(heap.allocate(offsets.localsplus));
-  }
-  for (std::size_t i = 0; i < kinds.size(); ++i) {
-    const Addr previous = i + 1 < kinds.size() ? frames[i + 1] : Addr{};
-    heap.put_pointer(frames[i] + offsets.previous, previous);
-    heap.put_pointer(frames[i] + offsets.code, Addr{0x1000 + i});
-    if (offsets.is_entry != kAbsent) {
-      heap.put(frames[i] + offsets.is_entry, std::uint8_t{kinds[i] == 'e'});
-    }
-    if (heap.layout().semantics.shim_owner != kNoOwner) {
-      heap.put(frames[i] + offsets.owner, std::uint8_t(kinds[i] == 's' ? 3 : 0));
-    }
-  }
-  return frames;
-}
+using test::put_frames;
 
 // Returns "f" for a frame, "E" an entry frame, "-" a loop without a frame; "..." if the chain was
 // cut.
@@ -73,25 +54,19 @@ TEST_CASE("the frame below all others is no loop", "[cpython]") {
   CHECK(read(layout_3_15(true), "sfss") == "-E");
 }
 
-TEST_CASE("a frame whose call has returned makes a chain stale", "[cpython]") {
-  for (const Layout* layout : {&layout_3_8(), &layout_3_10()}) {
-    test::PythonHeap heap(*layout);
-    const auto frames = put_frames(heap, "fff");
-    const auto stale = [&] {
-      PythonMemory memory = heap.memory();
-      return read_chains(memory, std::span(frames).first(1))[0].stale;
-    };
-    for (const Addr frame : frames) {
-      heap.put(frame + layout->frame.executing, layout->semantics.executing);
-    }
-    CHECK_FALSE(stale());
-    heap.put(frames[1] + layout->frame.executing, std::int8_t(1 - layout->semantics.executing));
-    CHECK(stale());
-  }
-  test::PythonHeap heap(layout_3_12());  // later versions do not tell
-  const auto frames = put_frames(heap, "fs");
-  PythonMemory memory = heap.memory();
-  CHECK_FALSE(read_chains(memory, std::span(frames).first(1))[0].stale);
+TEST_CASE("a chain is whole if it ends where a thread's stack ends", "[cpython]") {
+  const auto is_whole = [](const Layout& layout, std::string_view kinds) {
+    test::PythonHeap heap(layout);
+    const auto frames = put_frames(heap, kinds);
+    PythonMemory memory = heap.memory();
+    return read_chains(memory, std::span(frames).first(1))[0].whole;
+  };
+  CHECK(is_whole(layout_3_8(), "fff"));
+  CHECK(is_whole(layout_3_11(), "ffe"));
+  CHECK_FALSE(is_whole(layout_3_11(), "ff"));
+  CHECK(is_whole(layout_3_12(), "ffs"));
+  CHECK_FALSE(is_whole(layout_3_12(), "ff"));
+  CHECK(is_whole(layout_3_15(false), "fss"));
 }
 
 TEST_CASE("tags of references are taken off", "[cpython]") {

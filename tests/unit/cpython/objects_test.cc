@@ -114,7 +114,8 @@ TEST_CASE("locals have names, cells show their contents, secrets are not read", 
     heap.put_pointer(frame + layout.frame.localsplus + i * 8, values[i]);
   }
   PythonMemory memory = heap.memory();
-  const auto locals = read_locals(memory, RawFrame{frame, code, 0, true}, false);
+  const auto locals =
+      read_locals(memory, RawFrame{.address = frame, .code = code, .entry = true}, false);
   REQUIRE(locals.size() == 4);
   CHECK(locals[0].name == "backend");
   CHECK(locals[0].value == "'gloo'");
@@ -123,8 +124,11 @@ TEST_CASE("locals have names, cells show their contents, secrets are not read", 
   CHECK(locals[2].name == "shared");
   CHECK(locals[2].value == "'inside'");
   CHECK(locals[3].value == "<cell>");
-  CHECK(read_locals(memory, RawFrame{frame, Addr{0xdead0000}, 0, true}, false).empty());
-  CHECK(read_locals(memory, RawFrame{frame, code, 0, true}, true).size() == 3);
+  CHECK(read_locals(memory, RawFrame{.address = frame, .code = Addr{0xdead0000}, .entry = true},
+                    false)
+            .empty());
+  CHECK(read_locals(memory, RawFrame{.address = frame, .code = code, .entry = true}, true).size() ==
+        3);
 }
 
 }  // namespace oddrank::cpython

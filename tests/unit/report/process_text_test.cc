@@ -169,6 +169,18 @@ TEST_CASE("asyncio tasks: which one waits for which") {
   CHECK(text.find("u/a.py:3\n") != std::string::npos);
 }
 
+TEST_CASE("greenlets are told from asyncio tasks by their state, whatever a task is called") {
+  tests::CaptureBuilder job({"n0"}, 1);
+  auto& process = job.rank(0, "n0", 10);
+  job.thread(process, tests::sleeping());
+  job.task(process, {"", {tests::py("load", "/u/a.py", 3)}});
+  process.tasks.back().state = snapshot::TaskState::kParked;
+  job.task(process, {"<greenlet>", {}, "<Future>"});
+  const std::string text = print_process(job.capture, process, {});
+  CHECK(text.find("\ngreenlet is parked\n    load") != std::string::npos);
+  CHECK(text.find("\nasyncio task \"<greenlet>\" waits for <Future>\n") != std::string::npos);
+}
+
 TEST_CASE("the GIL: its holder, its waiters, its interpreter and the time held") {
   tests::CaptureBuilder job({"n0"}, 1);
   auto& process = job.rank(0, "n0", 10);

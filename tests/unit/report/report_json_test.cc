@@ -27,8 +27,13 @@ TEST_CASE("asyncio tasks have names, what they await and its members") {
       process,
       {"all", {tests::py("load", "/u/a.py", 3)}, "<_GatheringFuture>", {"Task-2", "<Future>"}});
   job.task(process, {"Task-2", {}, "all"});
+  job.task(process, {"", {tests::py("parked", "/u/a.py", 4)}});
+  process.tasks.back().state = snapshot::TaskState::kParked;
   const Json tasks = json_of(job.capture)["ranks"][0]["tasks"];
-  REQUIRE(tasks.size() == 2);
+  REQUIRE(tasks.size() == 3);
+  CHECK(tasks[0]["kind"] == "asyncio");
+  CHECK(tasks[2]["kind"] == "greenlet");
+  CHECK(tasks[2]["words"] == "is parked");
   CHECK(tasks[0]["name"] == "all");
   CHECK(tasks[0]["awaits"] == "<_GatheringFuture>");
   CHECK(tasks[0]["members"] == Json({"Task-2", "<Future>"}));

@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "stacks/compiled_python.h"
 #include "stacks/greenlets.h"
 #include "tests/support/catch.h"
 
@@ -135,6 +136,29 @@ TEST_CASE("evaluation loops of parked greenlets do not count", "[merge]") {
   CHECK(result.frames.size() == frames.size() + 3);
   CHECK_FALSE(apart_from_parked(native("r ! m ! s"), tables));
   CHECK_FALSE(apart_from_parked({}, tables));
+}
+
+TEST_CASE("Python frames of no loop stand behind the native ones, with a mark", "[merge]") {
+  const auto compiled = [](std::string_view native_text, std::string_view python_text) {
+    snapshot::Tables tables;
+    auto result = merge_compiled(native(native_text), python(python_text), tables);
+    if (!result) {
+      return std::string("mismatch");
+    }
+    for (std::size_t i = 0; i < result->python_index.size(); ++i) {
+      CHECK(result->frames.at(result->python_index[i]) == python(python_text)[i]);
+    }
+    for (Frame& frame : result->frames) {
+      frame.line = tables.text(frame.function).empty() ? frame.line : '<';
+      CHECK((frame.flags & snapshot::kEvaluation) == (frame.offset == '!' ? frame.flags : 0));
+    }
+    return text(result->frames);
+  };
+  CHECK(compiled("r m", "f g") == "r m < f g");    // 3.11
+  CHECK(compiled("r m", "f g*") == "r m < f g*");  // later
+  CHECK(compiled("r ! m", "a* f g") == "r a* ! m < f g");
+  CHECK(compiled("r ! m", "a* b* c*") == "mismatch");
+  CHECK(compiled("r ! ! ! m", "a* f") == "mismatch");
 }
 
 }  // namespace oddrank::stacks

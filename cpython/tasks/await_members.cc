@@ -1,5 +1,5 @@
 // Sources: Lib/asyncio/tasks.py, taskgroups.py of 3.8 to 3.15.
-#include "cpython/await_members.h"
+#include "cpython/tasks/await_members.h"
 
 #include <algorithm>
 #include <array>

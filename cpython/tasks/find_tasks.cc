@@ -1,6 +1,6 @@
 // Sources: Modules/_asynciomodule.c of 3.14 (Py_AsyncioModuleDebugOffsets, register_task);
 // Lib/asyncio/tasks.py of 3.8 to 3.14.
-#include "cpython/find_tasks.h"
+#include "cpython/tasks/find_tasks.h"
 
 #include <algorithm>
 #include <array>

@@ -12,9 +12,9 @@
 #include <unordered_map>
 #include <vector>
 
-#include "cpython/await_chain.h"
 #include "cpython/code_object.h"
 #include "cpython/python_memory.h"
+#include "cpython/tasks/await_chain.h"
 
 namespace oddrank::cpython {
 

@@ -1,6 +1,6 @@
 // Sources: greenlet's greenlet_greenlet.hpp and TPythonState.hpp of 2.0 to 3.5 (PyGreenlet::pimpl,
 // PythonState::_top_frame), Include/cpython/object.h (tp_base), Python/gc.c (PyGC_Head).
-#include "cpython/find_greenlets.h"
+#include "cpython/tasks/find_greenlets.h"
 
 #include <algorithm>
 #include <unordered_map>

@@ -1,6 +1,6 @@
 // Sources: Modules/_asynciomodule.c of 3.8 to 3.14 (TaskObj); Objects/genobject.c (_PyGen_yf, the
 // small objects that await); Include/internal/pycore_frame.h (frame states).
-#include "cpython/await_chain.h"
+#include "cpython/tasks/await_chain.h"
 
 #include <algorithm>
 #include <array>
