@@ -90,7 +90,7 @@ MovedLayouts all_moved() {
 
 const Layout* static_layout(const Version& version, bool free_threaded) {
   const Layout* layout = x86_layout(version, free_threaded);
-  if (layout == nullptr || kOurMachine == Machine::kX86_64) {
+  if (layout == nullptr || kOurMachine == Machine::kAmd64) {
     return layout;
   }
   static const MovedLayouts moved = all_moved();
