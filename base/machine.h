@@ -7,10 +7,10 @@
 
 namespace oddrank {
 
-enum class Machine : std::uint8_t { kX86_64, kAarch64 };
+enum class Machine : std::uint8_t { kAmd64, kAarch64 };
 
 #if defined(__x86_64__)
-inline constexpr Machine kOurMachine = Machine::kX86_64;
+inline constexpr Machine kOurMachine = Machine::kAmd64;
 #elif defined(__aarch64__)
 inline constexpr Machine kOurMachine = Machine::kAarch64;
 #else
@@ -19,14 +19,14 @@ inline constexpr Machine kOurMachine = Machine::kAarch64;
 
 // Returns "x86-64" or "aarch64".
 constexpr std::string_view machine_name(Machine machine) {
-  return machine == Machine::kX86_64 ? "x86-64" : "aarch64";
+  return machine == Machine::kAmd64 ? "x86-64" : "aarch64";
 }
 
 // Returns the number in the header of the machine's ELF files (EM_X86_64, EM_AARCH64).
 constexpr std::uint16_t elf_machine(Machine machine) {
   constexpr std::uint16_t kElfX86 = 62;
   constexpr std::uint16_t kElfAarch64 = 183;
-  return machine == Machine::kX86_64 ? kElfX86 : kElfAarch64;
+  return machine == Machine::kAmd64 ? kElfX86 : kElfAarch64;
 }
 
 }  // namespace oddrank

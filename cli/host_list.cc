@@ -24,6 +24,7 @@ struct Hosts {
   // Adds the hosts of a file, a list in each line; '#' begins a comment. Hostfiles of MPI say how
   // many ranks fit on a host ("n0 slots=8", "n0:8"), and PBS writes a line for each.
   Status add_file(const std::string& path);
+  Status add_line(std::string_view line);
 };
 
 // Returns the word of a hostfile without a number of slots; "" if it is nothing else.
@@ -59,9 +60,14 @@ Status Hosts::add(std::string_view text) {
 Status Hosts::add_file(const std::string& path) {
   ODDRANK_TRY(const std::string text, read_file(path, kMaxHostFileBytes));
   for (const std::string_view line : split(text, '\n')) {
-    for (const std::string_view word : split_blanks(line.substr(0, line.find('#')))) {
-      ODDRANK_TRY_STATUS(add(without_slots(word)));
-    }
+    ODDRANK_TRY_STATUS(add_line(line.substr(0, line.find('#'))));
+  }
+  return ok();
+}
+
+Status Hosts::add_line(std::string_view line) {
+  for (const std::string_view word : split_blanks(line)) {
+    ODDRANK_TRY_STATUS(add(without_slots(word)));
   }
   return ok();
 }

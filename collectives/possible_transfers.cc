@@ -151,6 +151,7 @@ PossibleTransfers possible_transfers(const CallFrames& frames,
 
 std::vector<std::int32_t> peers_of(const std::vector<P2pOperation>& operations) {
   std::vector<std::int32_t> peers;
+  peers.reserve(operations.size());
   for (const P2pOperation& operation : operations) {
     peers.push_back(operation.peer);
   }

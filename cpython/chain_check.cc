@@ -5,7 +5,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <utility>
 #include <vector>
+
+#include "cpython/objects/types.h"
 
 namespace oddrank::cpython {
 namespace {
@@ -56,7 +59,7 @@ class Looks {
   KeyBytes key_;
   std::vector<std::byte> bytes_;
   std::vector<attach::ReadRequest> requests_;
-  // Of each look at a frame: where its bytes are, and which frame it is.
+  // Where the bytes of each look at a frame are, and which frame it is.
   std::vector<std::pair<std::size_t, std::size_t>> places_;
   std::vector<std::pair<std::size_t, Addr>> heads_;  // where a pointer is, and what it should be
 };

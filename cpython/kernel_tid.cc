@@ -55,7 +55,7 @@ std::optional<std::uint32_t> find_offset(RemoteReader& reader,
                                          const Tasks& tasks) {
   // glibc's, for many years: behind the thread's own block on x86-64, behind a pad of 24 words
   // elsewhere.
-  constexpr std::uint32_t kUsual = kOurMachine == Machine::kX86_64 ? 720 : 208;
+  constexpr std::uint32_t kUsual = kOurMachine == Machine::kAmd64 ? 720 : 208;
   constexpr std::uint32_t kEnd = 2304;  // sizeof(struct pthread) of glibc 2.36
   if (tasks.main == 0) {
     return std::nullopt;

@@ -44,7 +44,7 @@ struct ThreadStates {
 std::vector<InterpreterRow> read_interpreters(PythonMemory& memory, Addr runtime);
 
 inline constexpr std::uint32_t kGenerations = 3;
-inline constexpr std::uint32_t kGenerationSize = 24;  // bytes of struct gc_generation, 3.8+
+inline constexpr std::uint64_t kGenerationSize = 24;  // bytes of struct gc_generation, 3.8+
 
 // Returns the address of the collector's generations; null if it is not known. In some builds of
 // one version (3.13.0 and 3.13.5) they lie 4 bytes apart, so two of the three must be lists that

@@ -196,7 +196,7 @@ Json thread_json(const aggregate::JobView& view,
   }
   if (const auto work = aggregate::interpreter_work(view, thread); !work.empty()) {
     json["interpreter"] = work;
-    if (const int generation = aggregate::collected_generation(view, thread); generation >= 0) {
+    if (const auto generation = aggregate::collected_generation(view, thread); generation >= 0) {
       json["gc_generation"] = generation;
     }
   }

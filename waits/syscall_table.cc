@@ -201,7 +201,7 @@ static_assert(is_sorted_by_number(kAarch64Table));
 }  // namespace
 
 std::span<const SyscallInfo> syscall_table(Machine machine) {
-  if (machine == Machine::kX86_64) {
+  if (machine == Machine::kAmd64) {
     return kX86Table;
   }
   return kAarch64Table;

@@ -250,8 +250,8 @@ FoldedStack FrameModel::fold_frames(const std::vector<FrameId>& frames) {
     // Without Python, frames that have no names say nothing but in the company of each other.
     const bool plain = entry.role == FrameRole::kPlain && (has_python || !entry.unknown);
     const bool keep =
-        entry.role == FrameRole::kKey || (plain && (at <= first_python || entry.users ||
-                                                    entry.shown.kind == FrameKind::kPython));
+        entry.role == FrameRole::kKey ||
+        (plain && (at <= first_python || entry.users || entry.shown.kind == FrameKind::kPython));
     const bool twice = entry.joins && !folded.frames.empty() &&
                        folded.frames.back().name == entry.shown.name &&
                        folded.frames.back().kind == entry.shown.kind;

@@ -50,7 +50,7 @@ ThreadState state_of(const CoreThread& thread, const ReadCode& code) {
 // Returns the tid that glibc has stored for the thread, in the pid namespace of the process; 0 if
 // it cannot be known.
 pid_t noted_tid(const Target& target, const ThreadState& thread) {
-  if (kOurMachine != Machine::kX86_64) {
+  if (kOurMachine != Machine::kAmd64) {
     return 0;
   }
   const std::uint64_t block = thread.registers->thread_pointer;

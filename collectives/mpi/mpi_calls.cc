@@ -244,6 +244,19 @@ std::optional<MpiCommunicator> from_registers(const MpiThread& thread, MpiObject
   return std::nullopt;
 }
 
+// Adds the requests of the array that the word leads to, if it leads to one.
+void add_array(const KeptWord& word,
+               MpiObjects& objects,
+               std::vector<MpiRequest>& in_array,
+               OpenReceives& counts) {
+  for (const MpiRequest& one : objects.requests_at(word.value)) {
+    if (one.tag >= -1) {
+      add_request(one, in_array);
+      counts.add(word, one.communicator.receives);
+    }
+  }
+}
+
 FoundObjects find_objects(const MpiThread& thread, MpiObjects& objects) {
   PartsOfCollective of_parts;
   OpenReceives counts;
@@ -259,12 +272,7 @@ FoundObjects find_objects(const MpiThread& thread, MpiObjects& objects) {
     for (const KeptWord& word : frame) {
       const auto request = objects.request(word);
       if (!request) {
-        for (const MpiRequest& one : objects.requests_at(word.value)) {
-          if (one.tag >= -1) {
-            add_request(one, in_array);
-            counts.add(word, one.communicator.receives);
-          }
-        }
+        add_array(word, objects, in_array, counts);
         continue;
       }
       if (request->kind != MpiRequestKind::kCollective && request->tag < -1) {

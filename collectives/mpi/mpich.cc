@@ -75,11 +75,14 @@ std::int32_t world_rank(const RankMap& map, std::int32_t rank) {
       return rank;
     case kOffset:
       return rank + map.offset;
-    default: {
+    case kStride:
+    case kBlocks: {
       const std::int64_t at = std::int64_t{rank / map.block} * map.stride + rank % map.block;
       const std::int64_t found = at + map.offset;
       return found >= 0 && found < kMaxMpiProcesses ? static_cast<std::int32_t>(found) : -1;
     }
+    default:
+      return -1;
   }
 }
 

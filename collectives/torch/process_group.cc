@@ -156,7 +156,7 @@ std::string torch_version_text(int number) {
 
 // The table was measured on x86-64; mutexes before the member are larger elsewhere.
 std::optional<std::uint32_t> measured_number_offset(std::string_view backend, int version) {
-  if (kOurMachine != Machine::kX86_64) {
+  if (kOurMachine != Machine::kAmd64) {
     return std::nullopt;
   }
   const auto* const at =

@@ -61,20 +61,26 @@ Layout moved_behind_mutexes(Layout layout) {
   return layout;
 }
 
-std::map<const Layout*, Layout> all_moved() {
+using MovedLayouts = std::map<const Layout*, Layout>;
+
+void add_moved(const Version& version, MovedLayouts& moved) {
+  for (const bool free_threaded : {false, true}) {
+    if (const Layout* layout = x86_layout(version, free_threaded)) {
+      moved.try_emplace(layout, moved_behind_mutexes(*layout));
+    }
+  }
+}
+
+MovedLayouts all_moved() {
   constexpr int kMinors = 64;
-  std::map<const Layout*, Layout> moved;
+  MovedLayouts moved;
+  Version version;
+  version.major = 3;
   for (int minor = 0; minor < kMinors; ++minor) {
-    for (const bool free_threaded : {false, true}) {
-      for (const char* text : {"", "3.7.0"}) {  // a table may be of the first patches only
-        Version version;
-        version.major = 3;
-        version.minor = static_cast<decltype(version.minor)>(minor);
-        version.text = text;
-        if (const Layout* layout = x86_layout(version, free_threaded)) {
-          moved.try_emplace(layout, moved_behind_mutexes(*layout));
-        }
-      }
+    version.minor = static_cast<decltype(version.minor)>(minor);
+    for (const char* text : {"", "3.7.0"}) {  // a table may be of the first patches only
+      version.text = text;
+      add_moved(version, moved);
     }
   }
   return moved;
@@ -84,11 +90,11 @@ std::map<const Layout*, Layout> all_moved() {
 
 const Layout* static_layout(const Version& version, bool free_threaded) {
   const Layout* layout = x86_layout(version, free_threaded);
-  if (layout == nullptr || kOurMachine == Machine::kX86_64) {
+  if (layout == nullptr || kOurMachine == Machine::kAmd64) {
     return layout;
   }
-  static const std::map<const Layout*, Layout> kMoved = all_moved();
-  return &kMoved.at(layout);
+  static const MovedLayouts moved = all_moved();
+  return &moved.at(layout);
 }
 
 bool publishes_offsets(const Version& version) {

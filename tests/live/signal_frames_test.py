@@ -29,6 +29,8 @@ class Job:
         block()
 def on_plain_signal(number, frame):
     block()
+def on_any_signal(*rest):
+    block()
 def on_native_signal(number):
     block()
 def sleep():
@@ -38,7 +40,8 @@ kept = ctypes.CFUNCTYPE(None, ctypes.c_int)(on_native_signal)
 if sys.argv[1] == "native":
     ctypes.CDLL(None).signal(signal.SIGUSR1, kept)
 else:
-    signal.signal(signal.SIGUSR1, Job().on_signal if sys.argv[1] == "method" else on_plain_signal)
+    handlers = {"method": Job().on_signal, "rest": on_any_signal, "function": on_plain_signal}
+    signal.signal(signal.SIGUSR1, handlers[sys.argv[1]])
 sleep()
 """
 MARK = "<signal SIGUSR1 delivered here>"
@@ -89,7 +92,8 @@ class SignalFrames(unittest.TestCase):
 
     def test_handlers_in_python(self):
         for python in interpreters():
-            for kind, handler in (("function", "on_plain_signal"), ("method", "on_signal")):
+            for kind, handler in (("function", "on_plain_signal"), ("method", "on_signal"),
+                                  ("rest", "on_any_signal")):
                 with self.subTest(python=python, kind=kind):
                     self.check_python(python, kind, handler)
 
