@@ -34,9 +34,10 @@ endif()
 if(ODDRANK_FUZZ)
   target_compile_options(oddrank_options INTERFACE -fsanitize=fuzzer-no-link)
 endif()
-# There are many debug programs, and they are large; lld links them in a quarter of ld's time.
+# There are many debug programs, and they are large; lld links them in a quarter of ld's time. A cross
+# compiler looks for a linker of its own.
 find_program(ODDRANK_LLD ld.lld)
-if(ODDRANK_LLD)
+if(ODDRANK_LLD AND NOT CMAKE_CROSSCOMPILING)
   target_link_options(oddrank_options INTERFACE $<$<CONFIG:Debug>:-fuse-ld=lld>)
 endif()
 

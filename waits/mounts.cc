@@ -43,9 +43,12 @@ std::optional<Mount> parse_mount(std::string_view line) {
   if (words.size() < 7 || words.end() - dash < 3 || dash - words.begin() < 6) {
     return std::nullopt;
   }
-  return Mount{unescape(words[3]), unescape(words[4]), std::string(*(dash + 1)),
+  return Mount{unescape(words[3]),
+               unescape(words[4]),
+               std::string(*(dash + 1)),
                unescape(*(dash + 2)),
-               words.end() - dash > 3 ? std::string(*(dash + 3)) : std::string()};
+               words.end() - dash > 3 ? std::string(*(dash + 3)) : std::string(),
+               std::string(words[2])};
 }
 
 std::optional<Mount> mount_of(std::string_view mountinfo, std::string_view path) {

@@ -19,6 +19,7 @@ struct Mount {
   std::string kind;     // "nfs4", "lustre", "ext4", "fuse.sshfs"
   std::string source;   // "server:/export", "10.0.0.3@tcp:/scratch", "/dev/sda1"
   std::string options;  // of the file system: "rw,freezer"
+  std::string device;   // the kernel's number of the file system: "254:1"
 };
 
 // Parses one line of mountinfo; nullopt if it is malformed.

@@ -19,6 +19,7 @@
 #include "base/read_file.h"
 #include "base/split.h"
 #include "base/write_file.h"
+#include "tests/support/calls.h"
 #include "tests/support/catch.h"
 #include "tests/support/victim.h"
 
@@ -31,6 +32,7 @@ using oddrank::attach::read_object;
 using oddrank::attach::read_proc_maps;
 using oddrank::attach::ReadRequest;
 using oddrank::attach::ThreadState;
+using oddrank::test::kPauseCall;
 using oddrank::test::Victim;
 using oddrank::test::victim_path;
 
@@ -173,12 +175,12 @@ TEST_CASE("blocked threads have call, sp and pc") {
   };
   SECTION("pause") {
     const Stuck stuck = start_stuck({"pause"});
-    REQUIRE(stuck.victim.wait_syscall(SYS_pause));
+    REQUIRE(stuck.victim.wait_syscall(kPauseCall));
     const auto target = open_target(stuck.victim.pid());
     const auto threads = target->threads();
     REQUIRE(threads);
     REQUIRE(threads->size() == 1);
-    check(threads->at(0), SYS_pause);
+    check(threads->at(0), kPauseCall);
     const auto* stack = target->maps().find(Addr{threads->at(0).registers->sp});
     REQUIRE(stack != nullptr);
     CHECK(stack->path == "[stack]");
@@ -211,7 +213,7 @@ TEST_CASE("blocked threads have call, sp and pc") {
 
 TEST_CASE("a sleeping thread does not move between two reads, a running one does") {
   const Stuck stuck = start_stuck({"pause"});
-  REQUIRE(stuck.victim.wait_syscall(SYS_pause));
+  REQUIRE(stuck.victim.wait_syscall(kPauseCall));
   const auto target = open_target(stuck.victim.pid());
   const auto first = target->thread(stuck.victim.pid());
   const auto second = target->thread(stuck.victim.pid());

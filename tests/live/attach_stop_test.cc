@@ -14,6 +14,7 @@
 #include "base/parse_number.h"
 #include "base/split.h"
 #include "tests/live/running_victim.h"
+#include "tests/support/calls.h"
 #include "tests/support/catch.h"
 #include "tests/support/victim.h"
 
@@ -130,7 +131,7 @@ TEST_CASE("stop: a thread that has blocked meanwhile is not stopped") {
   const auto running = start_running("thread");
   REQUIRE(running);
   const pid_t main = running->victim.pid();
-  REQUIRE(running->victim.wait_syscall(SYS_pause));
+  REQUIRE(running->victim.wait_syscall(test::kPauseCall));
   const auto target = LiveTarget::open(main);
   REQUIRE(target);
   const std::vector<ThreadState> seen = {as_running(main), as_running(running->tid)};
@@ -154,7 +155,7 @@ TEST_CASE("stop: a thread that was already seen blocked yields its call and its 
   auto victim = Victim::start({test::victim_path("frames"), "threads"});
   REQUIRE(victim);
   REQUIRE(victim->wait_line("ready"));
-  REQUIRE(victim->wait_syscall(SYS_pause));
+  REQUIRE(victim->wait_syscall(test::kPauseCall));
   const auto target = LiveTarget::open(victim->pid());
   REQUIRE(target);
   const auto seen = (*target)->thread(victim->pid());
@@ -163,10 +164,10 @@ TEST_CASE("stop: a thread that was already seen blocked yields its call and its 
   REQUIRE(held.end == StopEnd::kHeld);
   CHECK(held.thread.state == 'S');
   REQUIRE(held.thread.syscall);
-  CHECK(held.thread.syscall->number == SYS_pause);
+  CHECK(held.thread.syscall->number == test::kPauseCall);
   CHECK(held.thread.registers->pc == seen->registers->pc);
   CHECK(held.thread.registers->sp == seen->registers->sp);
-  CHECK(victim->wait_syscall(SYS_pause));
+  CHECK(victim->wait_syscall(test::kPauseCall));
   CHECK(harm_of(victim->pid(), "S").empty());
 }
 
@@ -341,7 +342,7 @@ TEST_CASE("stop: calls that a stop ends early notice it") {
   REQUIRE(semaphores);
   const auto target = LiveTarget::open(victim->pid());
   REQUIRE(target);
-  const std::map<std::string, long> calls = {{"epoll", SYS_epoll_wait},
+  const std::map<std::string, long> calls = {{"epoll", test::kEpollWaitCall},
                                              {"recv", SYS_recvfrom},
                                              {"sigtimedwait", SYS_rt_sigtimedwait},
                                              {"semop", SYS_semtimedop}};

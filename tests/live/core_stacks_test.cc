@@ -20,6 +20,7 @@
 #include "elf/symbolize.h"
 #include "ranks/cores/core_process.h"
 #include "stacks/collect.h"
+#include "tests/support/calls.h"
 #include "tests/support/catch.h"
 #include "tests/support/core_sample.h"
 #include "tests/support/victim.h"
@@ -241,8 +242,8 @@ bool has_python() {
 }  // namespace
 
 TEST_CASE("stacks of the kernel's core are those of the live process") {
-  for (const Blocked& blocked :
-       {Blocked{"read", SYS_read}, Blocked{"altstack", SYS_read}, Blocked{"threads", SYS_pause}}) {
+  for (const Blocked& blocked : {Blocked{"read", SYS_read}, Blocked{"altstack", SYS_read},
+                                 Blocked{"threads", test::kPauseCall}}) {
     CAPTURE(blocked.mode);
     const CoreFolder folder;
     Victim victim = start_frames(blocked);

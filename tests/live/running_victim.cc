@@ -6,6 +6,7 @@
 #include "attach/live_target.h"
 #include "base/parse_number.h"
 #include "base/split.h"
+#include "tests/support/calls.h"
 
 namespace oddrank::test {
 
@@ -23,7 +24,8 @@ Result<RunningVictim> start_running(const std::string& mode) {
   }
   const auto tid = parse_number<pid_t>(words[1]).value_or(0);
   if (tid != victim.pid()) {
-    ODDRANK_TRY_STATUS(victim.wait_syscall(SYS_pause));  // the main thread must not be stopped
+    ODDRANK_TRY_STATUS(
+        victim.wait_syscall(test::kPauseCall));  // the main thread must not be stopped
   }
   return RunningVictim{std::move(victim),
                        attach::Addr{parse_number<std::uint64_t>(words[0], 16).value_or(0)}, tid};

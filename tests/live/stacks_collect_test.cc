@@ -11,6 +11,7 @@
 #include "elf/symbolize.h"
 #include "stacks/collect_options.h"
 #include "tests/live/named_stacks.h"
+#include "tests/support/calls.h"
 #include "tests/support/catch.h"
 #include "tests/support/victim.h"
 
@@ -154,7 +155,7 @@ ctypes.PyDLL(None).pause()
 )"});
   REQUIRE(victim);
   REQUIRE(victim->wait_line("ready"));
-  REQUIRE(victim->wait_syscall(SYS_pause));
+  REQUIRE(victim->wait_syscall(test::kPauseCall));
   const auto capture = read_until(victim->pid(), [](const snapshot::ProcessCapture& process) {
     return process.threads.size() == 2 && process.threads[1].wants_gil;
   });

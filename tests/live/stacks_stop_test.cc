@@ -19,6 +19,7 @@
 #include "stacks/collect.h"
 #include "tests/live/named_stacks.h"
 #include "tests/live/running_victim.h"
+#include "tests/support/calls.h"
 #include "tests/support/catch.h"
 #include "tests/support/victim.h"
 
@@ -134,7 +135,7 @@ TEST_CASE("stopped: threads that run have whole stacks, each time") {
 TEST_CASE("stopped: eight threads that run are stopped once, together") {
   const auto running = start_running("threads");
   REQUIRE(running);
-  REQUIRE(running->victim.wait_syscall(SYS_pause));
+  REQUIRE(running->victim.wait_syscall(test::kPauseCall));
   // On a loaded machine some of them may get no CPU to stop on in time, or we may get none.
   const auto capture = read_until(running->victim.pid(), [](const snapshot::Capture& seen) {
     return seen.processes[0].stopped == 8 && seen.processes[0].longest_stop_us < 150'000;
@@ -194,7 +195,7 @@ train(7)
 TEST_CASE("stopped: code that keeps its frame in a register that is saved nowhere") {
   const auto running = start_running("handmade");
   REQUIRE(running);
-  REQUIRE(running->victim.wait_syscall(SYS_pause));
+  REQUIRE(running->victim.wait_syscall(test::kPauseCall));
   const auto partial = read_process(running->tid, never_stop());
   REQUIRE(partial);
   CHECK(stack_of(*partial, running->tid).end == StackEnd::kNoUnwindInfo);
@@ -207,7 +208,7 @@ TEST_CASE("stopped: code that keeps its frame in a register that is saved nowher
   CHECK(capture->processes[0].stopped == 1);
   CHECK(stack_of(*capture, running->tid).end == StackEnd::kComplete);
   CHECK(in_order(names, workers()));
-  CHECK(running->victim.wait_syscall(SYS_pause));
+  CHECK(running->victim.wait_syscall(test::kPauseCall));
   CHECK(harm_of(running->tid, "S").empty());
 }
 
@@ -317,11 +318,12 @@ TEST_CASE("stopped: a process whose threads sleep is never stopped") {
   auto victim = Victim::start({test::victim_path("frames"), "threads"});
   REQUIRE(victim);
   REQUIRE(victim->wait_line("ready"));
-  REQUIRE(victim->wait_syscall(SYS_pause));
+  REQUIRE(victim->wait_syscall(test::kPauseCall));
   const auto still = read_process(victim->pid(), never_stop());
   REQUIRE(still);
   for (const auto& thread : still->processes[0].threads) {
-    REQUIRE(victim->wait_syscall(thread.tid == victim->pid() ? SYS_pause : SYS_futex, thread.tid));
+    REQUIRE(victim->wait_syscall(thread.tid == victim->pid() ? test::kPauseCall : SYS_futex,
+                                 thread.tid));
   }
   for (int i = 0; i < 50; ++i) {
     const auto capture = read_process(victim->pid());
@@ -388,7 +390,7 @@ TEST_CASE("stopped: a reader killed at any moment leaves its target as it was") 
   const auto running = start_running("threads");
   REQUIRE(running);
   const pid_t pid = running->victim.pid();
-  REQUIRE(running->victim.wait_syscall(SYS_pause));
+  REQUIRE(running->victim.wait_syscall(test::kPauseCall));
   std::mt19937 random(20250611);  // NOLINT(cert-msc51-cpp): the same moments each time
   std::uniform_int_distribution<useconds_t> moment(0, 12000);
   for (int i = 0; i < 200; ++i) {

@@ -13,6 +13,7 @@
 #include "attach/live_target.h"
 #include "base/parse_number.h"
 #include "snapshot/capture.h"
+#include "tests/support/calls.h"
 #include "tests/support/catch.h"
 #include "tests/support/victim.h"
 #include "waits/node/collect_waits.h"
@@ -155,7 +156,7 @@ TEST_CASE("an event counter has a name but no kind") {
 }
 
 TEST_CASE("poll, select and epoll of one pipe") {
-  const Waiting poller = start("poll", SYS_poll);
+  const Waiting poller = start("poll", test::kPollCall);
   Seen seen = look(poller.victim.pid());
   CHECK(seen.wait().on == WaitOn::kPipe);
   CHECK(seen.wait().fd == poller.number);
@@ -165,14 +166,14 @@ TEST_CASE("poll, select and epoll of one pipe") {
   CHECK(seen.wait().on == WaitOn::kPipe);
   CHECK(seen.wait().fd == selector.number);
 
-  const Waiting epoller = start("epoll", SYS_epoll_wait);
+  const Waiting epoller = start("epoll", test::kEpollWaitCall);
   seen = look(epoller.victim.pid());
   CHECK(seen.wait().on == WaitOn::kPipe);
   CHECK(seen.wait().fd == epoller.number);
 }
 
 TEST_CASE("poll of two kinds lists both") {
-  const Waiting poller = start("poll-two", SYS_poll);
+  const Waiting poller = start("poll-two", test::kPollCall);
   const Seen seen = look(poller.victim.pid());
   CHECK(seen.wait().on == WaitOn::kUnknown);
   CHECK(seen.says().find("pipe:[") != std::string::npos);
@@ -204,7 +205,7 @@ TEST_CASE("children") {
 }
 
 TEST_CASE("state D in vfork is a wait for a child") {
-  const Waiting parent = start("vfork", SYS_vfork);
+  const Waiting parent = start("vfork", test::kVforkCall);
   REQUIRE(parent.victim.wait_state("D"));
   const Seen seen = look(parent.victim.pid());
   CHECK(seen.wait().on == WaitOn::kChild);
@@ -279,7 +280,7 @@ TEST_CASE("other processes of the node in state D at the same place are counted"
     REQUIRE(victim->wait_state("D"));
     // Since Linux 6.12 a thread that has just gone to sleep may stay in its CPU's queue for a
     // while, and has no wchan until it leaves. Reading its call removes it from the queue.
-    REQUIRE(victim->wait_syscall(SYS_vfork));
+    REQUIRE(victim->wait_syscall(test::kVforkCall));
   }
   Seen seen = look(first->pid());
   snapshot::Capture capture;

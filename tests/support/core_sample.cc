@@ -4,12 +4,13 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/procfs.h>
-#include <sys/user.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
 #include <fstream>
+
+#include "tests/support/machine/core_registers.h"
 
 namespace oddrank::test {
 namespace {
@@ -29,16 +30,7 @@ std::string thread_note(const SampleThread& thread) {
   status.pr_pid = thread.tid;
   status.pr_utime.tv_sec = 1;
   status.pr_stime.tv_usec = 500000;
-  user_regs_struct registers{};
-  registers.rip = thread.pc;
-  registers.rsp = thread.sp;
-  registers.fs_base = thread.fs_base;
-  registers.orig_rax = static_cast<unsigned long long>(thread.orig_rax);
-  registers.rax = static_cast<unsigned long long>(thread.rax);
-  registers.rdi = 7;
-  registers.r10 = 10;
-  static_assert(sizeof registers == sizeof status.pr_reg);
-  std::memcpy(&status.pr_reg, &registers, sizeof registers);
+  fill_registers(thread, status);
   return make_note("CORE", NT_PRSTATUS, bytes_of(status));
 }
 
@@ -79,7 +71,7 @@ std::string notes_of(const CoreSample& sample) {
       notes += make_note("CORE", NT_AUXV, words(sample.auxiliary));
       notes += files_note(sample);
     }
-    notes += make_note("LINUX", NT_X86_XSTATE, std::string(64, 'x'));
+    notes += machine_note(sample.threads[i]);
   }
   return notes;
 }
@@ -102,7 +94,7 @@ std::string CoreSample::write() const {
   header.e_ident[EI_CLASS] = ELFCLASS64;
   header.e_ident[EI_DATA] = ELFDATA2LSB;
   header.e_type = ET_CORE;
-  header.e_machine = EM_X86_64;
+  header.e_machine = sample_machine();
   header.e_ehsize = sizeof header;
   header.e_phentsize = sizeof(Elf64_Phdr);
   header.e_phoff = sizeof header;

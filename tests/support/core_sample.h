@@ -24,9 +24,9 @@ struct SampleThread {
   int signal = 0;
   std::uint64_t pc = 0;
   std::uint64_t sp = 0;
-  std::uint64_t fs_base = 0;
-  std::int64_t orig_rax = -1;
-  std::int64_t rax = 0;
+  std::uint64_t thread_pointer = 0;
+  std::int64_t call = -1;  // the number of its system call
+  std::int64_t result = 0;
 };
 
 struct SampleFile {

@@ -11,21 +11,16 @@
 #include <cstring>
 #include <string>
 
+#include "code.h"
+
 using Callee = void (*)();
 using Caller = void (*)(Callee);
 
 extern "C" void no_cfi(Callee callee);
-asm(R"(
-  .text
-  .globl no_cfi
-  .type no_cfi, @function
-no_cfi:
-  sub $40, %rsp
-  call *%rdi
-  add $40, %rsp
-  ret
-  .size no_cfi, .-no_cfi
-)");
+asm(".text\n"
+    ".globl no_cfi\n"
+    ".type no_cfi, %function\n"
+    "no_cfi:\n" VICTIM_NO_CFI ".size no_cfi, . - no_cfi\n");
 
 namespace work {
 

@@ -25,6 +25,8 @@
 #include <ctime>
 #include <string>
 
+#include "code.h"
+
 namespace work {
 
 volatile std::uint64_t done = 0;
@@ -84,27 +86,12 @@ void pause_for_ever() {
   }
 }
 
-// The frame's address is in rbx alone, as its table says, while a system call is made.
-asm(R"(
-.text
-.globl keep_frame_in_rbx
-.type keep_frame_in_rbx, @function
-keep_frame_in_rbx:
-  .cfi_startproc
-  pushq %rbx
-  .cfi_adjust_cfa_offset 8
-  .cfi_rel_offset %rbx, 0
-  movq %rsp, %rbx
-  .cfi_def_cfa_register %rbx
-  subq $256, %rsp
-1:
-  movl $34, %eax
-  syscall
-  jmp 1b
-  .cfi_endproc
-.size keep_frame_in_rbx, . - keep_frame_in_rbx
-)");
-extern "C" void keep_frame_in_rbx();
+asm(".text\n"
+    ".globl keep_frame_in_register\n"
+    ".type keep_frame_in_register, %function\n"
+    "keep_frame_in_register:\n" VICTIM_FRAME_IN_REGISTER
+    ".size keep_frame_in_register, . - keep_frame_in_register\n");
+extern "C" void keep_frame_in_register();
 
 void on_signal(int) {
   spin();
@@ -125,7 +112,7 @@ void on_signal(int) {
     take_naps();
   } else if (mode == "handmade") {
     ready();
-    keep_frame_in_rbx();
+    keep_frame_in_register();
   } else {
     spin();
   }

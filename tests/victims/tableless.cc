@@ -1,5 +1,7 @@
 // A static program without unwind information, which sleeps three functions deep. Without the C
 // library, since that brings its own tables.
+#include "code.h"
+
 namespace {
 
 struct Time {
@@ -9,13 +11,7 @@ struct Time {
 
 __attribute__((noinline)) long sleep_long(long seconds) {
   const Time time{seconds, 0};
-  long result = 0;
-  register long rest __asm__("r10") = 0;
-  __asm__ volatile("syscall"
-                   : "=a"(result)
-                   : "a"(230L), "D"(1L), "S"(0L), "d"(&time), "r"(rest)  // clock_nanosleep
-                   : "rcx", "r11", "memory");
-  return result + time.seconds;
+  return sleep_by_call(&time) + time.seconds;
 }
 
 __attribute__((noinline)) long middle(long seconds) {
@@ -31,11 +27,8 @@ extern "C" __attribute__((noinline, used)) long outer(long seconds) {
   return slept * 2;
 }
 
-extern "C" __attribute__((naked, used)) void _start() {
-  __asm__ volatile(
-      "and $-16, %rsp\n"
-      "mov $3600, %edi\n"
-      "call outer\n"
-      "mov $60, %eax\n"
-      "syscall\n");
-}
+// A function of its own in the symbol table, since naked ones do not exist everywhere.
+asm(".text\n"
+    ".globl _start\n"
+    ".type _start, %function\n"
+    "_start:\n" VICTIM_START ".size _start, . - _start\n");

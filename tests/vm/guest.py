@@ -148,6 +148,7 @@ def modprobe(*names):
 class Guest(contextlib.ExitStack):
     """One case's world; what it started is ended when it is left."""
     venv = ""
+    tree = ""  # where the source tree lies that the built tests come from
 
     def undo(self, function, *words):
         self.callback(function, *words)

@@ -41,7 +41,8 @@ def live_test(name):
     result = subprocess.run([sys.executable, f"{LIVE}/{name}.py", "--oddrank", ODDRANK],
                             stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False,
                             timeout=380, cwd="/tmp")
-    check(result.returncode in (0, 77), result.stdout, result.stderr[-3000:])
+    failures = re.findall(r"^(?:FAIL|ERROR): .*|^AssertionError: .{,300}", result.stderr, re.M)
+    check(result.returncode in (0, 77), *failures, result.stdout, result.stderr[-3000:])
     skips = re.findall(r"ODDRANK_SKIP: (.*)", result.stdout)
     ran = int(re.search(r"Ran (\d+) test", result.stderr).group(1))
     check(ran > len(skips), skips)

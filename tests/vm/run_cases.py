@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs the cases in a guest (scripts/vm), each in a process of its own, and writes one JSON line a case.
 
-    run_cases.py --results FILE --venv FOLDER --case NAME
+    run_cases.py --results FILE --venv FOLDER --tree FOLDER --case NAME
 """
 
 import argparse
@@ -19,12 +19,14 @@ import guest
 
 MODULES = ("yama", "limits", "hidden", "namespaces", "confined", "containers", "dead_disks", "devices", "clocks",
            "addresses", "torch_job")
+AARCH64_MODULES = ("native", "yama", "clocks", "torch_job")
 LIMIT_S = 400
 
 
 def cases(wanted):
     """Yields (name, sentence, function)."""
-    modules = {name: importlib.import_module(name) for name in MODULES}
+    names = AARCH64_MODULES if platform.machine() == "aarch64" else MODULES
+    modules = {name: importlib.import_module(name) for name in names}
     for name, module, kind in [*((name, module, "CASES") for name, module in modules.items()),
                                *((name, module, "LAST") for name, module in modules.items())]:
         for case in getattr(module, kind, ()):
@@ -54,6 +56,7 @@ def run(case, pipe):
 
 def run_apart(case):
     """Returns the answer of a case, which is killed if it takes too long."""
+    limit = getattr(case, "limit_s", LIMIT_S)
     reader, writer = os.pipe()
     pid = os.fork()
     if pid == 0:
@@ -61,7 +64,7 @@ def run_apart(case):
         run(case, writer)
     os.close(writer)
     signal.signal(signal.SIGALRM, lambda *_: os.kill(pid, signal.SIGKILL))
-    signal.alarm(LIMIT_S)
+    signal.alarm(limit)
     with os.fdopen(reader, "rb") as file:
         text = b""
         while True:
@@ -74,24 +77,27 @@ def run_apart(case):
     try:
         return json.loads(text)
     except ValueError:
-        return {"result": "failed", "saw": f"it did not end within {LIMIT_S} s, or crashed",
-                "seconds": LIMIT_S}
+        return {"result": "failed", "saw": f"it did not end within {limit} s, or crashed",
+                "seconds": limit}
 
 
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--results", required=True)
     parser.add_argument("--venv", default="")
+    parser.add_argument("--tree", default="")
     parser.add_argument("--case", default="")
     options = parser.parse_args()
     guest.Guest.venv = options.venv
+    guest.Guest.tree = options.tree
     with open(options.results, "w", encoding="utf-8") as results:
         def tell(row):
             results.write(json.dumps(row) + "\n")
             results.flush()
         # "#1 SMP PREEMPT_DYNAMIC Debian 6.1.192-2 (2026-11-16)" has the version of the source.
         versions = re.findall(r" (\d+\.\d+\.\d+)", platform.version())
-        tell({"kernel": (versions or [platform.release()])[0], "levels": guest.page_table_levels()})
+        tell({"kernel": (versions or [platform.release()])[0], "machine": platform.machine(),
+              "levels": guest.page_table_levels()})
         for name, sentence, case in cases(options.case):
             print(f"-- {name}", flush=True)
             row = {"case": name, "sentence": " ".join(sentence.split()), **run_apart(case)}

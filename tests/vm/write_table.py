@@ -11,7 +11,7 @@ import re
 import sys
 
 BEGIN, END = "<!-- made by scripts/vm --write: begin -->", "<!-- end -->"
-ORDER = ["5.10", "6.1", "6.12", "sid"]
+ORDER = ["5.10", "6.1", "6.12", "sid", "arm64"]
 MARKS = {"right": "yes", "failed": "**no**", "not run": "–"}
 
 
@@ -66,11 +66,16 @@ def minutes(seconds):
     return f"{round(seconds / 60)} min"
 
 
+def title(name, facts):
+    machine = facts.get("machine", "x86_64")
+    return facts.get("kernel", name) + ("" if machine == "x86_64" else f" {machine}")
+
+
 def table(results):
     found = [name for name in os.listdir(results) if os.path.isdir(os.path.join(results, name))]
     machines = sorted(found, key=lambda name: (name not in ORDER, ORDER.index(name) if name in ORDER else name))
     loaded = {name: load(os.path.join(results, name)) for name in machines}
-    heads = [loaded[name][0].get("kernel", name) for name in machines]
+    heads = [title(name, loaded[name][0]) for name in machines]
     lines = ["| case | " + " | ".join(heads) + " | what was seen |", "| --- |" + " --- |" * (len(machines) + 1)]
     names = list(dict.fromkeys(case for name in machines for case in loaded[name][1]))
     for case in names:

@@ -107,7 +107,7 @@ std::string fullness(const struct statvfs& status, bool shared_memory) {
 
 // Adds what is full of shared memory, temporary folders and the process's own folder.
 void add_full_file_systems(pid_t pid,
-                           std::set<unsigned long>& seen,
+                           std::set<std::string>& seen,
                            std::vector<std::string>& notes) {
   const auto files = attach::NamedFiles::of(pid);
   const auto mounts = read_file("/proc/" + std::to_string(pid) + "/mountinfo", kMaxMountinfo);
@@ -123,7 +123,8 @@ void add_full_file_systems(pid_t pid,
       continue;  // a server that is dead would not answer
     }
     const auto found = files->file_system(folder);
-    if (!found || !seen.insert(found->f_fsid).second) {
+    // Not by f_fsid, which is 0 for every tmpfs of kernels before 5.13.
+    if (!found || !seen.insert(mount->device).second) {
       continue;
     }
     const bool shared_memory = folder == kSharedMemory && mount->kind == "tmpfs";
@@ -245,7 +246,7 @@ std::vector<std::string> node_pressure(const snapshot::Capture& capture,
                                        const MajorFaults& before) {
   std::vector<std::string> notes;
   std::set<std::string> folders;
-  std::set<unsigned long> file_systems;
+  std::set<std::string> file_systems;
   const auto mountinfo = read_file("/proc/self/mountinfo").value_or(std::string());
   for (const snapshot::ProcessCapture& process : capture.processes) {
     const auto text = read_file("/proc/" + std::to_string(process.pid) + "/cgroup", 65536);

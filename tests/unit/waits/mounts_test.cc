@@ -35,6 +35,13 @@ TEST_CASE("some file systems depend on servers or other processes") {
   CHECK_FALSE(is_remote(*mount_of(kMounts, "/twice/x")));
 }
 
+TEST_CASE("file systems of one kind and source differ by their devices") {
+  constexpr std::string_view kTwins =
+      "30 22 0:30 / /tmp rw - tmpfs tmpfs rw\n31 22 0:31 / /var/tmp rw - tmpfs tmpfs rw\n";
+  CHECK(mount_of(kTwins, "/tmp/x")->device == "0:30");
+  CHECK(mount_of(kTwins, "/var/tmp/x")->device == "0:31");
+}
+
 TEST_CASE("the device of a mount") {
   constexpr std::string_view kTwo =
       "22 1 254:1 / / rw - ext4 a b\n30 22 0:30 / /tmp rw - tmpfs a b\n31 x\n32 22 0-30 / /y\n";

@@ -1,0 +1,12 @@
+#include <sys/syscall.h>
+
+#include "tests/support/calls.h"
+
+namespace oddrank::test {
+
+const long kPauseCall = SYS_ppoll;
+const long kPollCall = SYS_ppoll;
+const long kEpollWaitCall = SYS_epoll_pwait;
+const long kVforkCall = SYS_clone;
+
+}  // namespace oddrank::test

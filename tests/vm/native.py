@@ -1,0 +1,87 @@
+"""What the registers, system calls and stacks of a machine decide: the live tests in C++ and the comparison with gdb,
+built for this machine and run in the guest, and a core file."""
+
+import os
+import re
+import subprocess
+import sys
+
+from guest import SLEEPER, Guest, check, command, need, wait_until
+
+
+def built(program, *words):
+    """Runs a built test program; returns how many tests passed, and why others were not run."""
+    path = f"{Guest.tree}/build/arm64/{program}"
+    need(os.path.exists(path), f"{path} was not built")
+    result = subprocess.run([path, *words], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False,
+                            errors="replace", cwd="/tmp")
+    check(result.returncode == 0, f"{program}: exit status {result.returncode}",
+          *re.findall(r"^.*(?:FAILED|test cases:).*$", result.stdout, re.M)[:40], result.stdout[-6000:], result.stderr[-2000:])
+    skips = sorted(set(re.findall(r"ODDRANK_SKIP: (.*)", result.stdout + result.stderr)))
+    total = re.search(r"\d+ test cases?", result.stdout)
+    return (total.group() if total else "passed") + (f" (not run: {'; '.join(skips)})" if skips else "")
+
+
+def stacks(_):
+    """Native stacks of real processes, against what these know themselves"""
+    return built("live_stacks")
+
+
+def names(_):
+    """Names of frames: containers, missing and wrong files, inlined functions, libraries"""
+    return built("live_names")
+
+
+def stops(_):
+    """Threads are stopped for a moment; their processes do not notice"""
+    return built("live_stop")
+
+
+def attach(_):
+    """Memory, threads, discovery and permission of real processes"""
+    return built("live_attach")
+
+
+def waits(_):
+    """What threads wait for: locks, pipes, children, timers"""
+    return built("live_waits")
+
+
+def python_stacks(_):
+    """Python stacks of Debian's Python, against the interpreter's own"""
+    return built("live_python")
+
+
+def cores(_):
+    """Core files, written by the kernel and by gcore"""
+    return built("live_cores")
+
+
+def gdb(_):
+    """Native stacks frame by frame against gdb's"""
+    build = f"{Guest.tree}/build/arm64"
+    result = subprocess.run([sys.executable, f"{Guest.tree}/tests/live/gdb_oracle_test.py", "--native-pcs",
+                             f"{build}/native_pcs", "--victims", f"{build}/victims"],
+                            stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, cwd="/tmp",
+                            env={**os.environ, "ODDRANK_TORCH_PYTHON": f"{Guest.venv}/bin/python"})
+    check(result.returncode == 0, result.stdout[-3000:], result.stderr[-6000:])
+    return f"{re.search(r'Ran ([0-9]+) test', result.stderr).group(1)} tests"
+
+
+def core_of_rank(guest):
+    """`oddrank core` on gcore's file of a rank: the Python stack that `oddrank node` shows"""
+    rank = guest.rank(SLEEPER)
+    live = guest.oddrank("node", rank.pid).frames()
+    command("gcore", "-o", "/tmp/core", str(rank.pid))
+    path = f"/tmp/core.{rank.pid}"
+    wait_until(lambda: os.path.exists(path), "gcore wrote the file")
+    guest.undo(os.unlink, path)
+    dead = guest.oddrank("core", path).frames()
+    check("wait_for_data" in dead and dead == live, "frames differ:", live, dead)
+    guest.unharmed(rank.pid)
+    return f"{len(dead)} frames"
+
+
+for _case in (stacks, names, stops, attach, waits, python_stacks, cores, gdb):
+    _case.limit_s = 900
+CASES = (stacks, names, stops, attach, waits, python_stacks, cores, gdb, core_of_rank)
