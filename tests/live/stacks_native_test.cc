@@ -4,11 +4,13 @@
 
 #include <algorithm>
 #include <map>
+#include <span>
 
 #include "attach/live_target.h"
 #include "base/parse_number.h"
 #include "base/split.h"
 #include "snapshot/frame.h"
+#include "tests/support/calls.h"
 #include "tests/support/catch.h"
 #include "tests/support/victim.h"
 #include "unwind/native_unwind.h"
@@ -47,9 +49,12 @@ void check_same(const unwind::NativeStack& stack, const Addresses& own) {
   CHECK(found.size() - own.size() <= 5);
 }
 
+// The innermost frame may be empty, if the return address is in a register.
 void check_addresses_of_frames(const unwind::NativeStack& stack, std::uint64_t stack_pointer) {
-  std::uint64_t last = stack_pointer;
-  for (const unwind::NativeFrame& frame : stack.frames) {
+  REQUIRE(!stack.frames.empty());
+  std::uint64_t last = stack.frames.front().cfa;
+  CHECK(last >= stack_pointer);
+  for (const unwind::NativeFrame& frame : std::span(stack.frames).subspan(1)) {
     CHECK(frame.cfa > last);
     last = frame.cfa;
   }
@@ -181,6 +186,10 @@ TEST_CASE("native stacks: a thread in state D is read like any other") {
   elf::ModuleMap modules(**target);
   unwind::NativeUnwinder unwinder(**target, modules);
   const unwind::NativeStack stack = unwinder.unwind(*thread);
+  REQUIRE_FALSE(stack.frames.empty());
+  if (stack.end == StackEnd::kNoUnwindInfo && !test::kReturnAddressInMemory) {
+    return;  // vfork() has kept nothing on the stack
+  }
   CHECK(stack.end == StackEnd::kComplete);
   CHECK(stack.frames.size() >= 4);
 }
