@@ -11,7 +11,7 @@
 #include <cstring>
 #include <string>
 
-#include "code.h"
+#include "tests/victims/machine/code.h"
 
 using Callee = void (*)();
 using Caller = void (*)(Callee);

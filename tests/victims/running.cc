@@ -25,7 +25,7 @@
 #include <ctime>
 #include <string>
 
-#include "code.h"
+#include "tests/victims/machine/code.h"
 
 namespace work {
 

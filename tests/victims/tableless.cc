@@ -1,6 +1,6 @@
 // A static program without unwind information, which sleeps three functions deep. Without the C
 // library, since that brings its own tables.
-#include "code.h"
+#include "tests/victims/machine/code.h"
 
 namespace {
 
