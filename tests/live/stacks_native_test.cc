@@ -9,6 +9,7 @@
 #include "base/parse_number.h"
 #include "base/split.h"
 #include "snapshot/frame.h"
+#include "tests/support/calls.h"
 #include "tests/support/catch.h"
 #include "tests/support/victim.h"
 #include "unwind/native_unwind.h"
@@ -47,11 +48,16 @@ void check_same(const unwind::NativeStack& stack, const Addresses& own) {
   CHECK(found.size() - own.size() <= 5);
 }
 
+// The innermost and the outermost frame may be empty where calls leave the return address in a
+// register.
 void check_addresses_of_frames(const unwind::NativeStack& stack, std::uint64_t stack_pointer) {
   std::uint64_t last = stack_pointer;
-  for (const unwind::NativeFrame& frame : stack.frames) {
-    CHECK(frame.cfa > last);
-    last = frame.cfa;
+  for (std::size_t i = 0; i < stack.frames.size(); ++i) {
+    const std::uint64_t cfa = stack.frames[i].cfa;
+    const bool may_be_empty =
+        !test::kReturnAddressInMemory && (i == 0 || i + 1 == stack.frames.size());
+    CHECK((cfa > last || (may_be_empty && cfa == last)));
+    last = cfa;
   }
 }
 
@@ -181,6 +187,10 @@ TEST_CASE("native stacks: a thread in state D is read like any other") {
   elf::ModuleMap modules(**target);
   unwind::NativeUnwinder unwinder(**target, modules);
   const unwind::NativeStack stack = unwinder.unwind(*thread);
+  REQUIRE_FALSE(stack.frames.empty());
+  if (stack.end == StackEnd::kNoUnwindInfo && !test::kReturnAddressInMemory) {
+    return;  // vfork() has kept nothing on the stack
+  }
   CHECK(stack.end == StackEnd::kComplete);
   CHECK(stack.frames.size() >= 4);
 }

@@ -9,4 +9,8 @@ extern const long kPollCall;
 extern const long kEpollWaitCall;
 extern const long kVforkCall;
 
+// Whether a function finds its return address in memory from its first instruction on. Otherwise it
+// is in a register, which the kernel shows of stopped threads only.
+extern const bool kReturnAddressInMemory;
+
 }  // namespace oddrank::test

@@ -36,22 +36,17 @@ volatile int sink = 0;
 }
 
 Caller make_code(bool with_frame_pointer) {
-  // push %rbp; mov %rsp,%rbp; sub $32,%rsp; call *%rdi; leave; ret
-  static constexpr unsigned char kWith[] = {0x55, 0x48, 0x89, 0xe5, 0x48, 0x83,
-                                            0xec, 0x20, 0xff, 0xd7, 0xc9, 0xc3};
-  // sub $40,%rsp; call *%rdi; add $40,%rsp; ret
-  static constexpr unsigned char kWithout[] = {0x48, 0x83, 0xec, 0x28, 0xff, 0xd7,
-                                               0x48, 0x83, 0xc4, 0x28, 0xc3};
   void* const code =
       ::mmap(nullptr, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (code == MAP_FAILED) {
     std::exit(1);
   }
   if (with_frame_pointer) {
-    std::memcpy(code, kWith, sizeof kWith);
+    std::memcpy(code, kCodeWithFramePointer, sizeof kCodeWithFramePointer);
   } else {
-    std::memcpy(code, kWithout, sizeof kWithout);
+    std::memcpy(code, kCodeWithoutFramePointer, sizeof kCodeWithoutFramePointer);
   }
+  __builtin___clear_cache(static_cast<char*>(code), static_cast<char*>(code) + 4096);
   return reinterpret_cast<Caller>(code);
 }
 

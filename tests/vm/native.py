@@ -6,19 +6,22 @@ import re
 import subprocess
 import sys
 
-from guest import SLEEPER, Guest, check, command, need, wait_until
+from guest import SLEEPER, Guest, check, command, need, read, wait_until
 
 
 def built(program, *words):
     """Runs a built test program; returns how many tests passed, and why others were not run."""
     path = f"{Guest.tree}/build/arm64/{program}"
     need(os.path.exists(path), f"{path} was not built")
-    result = subprocess.run([path, *words], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False,
-                            errors="replace", cwd="/tmp")
-    check(result.returncode == 0, f"{program}: exit status {result.returncode}",
-          *re.findall(r"^.*(?:FAILED|test cases:).*$", result.stdout, re.M)[:40], result.stdout[-6000:], result.stderr[-2000:])
-    skips = sorted(set(re.findall(r"ODDRANK_SKIP: (.*)", result.stdout + result.stderr)))
-    total = re.search(r"\d+ test cases?", result.stdout)
+    log = f"/results/{program}.log"  # if the test hangs, it says where
+    with open(log, "w", encoding="utf-8") as file:
+        status = subprocess.run([path, "-d", "yes", *words], stdin=subprocess.DEVNULL, stdout=file,
+                                stderr=subprocess.STDOUT, check=False, cwd="/tmp").returncode
+    said = read(log)
+    check(status == 0, f"{program}: exit status {status}",
+          *re.findall(r"^.*(?:FAILED|test cases:).*$", said, re.M)[:40], said[-6000:])
+    skips = sorted(set(re.findall(r"ODDRANK_SKIP: (.*)", said)))
+    total = re.search(r"\d+ test cases?", said)
     return (total.group() if total else "passed") + (f" (not run: {'; '.join(skips)})" if skips else "")
 
 

@@ -63,7 +63,7 @@ def run_apart(case):
         os.close(reader)
         run(case, writer)
     os.close(writer)
-    signal.signal(signal.SIGALRM, lambda *_: os.kill(pid, signal.SIGKILL))
+    signal.signal(signal.SIGALRM, lambda *_: os.killpg(pid, signal.SIGKILL))
     signal.alarm(limit)
     with os.fdopen(reader, "rb") as file:
         text = b""

@@ -8,5 +8,6 @@ const long kPauseCall = SYS_ppoll;
 const long kPollCall = SYS_ppoll;
 const long kEpollWaitCall = SYS_epoll_pwait;
 const long kVforkCall = SYS_clone;
+const bool kReturnAddressInMemory = false;
 
 }  // namespace oddrank::test

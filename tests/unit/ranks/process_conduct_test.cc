@@ -5,6 +5,7 @@
 #include <initializer_list>
 #include <utility>
 
+#include "tests/support/calls.h"
 #include "tests/support/catch.h"
 
 namespace oddrank::ranks {
@@ -26,8 +27,8 @@ Conduct conduct(std::initializer_list<std::pair<char, long>> threads, bool child
 TEST_CASE("a process that only waits for a child") {
   CHECK(conduct({{'S', SYS_wait4}}) == Conduct::kWaitsForChild);
   CHECK(conduct({{'S', SYS_futex}, {'S', SYS_waitid}}) == Conduct::kWaitsForChild);
-  CHECK(conduct({{'S', SYS_epoll_wait}}, true) == Conduct::kWaitsForChild);
-  CHECK(conduct({{'S', SYS_epoll_wait}}) == Conduct::kIdle);
+  CHECK(conduct({{'S', test::kEpollWaitCall}}, true) == Conduct::kWaitsForChild);
+  CHECK(conduct({{'S', test::kEpollWaitCall}}) == Conduct::kIdle);
   CHECK(conduct({{'S', SYS_futex}, {'S', SYS_clock_nanosleep}}, true) == Conduct::kIdle);
 }
 

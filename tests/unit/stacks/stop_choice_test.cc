@@ -2,6 +2,7 @@
 
 #include <sys/syscall.h>
 
+#include "tests/support/calls.h"
 #include "tests/support/catch.h"
 
 namespace oddrank::stacks {
@@ -15,13 +16,14 @@ attach::ThreadState thread_in(char state, std::int64_t call) {
 }
 
 TEST_CASE("stop_choice: calls that the kernel restarts, and those that fail") {
-  for (const long call : {SYS_futex, SYS_poll, SYS_clock_nanosleep, SYS_wait4, SYS_pause}) {
+  for (const long call :
+       {SYS_futex, test::kPollCall, SYS_clock_nanosleep, SYS_wait4, test::kPauseCall}) {
     CAPTURE(call);
     CHECK(may_be_stopped(thread_in('S', call)));
     CHECK_FALSE(must_be_spared(thread_in('S', call)));
   }
   // read() and ioctl() may be a driver's.
-  for (const long call : {SYS_epoll_wait, SYS_epoll_pwait, SYS_recvfrom, SYS_rt_sigtimedwait,
+  for (const long call : {test::kEpollWaitCall, SYS_epoll_pwait, SYS_recvfrom, SYS_rt_sigtimedwait,
                           SYS_semop, SYS_semtimedop, SYS_io_getevents, SYS_read, SYS_ioctl}) {
     CAPTURE(call);
     CHECK_FALSE(may_be_stopped(thread_in('S', call)));
@@ -38,8 +40,8 @@ TEST_CASE("stop_choice: by state") {
     thread.state = state;
     CHECK_FALSE(may_be_stopped(thread));
   }
-  CHECK(may_be_stopped(thread_in('T', SYS_epoll_wait)));
-  CHECK_FALSE(must_be_spared(thread_in('T', SYS_epoll_wait)));
+  CHECK(may_be_stopped(thread_in('T', test::kEpollWaitCall)));
+  CHECK_FALSE(must_be_spared(thread_in('T', test::kEpollWaitCall)));
   CHECK_FALSE(may_be_stopped(thread_in('D', SYS_futex)));
 }
 

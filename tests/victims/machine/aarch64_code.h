@@ -3,10 +3,12 @@
 
 // Calls the function that it is given (x0), without call frame information.
 #define VICTIM_NO_CFI           \
-  "stp x29, x30, [sp, #-48]!\n" \
+  "stp x29, x30, [sp, #-16]!\n" \
   "mov x29, sp\n"               \
+  "sub sp, sp, #32\n"           \
   "blr x0\n"                    \
-  "ldp x29, x30, [sp], #48\n"   \
+  "add sp, sp, #32\n"           \
+  "ldp x29, x30, [sp], #16\n"   \
   "ret\n"
 
 // Calls ppoll() without files for ever. The frame's address is in x19 alone, as its table says.
@@ -52,3 +54,12 @@ template <typename Time>
                    : "memory");
   return clock;
 }
+
+// Call the function that they are given.
+// stp x29,x30,[sp,#-16]!; mov x29,sp; sub sp,sp,#32; blr x0; add sp,sp,#32; ldp x29,x30,[sp],#16;
+// ret
+inline constexpr unsigned kCodeWithFramePointer[] = {0xa9bf7bfd, 0x910003fd, 0xd10083ff, 0xd63f0000,
+                                                     0x910083ff, 0xa8c17bfd, 0xd65f03c0};
+// sub sp,sp,#48; str x30,[sp,#40]; blr x0; ldr x30,[sp,#40]; add sp,sp,#48; ret
+inline constexpr unsigned kCodeWithoutFramePointer[] = {0xd100c3ff, 0xf90017fe, 0xd63f0000,
+                                                        0xf94017fe, 0x9100c3ff, 0xd65f03c0};

@@ -42,3 +42,11 @@ template <typename Time>
                    : "rcx", "r11", "memory");
   return result;
 }
+
+// Call the function that they are given.
+// push %rbp; mov %rsp,%rbp; sub $32,%rsp; call *%rdi; leave; ret
+inline constexpr unsigned char kCodeWithFramePointer[] = {0x55, 0x48, 0x89, 0xe5, 0x48, 0x83,
+                                                          0xec, 0x20, 0xff, 0xd7, 0xc9, 0xc3};
+// sub $40,%rsp; call *%rdi; add $40,%rsp; ret
+inline constexpr unsigned char kCodeWithoutFramePointer[] = {0x48, 0x83, 0xec, 0x28, 0xff, 0xd7,
+                                                             0x48, 0x83, 0xc4, 0x28, 0xc3};
