@@ -2,6 +2,8 @@
 
 #include <sys/syscall.h>
 
+#include <initializer_list>
+
 #include "tests/support/calls.h"
 #include "tests/support/catch.h"
 
@@ -16,15 +18,17 @@ attach::ThreadState thread_in(char state, std::int64_t call) {
 }
 
 TEST_CASE("stop_choice: calls that the kernel restarts, and those that fail") {
+  using Calls = std::initializer_list<long>;
   for (const long call :
-       {SYS_futex, test::kPollCall, SYS_clock_nanosleep, SYS_wait4, test::kPauseCall}) {
+       Calls{SYS_futex, test::kPollCall, SYS_clock_nanosleep, SYS_wait4, test::kPauseCall}) {
     CAPTURE(call);
     CHECK(may_be_stopped(thread_in('S', call)));
     CHECK_FALSE(must_be_spared(thread_in('S', call)));
   }
   // read() and ioctl() may be a driver's.
-  for (const long call : {test::kEpollWaitCall, SYS_epoll_pwait, SYS_recvfrom, SYS_rt_sigtimedwait,
-                          SYS_semop, SYS_semtimedop, SYS_io_getevents, SYS_read, SYS_ioctl}) {
+  for (const long call :
+       Calls{test::kEpollWaitCall, SYS_epoll_pwait, SYS_recvfrom, SYS_rt_sigtimedwait, SYS_semop,
+             SYS_semtimedop, SYS_io_getevents, SYS_read, SYS_ioctl}) {
     CAPTURE(call);
     CHECK_FALSE(may_be_stopped(thread_in('S', call)));
     CHECK(must_be_spared(thread_in('S', call)));
