@@ -43,8 +43,12 @@ std::string zero_code();
 // 32 bits.
 std::vector<std::string> almost_getters();
 
-// Returns the instruction that makes a system call.
+// Returns the instruction that makes a system call, and the one that loads its number.
 std::string system_call_code();
+std::string load_number_code(std::uint32_t number);
+
+// Returns an instruction that neither loads a number nor makes a call.
+std::string other_code();
 
 // How far behind main(), in the program of sample_path(), its return address is on the stack, and
 // in which word of the stack.

@@ -66,6 +66,14 @@ std::string system_call_code() {
   return instructions({0xd4000001});
 }
 
+std::string load_number_code(std::uint32_t number) {
+  return instructions({0x52800008 | number << 5});  // mov w8, #number
+}
+
+std::string other_code() {
+  return instructions({0xaa0203e3});  // mov x3, x2
+}
+
 // Its first instruction makes its frame, with the frame pointer and the return address at its end.
 SavedReturn saved_return() {
   return {4, 1};

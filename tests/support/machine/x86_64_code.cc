@@ -60,6 +60,14 @@ std::string system_call_code() {
   return "\x0f\x05";
 }
 
+std::string load_number_code(std::uint32_t number) {
+  return '\xb8' + number_bytes(number);  // mov $number, %eax
+}
+
+std::string other_code() {
+  return "\x49\x89\xd2";  // mov %rdx, %r10
+}
+
 SavedReturn saved_return() {
   return {0, 0};
 }
