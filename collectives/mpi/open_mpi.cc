@@ -9,7 +9,7 @@
 
 namespace oddrank::collectives {
 
-// Of a communicator; a mutex of the C library comes before these members.
+// The members of a communicator that are read; a mutex of the C library is before them.
 struct OpenMpiReader::Layout {
   std::uint64_t name;
   bool name_inside;  // the text itself, not a pointer to it
