@@ -1,4 +1,6 @@
 // Python frames of real interpreters, compared frame by frame with what they print themselves.
+#include <sys/syscall.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
@@ -260,7 +262,7 @@ TEST_CASE("frames, lines and names agree with the interpreter", "[python]") {
     Victim victim = start(interpreter, "python_stacks.py");
     const Told told = listen(victim);
     REQUIRE(told.threads.size() == 12);
-    REQUIRE(victim.wait_syscall(0));  // the main thread's read
+    REQUIRE(victim.wait_syscall(SYS_read));  // the main thread's read
     const Reading reading = open_python(victim.pid());
     CHECK(reading.python->version() == told.version);
     const auto threads = reading.threads(Locals::kAll);
@@ -296,7 +298,7 @@ TEST_CASE("native and Python frames merge, destructors included", "[python]") {
     INFO(interpreter.path);
     Victim victim = start(interpreter, "python_stacks.py");
     const Told told = listen(victim);
-    REQUIRE(victim.wait_syscall(0));
+    REQUIRE(victim.wait_syscall(SYS_read));
     const Reading reading = open_python(victim.pid());
     const auto threads = reading.threads();
     unwind::NativeUnwinder unwinder(*reading.target, *reading.modules);
@@ -393,7 +395,7 @@ TEST_CASE("a forked child is read like any other", "[python]") {
     const auto line = victim.wait_line("ready");
     REQUIRE(line);
     const pid_t child = parse_number<pid_t>(*line).value();
-    REQUIRE(victim.wait_syscall(0, child));
+    REQUIRE(victim.wait_syscall(SYS_read, child));
     const Reading reading = open_python(child);
     const auto threads = reading.threads();
     REQUIRE(threads.size() == 1);
@@ -410,7 +412,7 @@ TEST_CASE("versions that are not supported are named", "[python]") {
   }
   auto victim = Victim::start({*old, "-c", "import os; os.read(0, 1)"});
   REQUIRE(victim);
-  REQUIRE(victim->wait_syscall(0));
+  REQUIRE(victim->wait_syscall(SYS_read));
   auto target = attach::LiveTarget::open(victim->pid());
   REQUIRE(target);
   elf::ModuleMap modules(**target);
@@ -423,7 +425,7 @@ TEST_CASE("versions that are not supported are named", "[python]") {
 TEST_CASE("a process without Python has no runtime", "[python]") {
   auto victim = Victim::start({"cat"});
   REQUIRE(victim);
-  REQUIRE(victim->wait_syscall(0));
+  REQUIRE(victim->wait_syscall(SYS_read));
   auto target = attach::LiveTarget::open(victim->pid());
   REQUIRE(target);
   elf::ModuleMap modules(**target);
