@@ -55,6 +55,12 @@ def python_stacks(_):
     return built("live_python")
 
 
+def units(_):
+    """Unit tests of the programs that ask the kernel about themselves, which user emulation cannot run"""
+    programs = ("unit_base", "unit_attach", "unit_elf", "unit_waits", "unit_node", "unit_watch")
+    return "; ".join(f"{program}: {built(program)}" for program in programs)
+
+
 def cores(_):
     """Core files, written by the kernel and by gcore"""
     return built("live_cores")
@@ -86,6 +92,6 @@ def core_of_rank(guest):
     return f"{len(dead)} frames"
 
 
-CASES = (core_of_rank, cores, waits, attach, python_stacks, stacks, names, stops, gdb)
+CASES = (core_of_rank, units, cores, waits, attach, python_stacks, stacks, names, stops, gdb)
 for _case in CASES:
     _case.limit_s = 1200
