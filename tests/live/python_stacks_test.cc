@@ -18,6 +18,7 @@
 #include "elf/module_map.h"
 #include "stacks/merge.h"
 #include "tests/live/python_interpreters.h"
+#include "tests/support/calls.h"
 #include "tests/support/catch.h"
 #include "tests/support/victim.h"
 #include "unwind/native_unwind.h"
@@ -351,8 +352,6 @@ TEST_CASE("a thread that holds the GIL while it blocks is known", "[python]") {
   if (interpreters.empty()) {
     ODDRANK_SKIP("no Python 3.6 to 3.15 in ODDRANK_PYTHONS, ~/.pyenv or /usr/bin");
   }
-  constexpr long kFutex = 202;
-  constexpr long kPause = 34;
   for (const Interpreter& interpreter : interpreters) {
     INFO(interpreter.path);
     // A free-threaded build has a GIL, too, if that is requested.
@@ -361,8 +360,8 @@ TEST_CASE("a thread that holds the GIL while it blocks is known", "[python]") {
     REQUIRE(waiter);
     const pid_t waiter_tid = parse_number<pid_t>(*waiter).value();
     REQUIRE(victim.wait_line("ready"));
-    REQUIRE(victim.wait_syscall(kPause));
-    REQUIRE(victim.wait_syscall(kFutex, waiter_tid));
+    REQUIRE(victim.wait_syscall(test::kPauseCall));
+    REQUIRE(victim.wait_syscall(SYS_futex, waiter_tid));
     const Reading reading = open_python(victim.pid());
     const auto threads = reading.threads();
     REQUIRE(find_thread(threads, victim.pid()) != nullptr);
@@ -375,7 +374,8 @@ TEST_CASE("a thread that holds the GIL while it blocks is known", "[python]") {
     for (const Deadline deadline = Victim::soon(); !syscall && !deadline.passed();) {
       const auto state = reading.target->thread(waiter_tid);
       REQUIRE(state);
-      syscall = state->syscall && state->syscall->number == kFutex ? state->syscall : std::nullopt;
+      syscall =
+          state->syscall && state->syscall->number == SYS_futex ? state->syscall : std::nullopt;
     }
     REQUIRE(syscall);
     const elf::ElfRange words = reading.python->gil_words();
