@@ -1,7 +1,9 @@
 #include "base/child_command.h"
 
 #include <fcntl.h>
+#include <stdlib.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -16,14 +18,14 @@
 #include <boost/process/exe.hpp>
 #include <boost/process/extend.hpp>
 #include <boost/process/io.hpp>
-#include <boost/process/search_path.hpp>
 
 #include "base/deadline.h"
+#include "base/split.h"
 
 namespace oddrank {
 namespace {
 
-// Boost.Process (v1) starts the program: PATH, fork and exec, errors of exec. It goes no further
+// Boost.Process (v1) starts the program: fork and exec, errors of exec. It goes no further
 // here: every other child inherits its pipes (no O_CLOEXEC: with several sruns at once no pipe
 // would ever reach its end), its wait_for() steals SIGCHLD from the whole process, its environment
 // class reads beyond the end of short entries (1.74, find(); AddressSanitizer), and its deadlines
@@ -114,10 +116,26 @@ void reap_failed_child(pid_t pid) {
   }
 }
 
+// Returns the path of a program as execvp(3) finds it; "" if there is none. Boost's search converts
+// names by the locale of the environment, and throws if that is not installed, as it is where ssh
+// or srun brings the variables of another machine along.
+std::string found_on_path(const std::string& program) {
+  const char* const path = ::getenv("PATH");
+  for (const std::string_view folder : split(path == nullptr ? "/usr/bin:/bin" : path, ':')) {
+    const std::string candidate = (folder.empty() ? "." : std::string(folder)) + '/' + program;
+    struct stat facts {};
+    if (::stat(candidate.c_str(), &facts) == 0 && S_ISREG(facts.st_mode) &&
+        ::access(candidate.c_str(), X_OK) == 0) {
+      return candidate;
+    }
+  }
+  return {};
+}
+
 Result<pid_t> launch(const ProgramCall& command, const Streams& streams) {
   std::string program = command.argv.front();
   if (program.find('/') == std::string::npos) {
-    program = bp::search_path(program).string();
+    program = found_on_path(program);
     if (program.empty()) {
       return fail(Errc::kNotFound, command.argv.front() + " is not on PATH");
     }

@@ -51,6 +51,20 @@ configure_and_build() { # PRESET [TARGET...]
   ninja -C "build/$preset" "$@" >&2
 }
 
+# Builds tests for aarch64 and runs them under qemu's user emulation: the unit and golden tests in C++. Live
+# ones need a kernel (scripts/vm arm64). Without a program: all of them, and all else is compiled.
+test_aarch64() { # [TEST_PROGRAM...]
+  local only=() program
+  for program in aarch64-linux-gnu-g++ qemu-aarch64-static; do
+    command -v $program >/dev/null || fail "needs $program, which scripts/setup --ci installs"
+  done
+  scripts/arm64_sysroot
+  configure_and_build arm64 "$@"
+  [ $# = 0 ] || only=(-R "^($(IFS='|' && printf '%s' "$*")):")
+  ctest --test-dir build/arm64 -L 'unit|golden' -LE script "${only[@]}" -j "$(nproc)" --output-on-failure \
+    --no-tests=error </dev/null
+}
+
 # unpack_debian ARCHITECTURE SUITE FOLDER PACKAGE...: unpacks packages of Debian, with all that they depend
 # on, into a folder. Nothing is installed or configured, and this machine's list of architectures stays as
 # it is: apt runs with its own state, and takes an empty machine for the one that it installs on.
@@ -65,7 +79,7 @@ unpack_debian() (
   printf 'deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] %s %s main\n' \
     "${archive:?no Debian archive among the sources of this machine}" "$suite" >"$work/sources.list"
   private_apt() {
-    apt-get -qq -o APT::Architecture="$architecture" -o APT::Architectures="$architecture" \
+    apt-get -qq -o Acquire::Retries=3 -o APT::Architecture="$architecture" -o APT::Architectures="$architecture" \
       -o APT::Install-Recommends=false -o APT::Sandbox::User= -o Debug::NoLocking=1 \
       -o Acquire::Languages=none -o Dir::State::Lists="$work/lists" \
       -o Dir::State::Status="$work/status" -o Dir::Cache::Archives="$work/archives" \

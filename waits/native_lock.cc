@@ -5,6 +5,8 @@
 #include <array>
 #include <optional>
 
+#include "waits/machine/thread_descriptor.h"
+
 namespace oddrank::waits {
 namespace {
 
@@ -62,22 +64,16 @@ struct StreamLock {
   std::uint64_t owner;
 };
 
-// struct pthread (nptl/descr.h): begins with the thread's own address, repeated at offset 16; `tid`
-// follows the 704 bytes of the thread control block and a list's two pointers.
-constexpr std::uint64_t kSelfOffset = 16;
-constexpr std::uint64_t kTidOffset = 720;
-
 bool is_tid(std::int32_t tid) {
   return tid > 0 && tid <= kMaxTid;
 }
 
 // Returns the tid of the struct pthread at `address`; nullopt if there is none.
 std::optional<std::int32_t> tid_of_pthread(const Target& target, std::uint64_t address) {
-  const auto begin = attach::read_object<std::array<std::uint64_t, 3>>(target, Addr{address});
-  if (!begin || (*begin)[0] != address || (*begin)[kSelfOffset / 8] != address) {
+  if (!is_thread_descriptor(target, address)) {
     return std::nullopt;
   }
-  const auto tid = attach::read_object<std::int32_t>(target, Addr{address + kTidOffset});
+  const auto tid = attach::read_object<std::int32_t>(target, Addr{address + kTidInDescriptor});
   return tid && is_tid(*tid) ? std::optional(*tid) : std::nullopt;
 }
 
@@ -178,7 +174,7 @@ std::optional<NativeLock> as_thread_end(const Target& target,
   if (!is_tid(tid) || !is_thread(tid)) {
     return std::nullopt;
   }
-  const auto there = tid_of_pthread(target, attach::value_of(call.word) - kTidOffset);
+  const auto there = tid_of_pthread(target, attach::value_of(call.word) - kTidInDescriptor);
   return there == tid ? std::optional(NativeLock{LockKind::kThreadEnd, tid, false, false, 0})
                       : std::nullopt;
 }

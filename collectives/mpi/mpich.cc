@@ -1,12 +1,12 @@
 #include "collectives/mpi/mpich.h"
 
-#include <pthread.h>
-
 #include <algorithm>
 #include <array>
 #include <cstdint>
 #include <string>
 #include <vector>
+
+#include "base/machine.h"
 
 namespace oddrank::collectives {
 namespace {
@@ -17,15 +17,16 @@ constexpr std::uint32_t kKindMask = 0x3c000000;
 constexpr std::uint32_t kCommunicatorKind = 0x04000000;
 constexpr std::uint32_t kPlaceMask = 0xc0000000;
 constexpr std::int32_t kMaxReferences = 1 << 20;
+// A communicator begins with a mutex of the C library; offsets behind it were measured on x86-64.
 // Communicators of the library's own, for the processes of a node and for one of each node, have
 // larger kinds.
-constexpr std::uint64_t kHierarchyAt = 264;
+constexpr std::uint64_t kHierarchyAt = 264 + kMutexGrowth;
 constexpr std::int32_t kOfProgram = 1;
-constexpr std::uint64_t kNextTagAt = 328;  // of the next nonblocking collective
-constexpr std::int32_t kOneGroup = 0;      // kind of a communicator that is not between two groups
+constexpr std::uint64_t kNextTagAt = 328 + kMutexGrowth;  // of the next nonblocking collective
+constexpr std::int32_t kOneGroup = 0;  // kind of a communicator that is not between two groups
 
 // The C library's, and its owner and depth.
-constexpr std::size_t kMutexBytes = sizeof(pthread_mutex_t) + 16;
+constexpr std::size_t kMutexBytes = 56 + kMutexGrowth;
 
 // The head of a communicator, 4.0.
 struct MpichCommunicator {
@@ -48,7 +49,7 @@ static_assert(offsetof(MpichCommunicator, name) == 60 + kMutexBytes);
 
 // How ranks become processes: MPIDI_rank_map_t, 4.0. Those of the first "address table" are the
 // ranks of the world, in their order.
-constexpr std::uint64_t kRankMapAt = 784;
+constexpr std::uint64_t kRankMapAt = 784 + kMutexGrowth;
 struct RankMap {
   std::uint32_t mode = 0;
   std::uint32_t table = 0;

@@ -1,18 +1,19 @@
 #include "collectives/mpi/open_mpi.h"
 
-#include <pthread.h>
-
 #include <algorithm>
 #include <array>
 #include <cstdint>
 #include <string_view>
 
+#include "base/machine.h"
+
 namespace oddrank::collectives {
 
+// The members of a communicator that are read; a mutex of the C library is before them.
 struct OpenMpiReader::Layout {
-  std::uint64_t name;  // of a communicator
-  bool name_inside;    // the text itself, not a pointer to it
-  std::uint64_t id;    // followed by the rank
+  std::uint64_t name;
+  bool name_inside;  // the text itself, not a pointer to it
+  std::uint64_t id;  // followed by the rank
   std::uint64_t group;
   std::uint64_t peer;  // of a transfer's request; the tag and the process follow
 };
@@ -28,10 +29,6 @@ constexpr std::string_view kSend = "mca_pml_ob1_send_request_t";
 // Requests of non-blocking collectives, before and since 4.1.
 constexpr std::array<std::string_view, 2> kNonBlocking = {"ompi_coll_libnbc_request_t",
                                                           "ompi_coll_base_nbc_request_t"};
-
-// A communicator has a mutex of the C library before these members; 40 bytes on x86-64, 48 on
-// aarch64.
-constexpr std::uint64_t kGrowth = sizeof(pthread_mutex_t) - 40;
 
 constexpr std::size_t kClassNameBytes = 48;
 constexpr std::size_t kNameBytes = 64;  // MPI_MAX_OBJECT_NAME
@@ -63,14 +60,14 @@ std::string plain_text(const std::array<char, kSize>& bytes) {
 }  // namespace
 
 const OpenMpiReader::Layout& OpenMpiReader::old_layout() {
-  static constexpr Layout kLayout = {160 + kGrowth, true, 224 + kGrowth, 248 + kGrowth,
-                                     472};  // 4.1
+  static constexpr Layout kLayout = {160 + kMutexGrowth, true, 224 + kMutexGrowth,
+                                     248 + kMutexGrowth, 472};  // 4.1
   return kLayout;
 }
 
 const OpenMpiReader::Layout& OpenMpiReader::new_layout() {
-  static constexpr Layout kLayout = {160 + kGrowth, false, 216 + kGrowth, 264 + kGrowth,
-                                     488};  // 5.0
+  static constexpr Layout kLayout = {160 + kMutexGrowth, false, 216 + kMutexGrowth,
+                                     264 + kMutexGrowth, 488};  // 5.0
   return kLayout;
 }
 

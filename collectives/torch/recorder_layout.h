@@ -12,11 +12,8 @@
 
 namespace oddrank::collectives {
 
-// A recorder has one mutex of glibc's, which is larger on aarch64: the members behind it lie
-// further.
-inline constexpr std::uint32_t kMutexGrowth = kOurMachine == Machine::kAarch64 ? 8 : 0;
-
-// Bytes from the start of the recorder; the same in all versions.
+// Bytes from the start of the recorder, the same in all versions. It has one mutex of the C
+// library.
 struct RecorderHead {
   static constexpr std::uint32_t kEnabled = 0;                  // 1 byte
   static constexpr std::uint32_t kLock = 8;                     // 4 bytes, of the mutex

@@ -86,9 +86,9 @@ def compare_resting(test, pid):
 
 
 class GdbOracle(unittest.TestCase):
-    def compare(self, pid):
+    def compare(self, pid, was_stopped=False):
         ours = our_frames(pid)
-        oracle = gdb_frames.frames(pid)
+        oracle = gdb_frames.frames(pid, was_stopped=was_stopped)
         self.assertEqual({tid: [hex(pc) for pc in pcs] for tid, (_, pcs) in ours.items()},
                          {tid: [hex(pc) for pc in pcs] for tid, pcs in oracle.items()})
 
@@ -108,7 +108,7 @@ class GdbOracle(unittest.TestCase):
             proc_facts.wait_until(
                 lambda: all(proc_facts.state(tid) == "T" for tid in proc_facts.threads(process.pid)),
                 "all of the victim stops")
-            self.compare(process.pid)
+            self.compare(process.pid, was_stopped=True)
 
     def test_running(self):
         """For a running thread, compares all frames except those that it is passing through."""

@@ -1,4 +1,6 @@
 // Locals that are arrays: shape and type, compared with numpy and PyTorch themselves.
+#include <sys/syscall.h>
+
 #include <map>
 #include <set>
 #include <string>
@@ -80,7 +82,7 @@ TEST_CASE("arrays are shown by their shape and type", "[python]") {
     if (told.empty()) {
       continue;
     }
-    REQUIRE(victim->wait_syscall(0));
+    REQUIRE(victim->wait_syscall(SYS_read));
     auto locals = read_locals(victim->pid());
     for (const auto& [name, text] : told) {
       INFO(name);

@@ -1,6 +1,7 @@
 // A CPython without a symbol or section for its runtime: the runtime is found by a search of
 // memory.
 #include <fcntl.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -85,7 +86,7 @@ TEST_CASE("a runtime without names is found by a search of memory", "[python]") 
         Victim::start({interpreter.path, test::victim_script("python_stacks.py")}, options);
     REQUIRE(victim);
     REQUIRE(victim->wait_line("ready"));
-    REQUIRE(victim->wait_syscall(0));
+    REQUIRE(victim->wait_syscall(SYS_read));
     using namespace std::string_view_literals;
     spoil(folder.path() / name, "_PyRuntime\0"sv);
     spoil(folder.path() / name, ".PyRuntime\0"sv);

@@ -1,4 +1,6 @@
 // Python frames of real interpreters, compared frame by frame with what they print themselves.
+#include <sys/syscall.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
@@ -16,6 +18,7 @@
 #include "elf/module_map.h"
 #include "stacks/merge.h"
 #include "tests/live/python_interpreters.h"
+#include "tests/support/calls.h"
 #include "tests/support/catch.h"
 #include "tests/support/victim.h"
 #include "unwind/native_unwind.h"
@@ -260,7 +263,7 @@ TEST_CASE("frames, lines and names agree with the interpreter", "[python]") {
     Victim victim = start(interpreter, "python_stacks.py");
     const Told told = listen(victim);
     REQUIRE(told.threads.size() == 12);
-    REQUIRE(victim.wait_syscall(0));  // the main thread's read
+    REQUIRE(victim.wait_syscall(SYS_read));  // the main thread's read
     const Reading reading = open_python(victim.pid());
     CHECK(reading.python->version() == told.version);
     const auto threads = reading.threads(Locals::kAll);
@@ -296,7 +299,7 @@ TEST_CASE("native and Python frames merge, destructors included", "[python]") {
     INFO(interpreter.path);
     Victim victim = start(interpreter, "python_stacks.py");
     const Told told = listen(victim);
-    REQUIRE(victim.wait_syscall(0));
+    REQUIRE(victim.wait_syscall(SYS_read));
     const Reading reading = open_python(victim.pid());
     const auto threads = reading.threads();
     unwind::NativeUnwinder unwinder(*reading.target, *reading.modules);
@@ -349,8 +352,6 @@ TEST_CASE("a thread that holds the GIL while it blocks is known", "[python]") {
   if (interpreters.empty()) {
     ODDRANK_SKIP("no Python 3.6 to 3.15 in ODDRANK_PYTHONS, ~/.pyenv or /usr/bin");
   }
-  constexpr long kFutex = 202;
-  constexpr long kPause = 34;
   for (const Interpreter& interpreter : interpreters) {
     INFO(interpreter.path);
     // A free-threaded build has a GIL, too, if that is requested.
@@ -359,8 +360,8 @@ TEST_CASE("a thread that holds the GIL while it blocks is known", "[python]") {
     REQUIRE(waiter);
     const pid_t waiter_tid = parse_number<pid_t>(*waiter).value();
     REQUIRE(victim.wait_line("ready"));
-    REQUIRE(victim.wait_syscall(kPause));
-    REQUIRE(victim.wait_syscall(kFutex, waiter_tid));
+    REQUIRE(victim.wait_syscall(test::kPauseCall));
+    REQUIRE(victim.wait_syscall(SYS_futex, waiter_tid));
     const Reading reading = open_python(victim.pid());
     const auto threads = reading.threads();
     REQUIRE(find_thread(threads, victim.pid()) != nullptr);
@@ -373,7 +374,8 @@ TEST_CASE("a thread that holds the GIL while it blocks is known", "[python]") {
     for (const Deadline deadline = Victim::soon(); !syscall && !deadline.passed();) {
       const auto state = reading.target->thread(waiter_tid);
       REQUIRE(state);
-      syscall = state->syscall && state->syscall->number == kFutex ? state->syscall : std::nullopt;
+      syscall =
+          state->syscall && state->syscall->number == SYS_futex ? state->syscall : std::nullopt;
     }
     REQUIRE(syscall);
     const elf::ElfRange words = reading.python->gil_words();
@@ -393,7 +395,7 @@ TEST_CASE("a forked child is read like any other", "[python]") {
     const auto line = victim.wait_line("ready");
     REQUIRE(line);
     const pid_t child = parse_number<pid_t>(*line).value();
-    REQUIRE(victim.wait_syscall(0, child));
+    REQUIRE(victim.wait_syscall(SYS_read, child));
     const Reading reading = open_python(child);
     const auto threads = reading.threads();
     REQUIRE(threads.size() == 1);
@@ -410,7 +412,7 @@ TEST_CASE("versions that are not supported are named", "[python]") {
   }
   auto victim = Victim::start({*old, "-c", "import os; os.read(0, 1)"});
   REQUIRE(victim);
-  REQUIRE(victim->wait_syscall(0));
+  REQUIRE(victim->wait_syscall(SYS_read));
   auto target = attach::LiveTarget::open(victim->pid());
   REQUIRE(target);
   elf::ModuleMap modules(**target);
@@ -423,7 +425,7 @@ TEST_CASE("versions that are not supported are named", "[python]") {
 TEST_CASE("a process without Python has no runtime", "[python]") {
   auto victim = Victim::start({"cat"});
   REQUIRE(victim);
-  REQUIRE(victim->wait_syscall(0));
+  REQUIRE(victim->wait_syscall(SYS_read));
   auto target = attach::LiveTarget::open(victim->pid());
   REQUIRE(target);
   elf::ModuleMap modules(**target);

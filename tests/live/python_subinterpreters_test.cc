@@ -1,4 +1,6 @@
 // Interpreters beside the main one: which one's frames a thread has, and which one's GIL it holds.
+#include <sys/syscall.h>
+
 #include <algorithm>
 #include <optional>
 #include <string>
@@ -17,7 +19,6 @@ namespace {
 
 using test::Victim;
 
-constexpr long kRead = 0;
 constexpr unsigned kFirstWithOwnGil = 12;
 
 struct Told {
@@ -112,8 +113,8 @@ TEST_CASE("threads of several interpreters", "[python]") {
       continue;
     }
     ++tried;
-    REQUIRE(victim->wait_syscall(kRead));
-    REQUIRE(victim->wait_syscall(kRead, told->nested));
+    REQUIRE(victim->wait_syscall(SYS_read));
+    REQUIRE(victim->wait_syscall(SYS_read, told->nested));
     check(*victim, *told, interpreter.minor);
   }
   if (tried == 0) {

@@ -1,4 +1,6 @@
 // asyncio tasks of real interpreters, compared with what they print themselves.
+#include <sys/syscall.h>
+
 #include <algorithm>
 #include <map>
 #include <string>
@@ -102,7 +104,7 @@ TEST_CASE("awaited objects agree with the interpreter", "[python]") {
     REQUIRE(victim);
     const Tasks told = listen(*victim);
     REQUIRE(told.size() >= 15);
-    REQUIRE(victim->wait_syscall(0));
+    REQUIRE(victim->wait_syscall(SYS_read));
     const auto tasks = read_tasks(victim->pid());
     CHECK(tasks.size() == told.size());
     const Tasks read = as_told(tasks);

@@ -2,9 +2,11 @@
 #include <sys/syscall.h>
 
 #include <algorithm>
+#include <string_view>
 
 #include "attach/live_target.h"
 #include "tests/live/named_stacks.h"
+#include "tests/support/calls.h"
 #include "tests/support/catch.h"
 #include "tests/support/victim.h"
 
@@ -77,7 +79,12 @@ TEST_CASE("edges: code made at run time is skipped, with a frame pointer and wit
     CAPTURE(names);
     CHECK(test::main_end(*capture) == StackEnd::kComplete);
     // The code itself has neither name nor module.
-    CHECK(test::in_order(names, {"work::block", "", "work::inner", "work::outer", "main"}));
+    CHECK(test::in_order(names, {"work::block", "", "work::outer", "main"}));
+    // Where returns are in a register, callers are found by frame records, and the bare code makes
+    // none: that of its caller's caller comes next, as a guess.
+    if (std::string_view(mode) == "jit" || test::kReturnAddressInMemory) {
+      CHECK(test::in_order(names, {"", "work::inner", "work::outer"}));
+    }
     CHECK(count_heuristic(*capture) == 1);
     const auto at = std::find(names.begin(), names.end(), "") - names.begin();
     const auto frame = test::main_frames(*capture).at(static_cast<std::size_t>(at));

@@ -17,10 +17,19 @@ def physical(frame):
         except gdb.error:
             return
 
+# A thread that was stopped in a system call of aarch64 stands at the call's instruction ("svc"), which it makes
+# again afterwards; before the stop it was behind it.
+def before_the_stop(pc):
+    if not gdb.newest_frame().architecture().name().startswith("aarch64"):
+        return pc
+    code = bytes(gdb.selected_inferior().read_memory(pc, 4))
+    return pc + 4 if code == bytes.fromhex("010000d4") else pc
+
 for thread in gdb.selected_inferior().threads():
     thread.switch()
-    pcs = " ".join("%x" % pc for pc in physical(gdb.newest_frame()))
-    gdb.write("oracle %d %s\\n" % (thread.ptid[1], pcs))
+    pcs = list(physical(gdb.newest_frame()))
+    pcs[0] = pcs[0] if WAS_STOPPED else before_the_stop(pcs[0])
+    gdb.write("oracle %d %s\\n" % (thread.ptid[1], " ".join("%x" % pc for pc in pcs)))
 """
 
 
@@ -33,10 +42,11 @@ def why_not():
     return None if "fine" in probe.stdout else "this gdb has no Python"
 
 
-def frames(pid, timeout=240):
-    """Returns {tid: [pc, ...]} of all threads, innermost first. gdb stops the process while it reads."""
+def frames(pid, timeout=240, was_stopped=False):
+    """Returns {tid: [pc, ...]} of all threads, innermost first. gdb stops the process while it reads; the
+    addresses are those of before. `was_stopped`: it had been stopped by a signal already."""
     with tempfile.NamedTemporaryFile("w", suffix=".py") as script:
-        script.write(SCRIPT)
+        script.write(f"WAS_STOPPED = {was_stopped}\n{SCRIPT}")
         script.flush()
         result = subprocess.run(
             ["gdb", "-batch", "-nx", "-p", str(pid), "-iex", "set debuginfod enabled off",

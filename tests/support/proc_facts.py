@@ -1,12 +1,19 @@
 """Facts about processes from /proc, for tests that wait for facts instead of sleeping."""
 
 import os
+import platform
 import time
 
-# System call numbers on x86-64.
-READ, WRITE, POLL, PAUSE, NANOSLEEP, RECVFROM = 0, 1, 7, 34, 35, 45
-WAIT4, FLOCK, FSYNC, FUTEX, CLOCK_NANOSLEEP, EPOLL_WAIT = 61, 73, 74, 202, 230, 232
-SELECTS = (23, 270)  # select, pselect6
+# Numbers of system calls. aarch64 has only the newer form of each: poll() and pause() make ppoll there,
+# epoll_wait() makes epoll_pwait.
+if platform.machine() == "aarch64":
+    READ, WRITE, POLL, PAUSE, NANOSLEEP, RECVFROM = 63, 64, 73, 73, 101, 207
+    WAIT4, FLOCK, FSYNC, FUTEX, CLOCK_NANOSLEEP, EPOLL_WAIT = 260, 32, 82, 98, 115, 22
+    SELECTS = (72,)  # pselect6
+else:
+    READ, WRITE, POLL, PAUSE, NANOSLEEP, RECVFROM = 0, 1, 7, 34, 35, 45
+    WAIT4, FLOCK, FSYNC, FUTEX, CLOCK_NANOSLEEP, EPOLL_WAIT = 61, 73, 74, 202, 230, 232
+    SELECTS = (23, 270)  # select, pselect6
 TCP_LISTEN = "0A"
 
 

@@ -1,10 +1,11 @@
 """The main thread blocks in pause() without releasing the GIL; another waits for the GIL."""
 import ctypes
+import platform
 import threading
 import time
 
 libc = ctypes.CDLL(None)
-GETTID = 186  # on x86-64; before 3.8 no thread tells its number
+GETTID = {"x86_64": 186, "aarch64": 178}[platform.machine()]  # before 3.8 no thread tells its number
 pause = ctypes.PyDLL(None).pause  # calls through PyDLL keep the GIL
 go = threading.Event()
 

@@ -19,7 +19,7 @@ import guest
 
 MODULES = ("yama", "limits", "hidden", "namespaces", "confined", "containers", "dead_disks", "devices", "clocks",
            "addresses", "torch_job")
-AARCH64_MODULES = ("native", "yama", "clocks", "torch_job")
+AARCH64_MODULES = ("torch_job", "yama", "clocks", "native")
 LIMIT_S = 400
 
 

@@ -17,6 +17,9 @@ std::uint16_t sample_machine();
 // fourth).
 void fill_registers(const SampleThread& thread, elf_prstatus& status);
 
+// Returns the result of its system call that the registers show.
+std::int64_t shown_result(const SampleThread& thread);
+
 // Returns the notes that the machine's kernel adds for each thread.
 std::string machine_note(const SampleThread& thread);
 

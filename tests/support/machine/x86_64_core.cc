@@ -24,6 +24,10 @@ void fill_registers(const SampleThread& thread, elf_prstatus& status) {
   std::memcpy(&status.pr_reg, &registers, sizeof registers);
 }
 
+std::int64_t shown_result(const SampleThread& thread) {
+  return thread.result;
+}
+
 std::string machine_note(const SampleThread&) {
   return make_note("LINUX", NT_X86_XSTATE, std::string(64, 'x'));
 }

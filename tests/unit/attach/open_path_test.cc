@@ -13,6 +13,7 @@
 #include "attach/files/open_named.h"
 #include "base/read_file.h"
 #include "tests/support/catch.h"
+#include "tests/support/emulated.h"
 
 namespace oddrank::attach {
 namespace {
@@ -95,6 +96,7 @@ TEST_CASE("a link at the end is refused if it is not to be followed") {
 }
 
 TEST_CASE("the kernel's own links and files are not followed and not opened") {
+  ODDRANK_NEEDS_KERNEL();
   const UniqueFd root(::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC));
   for (const auto find : {find_below, walk_below}) {
     CHECK_FALSE(find(root, "/proc/self/fd/0", LastLink::kFollowed));

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "tests/support/catch.h"
+#include "tests/support/emulated.h"
 
 using oddrank::Errc;
 using oddrank::attach::parse_proc_syscall;
@@ -57,6 +58,7 @@ TEST_CASE("anything else is refused") {
 }
 
 TEST_CASE("our own threads begin with the main thread") {
+  ODDRANK_NEEDS_KERNEL();
   const auto tids = oddrank::attach::read_tids(::getpid());
   REQUIRE(tids);
   CHECK(tids->front() == ::getpid());

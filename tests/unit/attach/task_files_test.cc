@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "tests/support/catch.h"
+#include "tests/support/emulated.h"
 
 namespace oddrank::attach {
 namespace {
@@ -87,6 +88,7 @@ void check_motion(TaskFiles& files) {
 }
 
 TEST_CASE("task_files: motion tells a thread that has slept on from one that has run") {
+  ODDRANK_NEEDS_KERNEL();
   TaskFiles files(::getpid());
   check_motion(files);
   Sleeper sleeper;
@@ -99,6 +101,7 @@ TEST_CASE("task_files: motion tells a thread that has slept on from one that has
 }
 
 TEST_CASE("task_files: without files to keep open the answers are the same") {
+  ODDRANK_NEEDS_KERNEL();
   rlimit limit{};
   REQUIRE(::getrlimit(RLIMIT_NOFILE, &limit) == 0);
   const rlimit few{2, limit.rlim_max};  // half of it may be kept: too few for a thread
@@ -109,6 +112,7 @@ TEST_CASE("task_files: without files to keep open the answers are the same") {
 }
 
 TEST_CASE("task_files: a thread that has exited is gone") {
+  ODDRANK_NEEDS_KERNEL();
   TaskFiles files(::getpid());
   pid_t tid = 0;
   {

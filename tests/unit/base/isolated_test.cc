@@ -16,6 +16,7 @@
 #include "base/parse_number.h"
 #include "base/unique_fd.h"
 #include "tests/support/catch.h"
+#include "tests/support/emulated.h"
 
 namespace oddrank {
 namespace {
@@ -157,6 +158,7 @@ std::string refused_calls(const Freedom& may) {
 }
 
 TEST_CASE("a child may do no more than its task needs") {
+  ODDRANK_NEEDS_KERNEL();
   CHECK(refused_calls({}) == "socket create remove exec poke reads privileges ");
   CHECK(refused_calls({.sockets = true}) == "socket! create remove exec poke reads privileges ");
   CHECK(refused_calls({.files = true}) == "socket create! remove! exec poke reads privileges ");

@@ -54,6 +54,15 @@ TEST_CASE("a command's outputs and exit status come back") {
   CHECK_FALSE(killed->exit.success());
 }
 
+TEST_CASE("a locale that is not installed does not matter") {
+  const std::string before = ::getenv("LC_ALL") == nullptr ? "" : ::getenv("LC_ALL");
+  ::setenv("LC_ALL", "xx_YY.UTF-8", 1);
+  const auto output = run_command(shell("echo out"), soon());
+  ::setenv("LC_ALL", before.c_str(), 1);  // empty: as if it were not set
+  REQUIRE(output);
+  CHECK(output->out == "out\n");
+}
+
 TEST_CASE("a program that is not there is named") {
   ProgramCall command;
   command.argv = {"oddrank-no-such-program"};

@@ -7,6 +7,7 @@
 #include <random>
 
 #include "tests/support/catch.h"
+#include "tests/support/machine_code.h"
 #include "tests/unit/elf/elf_samples.h"
 
 namespace oddrank::elf {
@@ -106,7 +107,7 @@ TEST_CASE("elf_image: a file that is no ELF file of this machine is refused with
   CHECK(no_elf.error().code == Errc::kBadData);
 
   auto other = test::bytes_of(test::sample_path());
-  other[offsetof(Elf64_Ehdr, e_machine)] = std::byte{EM_AARCH64};
+  other[offsetof(Elf64_Ehdr, e_machine)] = static_cast<std::byte>(elf_machine(test::kOtherMachine));
   const auto foreign = ElfImage::from_memory(other);
   REQUIRE_FALSE(foreign);
   CHECK(foreign.error().code == Errc::kUnsupported);

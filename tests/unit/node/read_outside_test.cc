@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "tests/support/catch.h"
+#include "tests/support/emulated.h"
 
 namespace oddrank::node {
 namespace {
@@ -25,6 +26,7 @@ pid_t exited_child(int status) {
 }
 
 TEST_CASE("a live process has its state, one thread, and the reason why it was not read") {
+  ODDRANK_NEEDS_KERNEL();
   Capture capture;
   ProcessCapture process;
   process.pid = ::getpid();

@@ -1,5 +1,8 @@
 #include "stacks/collect.h"
 
+#include <sys/syscall.h>
+
+#include "tests/support/calls.h"
 #include "tests/support/catch.h"
 #include "tests/support/fake_target.h"
 
@@ -20,7 +23,7 @@ attach::ThreadState blocked(pid_t tid) {
   state.state = 'S';
   state.cpu_us = 100;
   state.voluntary_switches = 5;
-  state.syscall = attach::SyscallState{0, {}};  // read: not to be stopped
+  state.syscall = attach::SyscallState{SYS_read, {}};  // not to be stopped
   state.registers = attach::Registers{};
   state.registers->pc = kCode + 16;
   state.registers->sp = kStack;
@@ -130,6 +133,11 @@ attach::ThreadState running(pid_t tid) {
   return state;
 }
 
+// The end of a stack that hold() made: a frame pointer of 0 proves it only where a return address
+// must be in memory.
+const StackEnd kHeldEnd =
+    test::kReturnAddressInMemory ? StackEnd::kComplete : StackEnd::kNoUnwindInfo;
+
 // Sets every register, as a stop does; a frame pointer of 0 ends the stack.
 attach::StopEnd hold(attach::ThreadState& thread) {
   thread.registers = attach::Registers{};
@@ -151,7 +159,7 @@ TEST_CASE("collect: only running threads are stopped, together, once a sample") 
   CHECK(collected.process.stopped == 2);
   CHECK(collected.process.longest_stop_us == 250);
   REQUIRE(collected.stack(0).frames.size() == 1);
-  CHECK(collected.stack(0).end == StackEnd::kComplete);
+  CHECK(collected.stack(0).end == kHeldEnd);
   CHECK(collected.stack(1).end == StackEnd::kNoUnwindInfo);
   CHECK(collected.tables.frame(collected.stack(0).frames[0]).offset == kCode + 32);
   CHECK(collected.tables.frame(collected.stack(1).frames[0]).offset == kCode + 16);
@@ -197,11 +205,11 @@ TEST_CASE("collect: a thread that keeps moving is stopped, unless its call would
   test::FakeTarget target;
   add_memory(target);
   attach::ThreadState futex = blocked(10);
-  futex.syscall = attach::SyscallState{202, {}};
+  futex.syscall = attach::SyscallState{SYS_futex, {}};
   attach::ThreadState epoll = blocked(11);
-  epoll.syscall = attach::SyscallState{232, {}};
+  epoll.syscall = attach::SyscallState{test::kEpollWaitCall, {}};
   attach::ThreadState comes_and_goes = blocked(12);
-  comes_and_goes.syscall = attach::SyscallState{232, {}};
+  comes_and_goes.syscall = attach::SyscallState{test::kEpollWaitCall, {}};
   target.set_threads({futex, epoll, comes_and_goes});
   std::uint64_t looks = 0;
   target.on_look([&looks](attach::ThreadState& state) {
@@ -216,7 +224,7 @@ TEST_CASE("collect: a thread that keeps moving is stopped, unless its call would
   Collected collected;
   REQUIRE(collect_stacks(target, {}, collected.tables, collected.process));
   CHECK(target.stops() == std::vector<std::vector<pid_t>>{{10}});
-  CHECK(collected.stack(0).end == StackEnd::kComplete);
+  CHECK(collected.stack(0).end == kHeldEnd);
   CHECK(collected.stack(1).end == StackEnd::kTorn);
 }
 

@@ -2,8 +2,10 @@
 
 #include <cstring>
 
+#include "tests/support/calls.h"
 #include "tests/support/catch.h"
 #include "tests/support/fake_target.h"
+#include "tests/support/machine_code.h"
 #include "unwind/call_site.h"
 
 namespace oddrank::unwind {
@@ -26,11 +28,15 @@ struct Fixture {
     target.add_mapping(mapping);
   }
   void put(std::size_t at, std::string_view bytes) { code.replace(at, bytes.size(), bytes); }
-  // Writes "call to": its return address is kCode + at + 5.
-  void put_call(std::size_t at, std::uint64_t to) {
-    const auto distance = static_cast<std::int32_t>(to - (kCode + at + 5));
-    put(at, "\xe8");
-    put(at + 1, std::string_view(reinterpret_cast<const char*>(&distance), sizeof distance));
+  // Writes "call to", and returns its return address.
+  std::uint64_t put_call(std::size_t at, std::uint64_t to) {
+    const std::string call = test::call_code(kCode + at, to);
+    put(at, call);
+    return kCode + at + call.size();
+  }
+  void put_stub(std::size_t at, std::size_t slot, std::uint64_t behind, bool guarded) {
+    put(at, test::stub_code(kCode + at, kCode + slot, guarded));
+    put(slot, std::string_view(reinterpret_cast<const char*>(&behind), sizeof behind));
   }
   void finish(const std::vector<std::uint64_t>& stack) {
     target.add_memory(attach::Addr{kCode}, code);
@@ -42,62 +48,73 @@ struct Fixture {
 
 TEST_CASE("call_site: direct calls show their target, even behind a stub of the linker") {
   Fixture fixture;
-  fixture.put_call(0x100, kCode + 0x800);
-  fixture.put_call(0x200, kCode + 0x900);
-  fixture.put_call(0x300, kCode + 0xa00);
-  // jmp *0x80(%rip), plain and as it is where control flow is enforced.
-  fixture.put(0x900, std::string_view("\xff\x25\x80\x00\x00\x00", 6));
-  fixture.put(0xa00, std::string_view("\xf3\x0f\x1e\xfa\xf2\xff\x25\x80\x00\x00\x00", 11));
-  const std::uint64_t slots[] = {0x1111, 0x2222};
-  fixture.put(0x986, std::string_view(reinterpret_cast<const char*>(&slots[0]), 8));
-  fixture.put(0xa8b, std::string_view(reinterpret_cast<const char*>(&slots[1]), 8));
+  const std::uint64_t plain = fixture.put_call(0x100, kCode + 0x800);
+  const std::uint64_t by_stub = fixture.put_call(0x200, kCode + 0x900);
+  const std::uint64_t by_guarded_stub = fixture.put_call(0x300, kCode + 0xa00);
+  fixture.put_stub(0x900, 0x980, 0x1111, false);
+  fixture.put_stub(0xa00, 0xa80, 0x2222, true);
   fixture.finish({});
   elf::ModuleMap modules(fixture.target);
   UnwindMemory memory(fixture.target, modules);
-  CHECK(call_before(kCode + 0x105, memory).kind == CallKind::kDirect);
-  CHECK(call_before(kCode + 0x105, memory).target == kCode + 0x800);
-  CHECK(call_before(kCode + 0x205, memory).target == 0x1111);
-  CHECK(call_before(kCode + 0x305, memory).target == 0x2222);
+  CHECK(call_before(plain, memory).kind == CallKind::kDirect);
+  CHECK(call_before(plain, memory).target == kCode + 0x800);
+  CHECK(call_before(by_stub, memory).target == 0x1111);
+  CHECK(call_before(by_guarded_stub, memory).target == 0x2222);
 }
 
 TEST_CASE("call_site: indirect calls, other code, and no memory") {
   Fixture fixture;
-  fixture.put(0x100, "\xff\xd0");                                       // call *%rax
-  fixture.put(0x200, std::string_view("\xff\x90\x10\x00\x00\x00", 6));  // call *16(%rax)
-  fixture.put(0x300, std::string_view("\xff\x25\x10\x00\x00\x00", 6));  // jmp *16(%rip)
+  std::vector<std::uint64_t> returns;
+  for (const std::string& call : test::indirect_calls()) {
+    const std::size_t at = 0x100 * (returns.size() + 1);
+    fixture.put(at, call);
+    returns.push_back(kCode + at + call.size());
+  }
+  fixture.put(0x800, test::jump_code());
   fixture.finish({});
   elf::ModuleMap modules(fixture.target);
   UnwindMemory memory(fixture.target, modules);
-  CHECK(call_before(kCode + 0x102, memory).kind == CallKind::kIndirect);
-  CHECK(call_before(kCode + 0x206, memory).kind == CallKind::kIndirect);
-  CHECK(call_before(kCode + 0x306, memory).kind == CallKind::kNone);
-  CHECK(call_before(kCode + 0x400, memory).kind == CallKind::kNone);
+  for (const std::uint64_t return_address : returns) {
+    CHECK(call_before(return_address, memory).kind == CallKind::kIndirect);
+  }
+  CHECK(call_before(kCode + 0x800 + test::jump_code().size(), memory).kind == CallKind::kNone);
+  CHECK(call_before(kCode + 0x900, memory).kind == CallKind::kNone);
   CHECK(call_before(0x1000, memory).kind == CallKind::kNone);
   CHECK(call_before(0, memory).kind == CallKind::kNone);
 }
 
 TEST_CASE("frame_search: a call of the function itself comes before nearer calls of others") {
   Fixture fixture;
-  fixture.put_call(0x100, kCode + 0x800);  // of another function
-  fixture.put_call(0x200, kCode + 0x900);  // of ours
-  fixture.finish({1, kCode + 0x105, kCode + 0x400, kSearchedStack, kCode + 0x205, 2});
+  const std::uint64_t of_another = fixture.put_call(0x100, kCode + 0x800);
+  const std::uint64_t of_ours = fixture.put_call(0x200, kCode + 0x900);
+  // Below each return address is a frame pointer, which says where the frame ends if that is not
+  // just above.
+  constexpr std::uint64_t kFirstRecord = kSearchedStack + 24;
+  constexpr std::uint64_t kSecondRecord = kSearchedStack + 64;
+  fixture.finish({kFirstRecord, of_another, kCode + 0x400, kSecondRecord, of_ours, 2});
+  const auto end_of = [](std::uint64_t end, std::uint64_t record) {
+    return test::kReturnAddressInMemory ? end : record;
+  };
   elf::ModuleMap modules(fixture.target);
   UnwindMemory memory(fixture.target, modules);
   const auto found =
       find_frames(fixture.target.maps(), memory, kSearchedStack + 3, 0, kCode + 0x900);
   REQUIRE(found.size() == 2);
   CHECK(found[0].proven);
-  CHECK(found[0].return_address == kCode + 0x205);
-  CHECK(found[0].frame_end == kSearchedStack + 40);
+  CHECK(found[0].return_address == of_ours);
+  CHECK(found[0].frame_end == end_of(kSearchedStack + 40, kSecondRecord));
   CHECK_FALSE(found[1].proven);
-  CHECK(found[1].return_address == kCode + 0x105);
-  CHECK(found[1].frame_end == kSearchedStack + 16);
+  CHECK(found[1].return_address == of_another);
+  CHECK(found[1].frame_end == end_of(kSearchedStack + 16, kFirstRecord));
 }
 
 TEST_CASE("frame_search: candidates are bounded, and memory that ends is no error") {
   Fixture fixture;
-  fixture.put_call(0x100, kCode + 0x800);
-  fixture.finish(std::vector<std::uint64_t>(400, kCode + 0x105));
+  std::vector<std::uint64_t> stack(400, fixture.put_call(0x100, kCode + 0x800));
+  for (std::size_t i = 0; i < stack.size(); i += 2) {
+    stack[i] = kSearchedStack + stack.size() * 8;
+  }
+  fixture.finish(stack);
   elf::ModuleMap modules(fixture.target);
   UnwindMemory memory(fixture.target, modules);
   CHECK(find_frames(fixture.target.maps(), memory, kSearchedStack, 0, 0).size() == 16);

@@ -5,7 +5,9 @@
 #include <random>
 
 #include "snapshot/frame.h"
+#include "tests/support/calls.h"
 #include "tests/support/catch.h"
+#include "tests/support/machine_code.h"
 #include "tests/unit/elf/loaded_sample.h"
 
 namespace oddrank::unwind {
@@ -40,6 +42,24 @@ class Thread {
     const auto found = image().symbol(symbol);
     return found ? test::kLoadedAt + found->address : 0;
   }
+  // Puts the thread, which was stopped, at main()'s first instruction.
+  void begin_main(std::uint64_t return_address) {
+    state.registers->pc = address_of("main");
+    state.registers->link = return_address;
+    state.registers->all = true;
+    set_stack({return_address});
+  }
+  // Puts the thread to where main()'s return address is on the stack.
+  void enter_main() {
+    state.registers->pc = address_of("main") + test::saved_return().from;
+    state.registers->all = false;
+  }
+  void enter_main(std::uint64_t return_address) {
+    enter_main();
+    std::vector<std::uint64_t> words(test::saved_return().word);
+    words.push_back(return_address);
+    set_stack(words);
+  }
   void set_stack(std::vector<std::uint64_t> words) {
     words.resize(kStackSize / sizeof(std::uint64_t));
     target.add_memory(attach::Addr{kStack}, std::as_bytes(std::span(words)));
@@ -57,24 +77,22 @@ class Thread {
   std::optional<Result<elf::ElfImage>> image_;
 };
 
-TEST_CASE("native_unwind: at a function's first instruction the caller is on top of the stack") {
+TEST_CASE("native_unwind: at a function's first instruction its caller is known") {
   Thread thread;
   thread.target.add_real_file(test::kLoadedPath, test::sample_path());
   const std::uint64_t caller = thread.address_of("_start") + 8;
-  thread.state.registers->pc = thread.address_of("main");
-  thread.set_stack({caller});
+  thread.begin_main(caller);
   const NativeStack stack = thread.unwind();
   // _start is the outermost function: its table says so.
   CHECK(stack.end == StackEnd::kComplete);
   REQUIRE(stack.frames.size() == 2);
-  CHECK(stack.frames[0].cfa == kStack + 8);
+  CHECK(stack.frames[0].cfa == kStack + (test::kReturnAddressInMemory ? 8 : 0));
   CHECK(stack.frames[1].pc == caller);
 }
 
 TEST_CASE("native_unwind: the tables are found in memory if the file cannot be opened") {
   Thread thread(true);
-  thread.state.registers->pc = thread.address_of("main");
-  thread.set_stack({thread.address_of("_start") + 8});
+  thread.enter_main(thread.address_of("_start") + 8);
   const NativeStack stack = thread.unwind();
   CHECK(stack.frames.size() == 2);
   CHECK(stack.end == StackEnd::kComplete);
@@ -83,12 +101,16 @@ TEST_CASE("native_unwind: the tables are found in memory if the file cannot be o
 TEST_CASE("native_unwind: a return address outside code ends the stack, and is no frame") {
   Thread thread;
   thread.target.add_real_file(test::kLoadedPath, test::sample_path());
-  thread.state.registers->pc = thread.address_of("main");
-  for (const std::uint64_t word : {kStack + 64, std::uint64_t{0x1234}, ~std::uint64_t{0}}) {
-    thread.set_stack({word});
+  const auto check_end = [&thread] {
     const NativeStack stack = thread.unwind();
     CHECK(stack.frames.size() == 1);
     CHECK(stack.end == StackEnd::kNoUnwindInfo);
+  };
+  for (const std::uint64_t word : {kStack + 64, std::uint64_t{0x1234}, ~std::uint64_t{0}}) {
+    thread.begin_main(word);
+    check_end();
+    thread.enter_main(word);
+    check_end();
   }
 }
 
@@ -111,7 +133,7 @@ TEST_CASE("native_unwind: code without tables yields one frame") {
 TEST_CASE("native_unwind: a stack that cannot be read is reported as such") {
   Thread thread;
   thread.target.add_real_file(test::kLoadedPath, test::sample_path());
-  thread.state.registers->pc = thread.address_of("main");
+  thread.enter_main();
   const NativeStack stack = thread.unwind();
   CHECK(stack.frames.size() == 1);
   CHECK(stack.end == StackEnd::kBadMemory);
@@ -173,11 +195,12 @@ TEST_CASE("native_unwind: threads at one place are recognised, each with its own
   constexpr std::size_t kCount = 5;
   std::vector<std::uint64_t> words(kStackSize / sizeof(std::uint64_t));
   std::vector<attach::ThreadState> states;
+  thread.enter_main();
   for (std::size_t i = 0; i < kCount; ++i) {
-    words[i * 64] = i == 3 ? 0 : caller;  // the fourth was called from nowhere
+    // The fourth was called from nowhere.
+    words[i * 64 + test::saved_return().word] = i == 3 ? 0 : caller;
     states.push_back(thread.state);
     states.back().tid = static_cast<pid_t>(10 + i);
-    states.back().registers->pc = thread.address_of("main");
     states.back().registers->sp = kStack + i * 512;
   }
   thread.set_stack(words);

@@ -13,6 +13,7 @@
 
 #include "aggregate/words/wait_sentence.h"
 #include "snapshot/capture.h"
+#include "tests/support/calls.h"
 #include "tests/support/catch.h"
 #include "tests/support/fake_target.h"
 
@@ -43,6 +44,8 @@ class FakeFiles final : public ProcessFiles {
 };
 
 constexpr pid_t kPid = 4711;
+constexpr auto kHere = static_cast<std::uint32_t>(AT_FDCWD);
+const std::string kPoll = syscall_name(test::kPollCall);
 
 struct WaitScene {
   test::FakeTarget target{kPid};
@@ -63,6 +66,15 @@ struct WaitScene {
     main().wchan = std::move(wchan);
     return wait();
   }
+  // In poll(), as this machine's C library calls it. limit_ms: -1 = none.
+  ThreadWait polls(std::uint64_t list, std::uint64_t count, std::int32_t limit_ms = -1) {
+    constexpr Addr kTime{0x7800};
+    if (test::kPollCall == SYS_ppoll) {
+      target.add_object(kTime, timespec{limit_ms / 1000, limit_ms % 1000 * 1000000L});
+      return blocked_in(SYS_ppoll, {list, count, limit_ms < 0 ? 0 : value_of(kTime)});
+    }
+    return blocked_in(test::kPollCall, {list, count, static_cast<std::uint32_t>(limit_ms)});
+  }
   ThreadWait wait() { return wait_of_thread({target, files, threads, threads[0]}); }
 
   std::string says(const ThreadWait& wait) {
@@ -82,7 +94,7 @@ TEST_CASE("read of a file names the file") {
   scene.files.links[7] = "/data/shard-7.tar";
   const ThreadWait wait = scene.blocked_in(SYS_read, {7, 0x1000, 512});
   CHECK(wait.on == WaitOn::kFile);
-  CHECK(wait.syscall == 0);
+  CHECK(wait.syscall == SYS_read);
   CHECK(wait.syscall_name == "read");
   CHECK(wait.fd == 7);
   CHECK(wait.path == "/data/shard-7.tar");
@@ -213,25 +225,41 @@ TEST_CASE("poll of one pipe beside counters that wake the program itself") {
   scene.files.links[5] = "anon_inode:[eventfd]";
   scene.files.links[6] = "pipe:[31]";
   scene.target.add_object(Addr{0x7000}, std::array{pollfd{5, POLLIN, 0}, pollfd{6, POLLIN, 0}});
-  const ThreadWait wait = scene.blocked_in(SYS_poll, {0x7000, 2, 0xffffffff});
+  const ThreadWait wait = scene.polls(0x7000, 2);
   CHECK(wait.on == WaitOn::kPipe);
   CHECK(wait.fd == 6);
   CHECK(wait.path == "pipe:[31]");
   CHECK(wait.inferred);
-  CHECK(scene.says(wait) == "in poll() of pipe:[31] (and its own wakers)");
+  CHECK(scene.says(wait) == "in " + kPoll + "() of pipe:[31] (and its own wakers)");
 }
 
 TEST_CASE("poll of one pipe is a wait for that pipe") {
   WaitScene scene;
   scene.files.links[5] = "pipe:[31]";
   scene.target.add_object(Addr{0x7000}, pollfd{5, POLLIN, 0});
-  const ThreadWait wait = scene.blocked_in(SYS_poll, {0x7000, 1, 5000});
+  const ThreadWait wait = scene.polls(0x7000, 1, 5000);
   CHECK(wait.on == WaitOn::kPipe);
   CHECK(wait.fd == 5);
   CHECK(wait.path == "pipe:[31]");
   CHECK(wait.limited);
   CHECK(wait.limit_ms == 5000);
-  CHECK(scene.says(wait) == "in poll() of pipe:[31], for 5000 ms at most");
+  CHECK(scene.says(wait) == "in " + kPoll + "() of pipe:[31], for 5000 ms at most");
+}
+
+TEST_CASE("the time limit of ppoll is read") {
+  WaitScene scene;
+  const auto limit_of = [&scene](timespec limit) {
+    scene.target.add_object(Addr{0x7800}, limit);
+    return scene.blocked_in(SYS_ppoll, {0, 0, 0x7800}).limit_ms;
+  };
+  CHECK(limit_of({5, 250000000}) == 5250);
+  CHECK(limit_of({0, 0}) == 0);
+  CHECK(limit_of({-1, 0}) == -1);
+  CHECK(limit_of({INT64_MAX, 999999999}) == -1);
+  CHECK(limit_of({1, 1000000000}) == -1);
+  const ThreadWait wait = scene.blocked_in(SYS_ppoll, {0, 0, 0x10});
+  CHECK(wait.limited);
+  CHECK(wait.limit_ms == -1);
 }
 
 TEST_CASE("poll of several files lists them and has a kind only if all share it") {
@@ -240,7 +268,7 @@ TEST_CASE("poll of several files lists them and has a kind only if all share it"
   scene.files.links[6] = "socket:[2]";
   scene.target.add_object(Addr{0x7000},
                           std::array{pollfd{5, POLLIN, 0}, pollfd{-1, 0, 0}, pollfd{6, POLLIN, 0}});
-  ThreadWait wait = scene.blocked_in(SYS_poll, {0x7000, 3, static_cast<std::uint64_t>(-1)});
+  ThreadWait wait = scene.polls(0x7000, 3);
   CHECK(wait.on == WaitOn::kSocket);
   CHECK(wait.fd == -1);
   CHECK(wait.how == WaitHow::kFiles);
@@ -249,18 +277,18 @@ TEST_CASE("poll of several files lists them and has a kind only if all share it"
   CHECK(wait.awaited[1].fd == 6);
   CHECK(wait.awaited[1].link == "socket:[2]");
   CHECK_FALSE(wait.limited);
-  CHECK(scene.says(wait) == "in poll() of 2 files (5 socket:[1], 6 socket:[2])");
+  CHECK(scene.says(wait) == "in " + kPoll + "() of 2 files (5 socket:[1], 6 socket:[2])");
   scene.files.links[6] = "pipe:[2]";
-  wait = scene.blocked_in(SYS_poll, {0x7000, 3, static_cast<std::uint64_t>(-1)});
+  wait = scene.polls(0x7000, 3);
   CHECK(wait.on == WaitOn::kUnknown);
 }
 
 TEST_CASE("hostile arguments of poll and select are described in words") {
   WaitScene scene;
-  CHECK(scene.blocked_in(SYS_poll, {0x10, ~0ULL, 0}).on == WaitOn::kUnknown);
-  CHECK(scene.blocked_in(SYS_poll, {0, 0, 100}).on == WaitOn::kUnknown);
+  CHECK(scene.polls(0x10, ~0ULL, 0).on == WaitOn::kUnknown);
+  CHECK(scene.polls(0, 0, 100).on == WaitOn::kUnknown);
   CHECK(scene.blocked_in(SYS_pselect6, {~0ULL, 0x10, 0x20, 0x30, 0, 0}).on == WaitOn::kUnknown);
-  CHECK(scene.blocked_in(SYS_epoll_wait, {~0ULL, 0, 0, 0}).on == WaitOn::kUnknown);
+  CHECK(scene.blocked_in(test::kEpollWaitCall, {~0ULL, 0, 0, 0}).on == WaitOn::kUnknown);
 }
 
 TEST_CASE("select reads its sets") {
@@ -276,7 +304,7 @@ TEST_CASE("the files of an epoll are read from fdinfo") {
   WaitScene scene;
   scene.files.links[9] = "socket:[8]";
   scene.files.infos[4] = "pos:\t0\nflags:\t02\ntfd:        9 events:       1f data: 9  pos:0\n";
-  const ThreadWait wait = scene.blocked_in(SYS_epoll_wait, {4, 0, 64, ~0ULL});
+  const ThreadWait wait = scene.blocked_in(test::kEpollWaitCall, {4, 0, 64, ~0ULL});
   CHECK(wait.on == WaitOn::kSocket);
   CHECK(wait.fd == 9);
 }
@@ -384,12 +412,11 @@ TEST_CASE("the kernel's table names the holder of a flock") {
 TEST_CASE("an open names the path that it was given") {
   WaitScene scene;
   scene.target.add_memory(Addr{0x5000}, std::string_view("/data/x\n.tar\0rest", 17));
-  const auto here = static_cast<std::uint32_t>(AT_FDCWD);
-  ThreadWait wait = scene.blocked_in(SYS_openat, {here, 0x5000, 0}, "wait_for_partner");
+  ThreadWait wait = scene.blocked_in(SYS_openat, {kHere, 0x5000, 0}, "wait_for_partner");
   CHECK(wait.on == WaitOn::kFile);
   CHECK(wait.path == "/data/x?.tar");
   CHECK(scene.says(wait).find("FIFO") != std::string::npos);
-  wait = scene.blocked_in(SYS_openat, {here, 0x10, 0});
+  wait = scene.blocked_in(SYS_openat, {kHere, 0x10, 0});
   CHECK(wait.path.empty());
   CHECK(scene.says(wait) == "in openat() of a path that could not be read");
 }
@@ -399,14 +426,13 @@ TEST_CASE("a path relative to a directory gets the directory's name") {
   scene.files.links[4] = "/data";
   scene.target.add_memory(Addr{0x5000}, std::string_view("a/b\0", 4));
   CHECK(scene.blocked_in(SYS_newfstatat, {4, 0x5000, 0, 0}).path == "/data/a/b");
-  const auto here = static_cast<std::uint32_t>(AT_FDCWD);
-  CHECK(scene.blocked_in(SYS_openat, {here, 0x5000, 0}).path == "/home/ada/a/b");
+  CHECK(scene.blocked_in(SYS_openat, {kHere, 0x5000, 0}).path == "/home/ada/a/b");
 }
 
 TEST_CASE("a path without an end is cut") {
   WaitScene scene;
   scene.target.add_memory(Addr{0x5000}, std::string(10000, 'x'));
-  CHECK(scene.blocked_in(SYS_open, {0x5000, 0, 0}).path.size() ==
+  CHECK(scene.blocked_in(SYS_openat, {kHere, 0x5000, 0}).path.size() ==
         std::string("/home/ada/").size() + 4096);
 }
 
@@ -415,7 +441,9 @@ TEST_CASE("sleeping, signals and unknown system calls") {
   CHECK(scene.says(scene.blocked_in(SYS_clock_nanosleep, {1, 1, 0, 0})) ==
         "sleeps (clock_nanosleep)");
   CHECK(scene.blocked_in(SYS_clock_nanosleep, {1, 1, 0, 0}).on == WaitOn::kUnknown);
-  CHECK(scene.blocked_in(SYS_pause, {}).on == WaitOn::kSignal);
+  CHECK(scene.blocked_in(test::kPauseCall, {}).on == WaitOn::kSignal);
+  CHECK(scene.polls(0, 0).on == WaitOn::kSignal);
+  CHECK(scene.blocked_in(SYS_ppoll, {}).on == WaitOn::kSignal);
   const ThreadWait wait = scene.blocked_in(9999, {}, "strange_wait");
   CHECK(wait.on == WaitOn::kUnknown);
   CHECK(wait.syscall == 9999);

@@ -14,6 +14,8 @@
 #include "ranks/cores/core_process.h"
 #include "tests/support/catch.h"
 #include "tests/support/core_sample.h"
+#include "tests/support/machine/core_registers.h"
+#include "tests/support/machine_code.h"
 
 using oddrank::Errc;
 using oddrank::attach::CoreFile;
@@ -59,7 +61,8 @@ TEST_CASE("a core's threads, process, signal, files and memory are read") {
   CHECK(notes.threads[1].stopped.registers.thread_pointer == 0xa000);
   CHECK(notes.threads[1].stopped.registers.all);
   CHECK(notes.threads[1].stopped.call.number == 0);
-  CHECK(notes.threads[1].stopped.call.result == -512);
+  CHECK(notes.threads[1].stopped.call.result ==
+        oddrank::test::shown_result(two_threads().threads[1]));
   CHECK(notes.threads[1].stopped.call.arguments[0] == 7);
   CHECK(notes.threads[1].stopped.call.arguments[3] == 10);
   CHECK(notes.threads[1].cpu_us == 1500000);
@@ -124,8 +127,9 @@ TEST_CASE("a file that is no core of ours is refused, and the error says what it
   program[offsetof(Elf64_Ehdr, e_type)] = ET_DYN;
   std::string small = two_threads().write();
   small[EI_CLASS] = ELFCLASS32;
-  std::string arm = two_threads().write();
-  arm[offsetof(Elf64_Ehdr, e_machine)] = static_cast<char>(EM_AARCH64);
+  std::string foreign = two_threads().write();
+  foreign[offsetof(Elf64_Ehdr, e_machine)] =
+      static_cast<char>(oddrank::elf_machine(oddrank::test::kOtherMachine));
   CoreSample empty = two_threads();
   empty.threads.clear();
   const std::vector<Case> cases = {
@@ -137,7 +141,7 @@ TEST_CASE("a file that is no core of ours is refused, and the error says what it
       {"\xfd\x37zXZ...", Errc::kUnsupported, "compressed (xz)"},
       {program, Errc::kUnsupported, "a program or library"},
       {small, Errc::kUnsupported, "32-bit"},
-      {arm, Errc::kUnsupported, "another machine"},
+      {foreign, Errc::kUnsupported, "another machine"},
       {empty.write(), Errc::kBadData, "no threads"},
       {two_threads().write().substr(0, 40), Errc::kBadData, "cut"},
       {two_threads().write().substr(0, 400), Errc::kBadData, "cut before its threads"},

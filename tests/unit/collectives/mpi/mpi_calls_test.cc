@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/machine.h"
 #include "collectives/mpi/mpich.h"
 #include "collectives/mpi/open_mpi.h"
 #include "tests/support/catch.h"
@@ -81,18 +82,19 @@ class MpiMemory {
                              std::int32_t own,
                              bool new_layout = false) {
     const std::uint64_t at = object("ompi_communicator_t", 512);
+    const std::uint64_t behind = at + kMutexGrowth;
     const std::uint64_t group = this->group(ranks, own);
     if (new_layout) {
       const std::uint64_t text = allocate(64);
       put_text(text, name);
-      put(at + 160, text);
+      put(behind + 160, text);
     } else {
-      put_text(at + 160, name);
+      put_text(behind + 160, name);
     }
-    put(at + (new_layout ? 216 : 224), id);
-    put(at + (new_layout ? 220 : 228), own);
-    put(at + (new_layout ? 264 : 248), group);
-    put(at + (new_layout ? 272 : 256), group);
+    put(behind + (new_layout ? 216 : 224), id);
+    put(behind + (new_layout ? 220 : 228), own);
+    put(behind + (new_layout ? 264 : 248), group);
+    put(behind + (new_layout ? 272 : 256), group);
     const std::uint64_t transfers = object("mca_pml_ob1_comm_t", 64);
     put(transfers + 16, std::uint32_t{17});
     put(at + 328, transfers);
@@ -177,7 +179,7 @@ TEST_CASE("communicators of Open MPI's two layouts") {
 TEST_CASE("a communicator whose parts do not fit is none") {
   MpiMemory memory;
   const auto world = memory.communicator(0, "MPI_COMM_WORLD", {0, 1, 2, 3}, 1);
-  memory.put(world + 228, 2);  // not its rank in the group
+  memory.put(world + kMutexGrowth + 228, 2);  // not its rank in the group
   cpython::RemoteReader reader(memory.target());
   CHECK(!OpenMpiReader(reader).communicator(Addr{world}));
   MpiMemory between;
@@ -287,16 +289,17 @@ TEST_CASE("all ranks meet at the end of MPI") {
 TEST_CASE("communicators of MPICH") {
   MpiMemory memory;
   const auto at = memory.allocate(512);
+  const auto behind = at + kMutexGrowth;
   memory.put(at, std::uint32_t{0x44000000});
   memory.put(at + 4, 1);
-  memory.put(at + 68, 4);
-  memory.put(at + 72, 1);
-  memory.put(at + 88, 4);
-  memory.put_text(at + 116, "MPI_COMM_WORLD");
+  memory.put(behind + 68, 4);
+  memory.put(behind + 72, 1);
+  memory.put(behind + 88, 4);
+  memory.put_text(behind + 116, "MPI_COMM_WORLD");
   CHECK(group_in(memory, "PMPI_Allreduce", {{{at, 0}}}) == "MPI_COMM_WORLD|0-3");
   cpython::RemoteReader reader(memory.target());
   CHECK(read_mpich_communicator(reader, Addr{at})->is_world);
-  memory.put(at + 112, 1);  // between two groups
+  memory.put(behind + 112, 1);  // between two groups
   cpython::RemoteReader again(memory.target());
   CHECK(!read_mpich_communicator(again, Addr{at}));
   CHECK(!read_mpich_communicator(again, Addr{at + 8}));
@@ -305,20 +308,21 @@ TEST_CASE("communicators of MPICH") {
 // A communicator of MPICH 4.0 whose ranks are mapped to those of the world.
 std::uint64_t mpich_half(MpiMemory& memory, std::int32_t own) {
   const auto at = memory.allocate(896);
+  const auto behind = at + kMutexGrowth;
   memory.put(at, std::uint32_t{0x84000001});
   memory.put(at + 4, 1);
-  memory.put(at + 64, std::uint16_t{0x1f0});
-  memory.put(at + 66, std::uint16_t{0x1f0});
-  memory.put(at + 68, 2);
-  memory.put(at + 72, own);
-  memory.put(at + 88, 2);
-  memory.put_text(at + 116, "halves");
-  memory.put(at + 784, 5);  // by strides
-  memory.put(at + 792, 2);
-  memory.put(at + 796, 1);
-  memory.put(at + 800, 2);
-  memory.put(at + 804, 1);
-  memory.put(at + 824, 11);
+  memory.put(behind + 64, std::uint16_t{0x1f0});
+  memory.put(behind + 66, std::uint16_t{0x1f0});
+  memory.put(behind + 68, 2);
+  memory.put(behind + 72, own);
+  memory.put(behind + 88, 2);
+  memory.put_text(behind + 116, "halves");
+  memory.put(behind + 784, 5);  // by strides
+  memory.put(behind + 792, 2);
+  memory.put(behind + 796, 1);
+  memory.put(behind + 800, 2);
+  memory.put(behind + 804, 1);
+  memory.put(behind + 824, 11);
   return at;
 }
 
@@ -329,14 +333,14 @@ TEST_CASE("members of a smaller communicator of MPICH") {
   const auto list = memory.allocate(16);
   memory.put(list, 3);
   memory.put(list + 4, 1);
-  memory.put(half + 784, 9);
-  memory.put(half + 816, list);
-  memory.put(half + 72, 1);
+  memory.put(half + kMutexGrowth + 784, 9);
+  memory.put(half + kMutexGrowth + 816, list);
+  memory.put(half + kMutexGrowth + 72, 1);
   CHECK(group_in(memory, "MPI_Allreduce", {{{half, 0}}}) == "MPI communicator 496|3,1");
   memory.put(list, 1);  // twice the same
   CHECK(group_in(memory, "MPI_Allreduce", {{{half, 0}}}) == "|");
-  memory.put(half + 784, 5);
-  memory.put(half + 804, 0);  // no blocks
+  memory.put(half + kMutexGrowth + 784, 5);
+  memory.put(half + kMutexGrowth + 804, 0);  // no blocks
   CHECK(group_in(memory, "MPI_Allreduce", {{{half, 0}}}) == "|");
 }
 
@@ -369,9 +373,9 @@ TEST_CASE("requests of MPICH") {
   const auto world = memory.allocate(896);
   memory.put(world, std::uint32_t{0x44000000});
   memory.put(world + 4, 1);
-  memory.put(world + 68, 4);
-  memory.put(world + 72, 1);
-  memory.put(world + 88, 4);
+  memory.put(world + kMutexGrowth + 68, 4);
+  memory.put(world + kMutexGrowth + 72, 1);
+  memory.put(world + kMutexGrowth + 88, 4);
   const std::vector<std::vector<KeptWord>> frames = {
       {{part, kBase}}, {{world, 0}}, {{half, kBase + 8}}};
   CHECK(group_in(memory, "MPI_Allreduce", frames) == "MPI communicator 496|1,3");

@@ -5,7 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "base/machine.h"
 #include "tests/support/catch.h"
+#include "tests/support/machine_code.h"
 #include "tests/unit/cpython/cpython_heap.h"
 
 namespace oddrank::collectives {
@@ -47,14 +49,6 @@ class Groups {
     }
     return table + 16;
   }
-  static std::string getter(std::uint32_t offset) {
-    std::string code = "\x48\x8b\x87";
-    for (int i = 0; i < 4; ++i) {
-      code += static_cast<char>(offset >> (8 * i));
-    }
-    return code + '\xc3';
-  }
-
   // Makes a group with one map of backends, and its Python object.
   Addr group(std::int32_t rank, std::int32_t size, const std::vector<Addr>& backends) {
     const Addr group = object("N4c10d12ProcessGroupE", 512);
@@ -91,8 +85,9 @@ class Groups {
 
 TEST_CASE("the getter in a backend's virtual table tells where its number is") {
   Groups groups;
-  const Addr table = groups.table("N4c10d16ProcessGroupGlooE",
-                                  {"\x31\xc0\xc3", "\xc3", Groups::getter(0x120), "\x90\x90"});
+  const Addr table =
+      groups.table("N4c10d16ProcessGroupGlooE",
+                   {test::zero_code(), test::empty_code(), test::getter_code(0x120), "\x90\x90"});
   const Addr gloo = groups.object("", 512, table);
   groups.heap().put(gloo + 0x120, std::int64_t{1207});
   const auto group = groups.read(groups.group(3, 8, {gloo}));
@@ -107,9 +102,9 @@ TEST_CASE("the getter in a backend's virtual table tells where its number is") {
 
 TEST_CASE("of several getters the one behind an empty function counts") {
   Groups groups;
-  const Addr table = groups.table(
-      "N4c10d16ProcessGroupNCCLE",
-      {Groups::getter(0x40), "\x31\xc0\xc3", "\xc3", Groups::getter(0x3e8), Groups::getter(0x50)});
+  const Addr table = groups.table("N4c10d16ProcessGroupNCCLE",
+                                  {test::getter_code(0x40), test::zero_code(), test::empty_code(),
+                                   test::getter_code(0x3e8), test::getter_code(0x50)});
   const Addr nccl = groups.object("", 1200, table);
   groups.heap().put(nccl + 0x3e8, std::int64_t{12});
   groups.heap().put(nccl + 0x3f0, std::int64_t{34});
@@ -125,14 +120,17 @@ TEST_CASE("without readable code the measured offsets count, for versions that w
   const Addr gloo = groups.object("N4c10d16ProcessGroupGlooE", 1024);
   groups.heap().put(gloo + 0x1c8, std::int64_t{5});
   const Addr python = groups.group(0, 2, {gloo});
-  CHECK(groups.read(python, "2.13.1")->backends.at(0).collectives == 5);
+  // Measured on x86-64; elsewhere the mutexes before the member are larger.
+  const std::int64_t known = kOurMachine == Machine::kAmd64 ? 5 : -1;
+  CHECK(groups.read(python, "2.13.1")->backends.at(0).collectives == known);
   CHECK(groups.read(python, "2.99.0")->backends.at(0).collectives == -1);
   CHECK(groups.read(python, "")->backends.at(0).collectives == -1);
 }
 
 TEST_CASE("a wrapper leads to the backend that it wraps") {
   Groups groups;
-  const Addr table = groups.table("N4c10d16ProcessGroupGlooE", {"\xc3", Groups::getter(0x120)});
+  const Addr table =
+      groups.table("N4c10d16ProcessGroupGlooE", {test::empty_code(), test::getter_code(0x120)});
   const Addr inner = groups.object("", 512, table);
   groups.heap().put(inner + 0x120, std::int64_t{7});
   const Addr helper = groups.object("", 512, table);

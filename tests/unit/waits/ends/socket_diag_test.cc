@@ -11,6 +11,7 @@
 
 #include "base/read_file.h"
 #include "tests/support/catch.h"
+#include "tests/support/emulated.h"
 
 namespace oddrank::waits {
 namespace {
@@ -50,6 +51,7 @@ LocalSockets local_sockets() {
 }
 
 TEST_CASE("both ends of a local socket know each other") {
+  ODDRANK_NEEDS_KERNEL();
   std::array<int, 2> ends{};
   REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM, 0, ends.data()) == 0);
   const UniqueFd one(ends[0]);
@@ -62,11 +64,13 @@ TEST_CASE("both ends of a local socket know each other") {
 }
 
 TEST_CASE("a connection is no local socket") {
+  ODDRANK_NEEDS_KERNEL();
   const Connection connection;
   CHECK_FALSE(local_sockets().contains(inode_of(connection.client)));
 }
 
 TEST_CASE("how long a connection has been silent") {
+  ODDRANK_NEEDS_KERNEL();
   const auto diag = SocketDiag::open();
   REQUIRE(diag);
   const Connection connection;
@@ -90,6 +94,7 @@ TEST_CASE("how long a connection has been silent") {
 }
 
 TEST_CASE("the list of TCP sockets agrees with the table as text") {
+  ODDRANK_NEEDS_KERNEL();
   const auto diag = SocketDiag::open();
   REQUIRE(diag);
   const Connection connection;
@@ -116,6 +121,7 @@ TEST_CASE("the list of TCP sockets agrees with the table as text") {
 }
 
 TEST_CASE("the list of TCP sockets has those of IPv6 and those that listen") {
+  ODDRANK_NEEDS_KERNEL();
   const UniqueFd listener(::socket(AF_INET6, SOCK_STREAM, 0));
   sockaddr_in6 address{};
   address.sin6_family = AF_INET6;
@@ -141,6 +147,7 @@ TEST_CASE("the list of TCP sockets has those of IPv6 and those that listen") {
 }
 
 TEST_CASE("a connection is not among those that listen") {
+  ODDRANK_NEEDS_KERNEL();
   const auto diag = SocketDiag::open();
   REQUIRE(diag);
   const Connection connection;
