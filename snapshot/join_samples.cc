@@ -34,7 +34,8 @@ void append_thread(const Tables& tables,
                    ThreadCapture later) {
   restore_quiet(earlier, between_ms, later);
   if (!later.samples.empty()) {
-    later.samples.front().locals_changed = locals_changed(tables, earlier, later);
+    later.samples.front().locals_changed =
+        locals_changed(tables, earlier, later) || other_sides_changed(earlier, later);
   }
   std::vector<ThreadSample> samples = std::move(earlier.samples);
   samples.insert(samples.end(), later.samples.begin(), later.samples.end());
@@ -42,21 +43,41 @@ void append_thread(const Tables& tables,
   earlier.samples = std::move(samples);
 }
 
+struct Count {
+  std::int64_t& first;
+  std::int64_t& last;
+};
+
+// Keeps the first count that was read beside the last one. `mixed` counts lie in what a thread holds
+// at the moment, and may be read in some samples only; others are missing for a reason. A first count
+// says that there was a second one, too: a count that stands still proves something.
+void keep_first_count(bool mixed, Count earlier, Count later) {
+  if (!mixed || later.last >= 0) {
+    later.first = earlier.first >= 0 || !mixed ? earlier.first : earlier.last;
+    return;
+  }
+  const bool moved = earlier.first >= 0 && earlier.last > earlier.first;
+  later.first = moved ? earlier.first : -1;
+  later.last = earlier.last;
+}
+
 // Keeps the numbers of the first sample beside those of the last one.
-void keep_first_numbers(const ProcessCapture& earlier, ProcessCapture& later) {
+void keep_first_numbers(ProcessCapture& earlier, ProcessCapture& later) {
   for (ProcessGroup& group : later.groups) {
     const auto same = std::find_if(earlier.groups.begin(), earlier.groups.end(),
-                                   [&](const ProcessGroup& one) { return one.name == group.name; });
+                                   [&](const auto& one) { return one.name == group.name; });
     if (same == earlier.groups.end()) {
       continue;
     }
     for (GroupCounter& counter : group.counters) {
       const auto first =
           std::find_if(same->counters.begin(), same->counters.end(),
-                       [&](const GroupCounter& one) { return one.backend == counter.backend; });
+                       [&](const auto& one) { return one.backend == counter.backend; });
       if (first != same->counters.end()) {
-        counter.collectives_before = first->collectives_before;
-        counter.transfers_before = first->transfers_before;
+        keep_first_count(counter.mixed, {first->collectives_before, first->collectives},
+                         {counter.collectives_before, counter.collectives});
+        keep_first_count(counter.mixed, {first->transfers_before, first->transfers},
+                         {counter.transfers_before, counter.transfers});
       }
     }
   }

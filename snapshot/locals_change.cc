@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -88,6 +89,19 @@ bool locals_changed(const Tables& tables, const ThreadCapture& before, const Thr
     }
   }
   return false;
+}
+
+bool other_sides_changed(const ThreadCapture& before, const ThreadCapture& after) {
+  if (!before.call || !after.call) {
+    return false;
+  }
+  const CollectiveCall& then = *before.call;
+  const CollectiveCall& now = *after.call;
+  const auto known = [](const CollectiveCall& call) {
+    return call.peer >= 0 || call.peers != StringId{};
+  };
+  return known(then) && known(now) &&
+         std::tuple(then.group, then.peer, then.peers) != std::tuple(now.group, now.peer, now.peers);
 }
 
 }  // namespace oddrank::snapshot

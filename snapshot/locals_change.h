@@ -1,5 +1,6 @@
-// Decides from the values of its locals whether a Python thread has advanced since the previous
-// sample: a training loop counts its steps, a waiting loop returns to the same values.
+// Decides whether a thread at the same place has advanced since the previous sample: from the values
+// of its locals, since a training loop counts its steps, and a waiting loop returns to the same
+// values; and from the other sides of its transfers.
 #pragma once
 
 #include <string_view>
@@ -17,5 +18,9 @@ bool is_fraction(std::string_view value);
 // while their functions are equal, and variables by name; ignores a variable that only one of them
 // has. Both use ids of `tables`. Returns false if either has no locals.
 bool locals_changed(const Tables& tables, const ThreadCapture& before, const ThreadCapture& after);
+
+// Returns whether the thread waits for other ranks in sends or receives than before: some are over,
+// or it makes others. False if they are unknown in one of the samples, which may be for want of luck.
+bool other_sides_changed(const ThreadCapture& before, const ThreadCapture& after);
 
 }  // namespace oddrank::snapshot

@@ -15,7 +15,7 @@ struct GroupCounter {
   StringId backend{};             // "gloo", "nccl"
   std::int64_t collectives = -1;  // in the last sample; -1 = unknown
   std::int64_t transfers = -1;    // sends and receives; -1 = unknown, or not counted apart
-  // The same in the first sample.
+  // The same in the first sample in which they were read, if they were in another one, too.
   std::int64_t collectives_before = -1;
   std::int64_t transfers_before = -1;
   // `collectives` counts sends and receives too (gloo), of which members make different numbers: it

@@ -13,11 +13,12 @@ namespace oddrank::aggregate {
 
 namespace {
 
-// Returns whether a local of the program changed while the rank was seen in collectives at one
-// place: a tight loop. Loops that wait for a store count their tries, too; these do not count.
+// Returns whether a local of the program changed, or the other sides of its transfers, while the
+// rank was seen in calls at one place: a tight loop. Loops that wait for a store count their tries,
+// too; these do not count.
 bool counts_on(const RankView& rank) {
   return rank.motion.locals && rank.leader->call && !rank.polls &&
-         rank.leader->call->kind == snapshot::CallKind::kCollective;
+         rank.leader->call->kind != snapshot::CallKind::kRendezvous;
 }
 
 }  // namespace

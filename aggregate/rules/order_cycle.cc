@@ -178,6 +178,7 @@ std::vector<Finding> order_cycle(const RuleInput& input) {
                                 : Kind::kCollectiveOrder;
     Finding finding =
         accuse(input, kind, ranks, all_numbered(cycle) ? Evidence::kNumbers : Evidence::kOwnStall);
+    finding.confidence = std::min(finding.confidence, same_calls(input, cycle.ranks));
     if (finding.confidence == Confidence::kNone) {
       continue;
     }

@@ -87,6 +87,7 @@ std::vector<Finding> resource_cycle(const RuleInput& input) {
     const std::size_t cut = sole_way(input, circle);
     const std::vector<std::size_t> ranks = cut == JobView::kNone ? circle : std::vector{cut};
     Finding finding = accuse(input, Kind::kResourceCycle, ranks, Evidence::kOwnStall);
+    finding.confidence = std::min(finding.confidence, same_calls(input, circle));
     if (finding.confidence == Confidence::kNone || any_moved(input, circle)) {
       continue;
     }

@@ -101,6 +101,21 @@ void take_end(const RuleInput& input, const WaitEnd& end, Finding& finding, Wait
   }
 }
 
+// Returns whether a number of the rank's calls was read in two samples, or is that of its call.
+bool is_counted(const RankView& rank) {
+  const auto& call = *rank.leader->call;
+  if (call.sequence >= 0) {
+    return true;
+  }
+  const auto& groups = rank.process->groups;
+  return std::any_of(groups.begin(), groups.end(), [&call](const snapshot::ProcessGroup& group) {
+    return is_group_of(group, call) &&
+           std::any_of(group.counters.begin(), group.counters.end(), [](const auto& counter) {
+             return counter.collectives_before >= 0 || counter.transfers_before >= 0;
+           });
+  });
+}
+
 }  // namespace
 
 RuleInput make_input(const JobView& view,
@@ -252,6 +267,23 @@ bool any_moved(const RuleInput& input, const std::vector<std::size_t>& ranks) {
     const Motion& motion = input.view.ranks()[at].motion;
     return motion.stack || motion.locals || motion.woke;
   });
+}
+
+Confidence same_calls(const RuleInput& input, const std::vector<std::size_t>& ranks) {
+  constexpr std::size_t kOften = 3;
+  Confidence sure = Confidence::kCertain;
+  for (const std::size_t at : ranks) {
+    const RankView& rank = input.view.ranks()[at];
+    const auto* sample = rank.sample();
+    const bool spins = sample != nullptr && sample->state == 'R' && rank.leader->call;
+    if (spins && !is_counted(rank)) {
+      const bool often = rank.leader->samples.size() >= kOften;
+      sure = std::min(sure, !rank.leader->has_python ? Confidence::kNone
+                            : often                  ? Confidence::kLikely
+                                                     : Confidence::kPossible);
+    }
+  }
+  return sure;
 }
 
 std::string places(const RuleInput& input,

@@ -1,5 +1,7 @@
 #include "snapshot/join_samples.h"
 
+#include <array>
+
 #include "snapshot/tables.h"
 #include "tests/support/catch.h"
 
@@ -68,6 +70,35 @@ TEST_CASE("a stop of ours does not make a long sleep a short one") {
   CHECK(quiet_ms_after(2, true) == 60'500);
   CHECK(quiet_ms_after(3, true) == 499);  // it woke once more
   CHECK(quiet_ms_after(2, false) == 499);
+}
+
+// Returns the counter after three samples, of which some did not find the count.
+GroupCounter after_samples(std::array<std::int64_t, 3> counts, bool mixed) {
+  const Tables tables;
+  const auto sample = [mixed](std::int64_t count) {
+    ProcessCapture process = process_with({{1, 10}});
+    process.groups.emplace_back().counters.push_back({{}, -1, count, -1, count, mixed});
+    return process;
+  };
+  ProcessCapture process = sample(counts[0]);
+  append_samples(tables, process, sample(counts[1]));
+  append_samples(tables, process, sample(counts[2]));
+  return process.groups.front().counters.front();
+}
+
+TEST_CASE("the first and the last count that were read stay side by side") {
+  CHECK(after_samples({7, 8, 9}, false).transfers_before == 7);
+  CHECK(after_samples({7, 8, 9}, false).transfers == 9);
+  // Which counts a thread holds is luck if they are of one transfer each.
+  CHECK(after_samples({-1, 8, 9}, true).transfers_before == 8);
+  CHECK(after_samples({7, -1, 9}, true).transfers_before == 7);
+  CHECK(after_samples({7, -1, -1}, true).transfers_before == -1);  // read once only
+  CHECK(after_samples({-1, -1, 9}, true).transfers_before == -1);
+  CHECK(after_samples({7, 7, 7}, true).transfers_before == 7);
+  CHECK(after_samples({7, 8, -1}, true).transfers == 8);
+  CHECK(after_samples({7, 8, -1}, true).transfers_before == 7);
+  CHECK(after_samples({-1, 8, 9}, false).transfers_before == -1);
+  CHECK(after_samples({7, 8, -1}, false).transfers == -1);
 }
 
 TEST_CASE("a sample says whether locals changed since the one before") {

@@ -85,5 +85,26 @@ TEST_CASE("a variable that only one sample has does not count, nor do missing lo
   CHECK_FALSE(locals_changed(tables, second, ThreadCapture{}));
 }
 
+// Returns a thread in a receive from this rank, or from one of these.
+ThreadCapture in_receive(std::int32_t peer, StringId peers = {}) {
+  ThreadCapture thread;
+  CollectiveCall& call = thread.call.emplace();
+  call.kind = CallKind::kRecv;
+  call.peer = peer;
+  call.peers = peers;
+  return thread;
+}
+
+TEST_CASE("a thread that waits for other ranks than before has advanced") {
+  Tables tables;
+  const StringId either = tables.string("1,3");
+  CHECK(other_sides_changed(in_receive(-1, either), in_receive(3)));
+  CHECK(other_sides_changed(in_receive(1), in_receive(3)));
+  CHECK_FALSE(other_sides_changed(in_receive(3), in_receive(3)));
+  CHECK_FALSE(other_sides_changed(in_receive(-1, either), in_receive(-1, either)));
+  CHECK_FALSE(other_sides_changed(in_receive(3), in_receive(-1)));  // unknown
+  CHECK_FALSE(other_sides_changed({}, in_receive(3)));
+}
+
 }  // namespace
 }  // namespace oddrank::snapshot

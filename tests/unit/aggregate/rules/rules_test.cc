@@ -334,6 +334,38 @@ TEST_CASE("p2p_order: both receive, and the whole circle is named") {
   CHECK(culprits(verdict) == std::vector<std::int32_t>{0, 1});
 }
 
+// Returns the verdict on ranks 0 and 1, which receive from each other, spinning.
+Verdict verdict_of_spinning(bool python, std::size_t samples, std::int64_t transfers) {
+  ThreadSpec receive = in_call("recv", "pair", {0, 1});
+  receive.call->kind = CallKind::kRecv;
+  receive.call->peer = 1;
+  receive.state = 'R';
+  receive.cpu_step_us = 500'000;
+  receive.has_python = python;
+  CaptureBuilder job = with(0, receive);
+  receive.call->peer = 0;
+  replace(job, 1, receive);
+  for (auto& process : job.capture.processes) {
+    auto& group = process.groups.emplace_back();
+    group.name = job.capture.tables.string("pair");
+    group.counters.push_back({{}, -1, transfers, -1, transfers, true});
+    auto& of_leader = process.threads[0].samples;
+    of_leader.resize(samples, of_leader.back());
+  }
+  return verdict_of(job);
+}
+
+// A tight loop of sends and receives looks like a circle in every sample, since the ranks are read one
+// after the other.
+TEST_CASE("p2p_order: threads that spin may have made other calls in between") {
+  constexpr std::int64_t kUncounted = -1;
+  CHECK(verdict_of_spinning(false, 5, kUncounted).culprits.empty());
+  CHECK(verdict_of_spinning(true, 2, kUncounted).confidence == Confidence::kPossible);
+  CHECK(verdict_of_spinning(true, 3, kUncounted).confidence == Confidence::kLikely);
+  CHECK(verdict_of_spinning(false, 2, 7).confidence == Confidence::kCertain);
+  CHECK(verdict_of_spinning(false, 2, 7).kind == Kind::kP2pOrder);
+}
+
 TEST_CASE("busy_rank: only if another rank waits for it") {
   CaptureBuilder job = tests::busy_rank_job();
   CHECK(verdict_of(job).kind == Kind::kBusyRank);
