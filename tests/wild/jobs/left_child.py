@@ -3,6 +3,7 @@ import multiprocessing
 import os
 import signal
 import sys
+import time
 
 import place
 
@@ -15,8 +16,11 @@ def work(rank, port):
     place.say(rank)
     if place.HANG and rank == 1:
         os.kill(os.getpid(), signal.SIGKILL)
-    while True:
+    while place.HANG:
         signal.pause()
+    while True:
+        dist.barrier()
+        time.sleep(0.1)
 
 
 if __name__ == "__main__":
