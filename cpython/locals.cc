@@ -3,6 +3,7 @@
 #include <string>
 
 #include "base/secrets/mask_secrets.h"
+#include "cpython/objects/dicts.h"
 #include "cpython/objects/objects.h"
 #include "cpython/objects/strings.h"
 #include "cpython/objects/types.h"
@@ -72,6 +73,13 @@ Addr value_in_slot(PythonMemory& memory,
   return is_cell ? memory.pointer_or_null(value + layout.object.cell_value) : value;
 }
 
+PythonLocal shown(PythonMemory& memory, const std::string& name, Addr value) {
+  std::string text = print_object(memory, value);
+  const bool type_alone = text.starts_with('<');  // "<Tensor (2, 3)>", a layer's query or key
+  const bool hidden = !type_alone && names_secret(name) && !is_innocent_value(name, text);
+  return {name, hidden ? "<hidden>" : std::move(text), false};
+}
+
 }  // namespace
 
 void prefetch_locals(PythonMemory& memory, std::span<const RawFrame> frames) {
@@ -112,6 +120,22 @@ void prefetch_locals(PythonMemory& memory, std::span<const RawFrame> frames) {
   memory.prefetch(ranges);
 }
 
+std::vector<PythonLocal> read_module_variables(PythonMemory& memory,
+                                               const RawFrame& frame,
+                                               std::span<const std::string> names) {
+  std::vector<PythonLocal> variables;
+  const Addr dict = memory.pointer_or_null(frame.address + memory.layout().frame.globals);
+  const std::vector<DictItem> items =
+      names.empty() ? std::vector<DictItem>() : read_dict(memory, dict);
+  for (const std::string& name : names) {
+    const Addr value = find_key(memory, items, name);
+    if (value != Addr{} && is_plain(memory, value)) {
+      variables.push_back(shown(memory, name, value));
+    }
+  }
+  return variables;
+}
+
 std::vector<PythonLocal> read_locals(PythonMemory& memory, const RawFrame& frame, bool plain_only) {
   std::vector<PythonLocal> locals;
   const std::vector<Slot> slots = read_slots(memory, frame.code).slots;
@@ -124,11 +148,7 @@ std::vector<PythonLocal> read_locals(PythonMemory& memory, const RawFrame& frame
     if (plain_only && !is_plain(memory, value) && !is_telling(memory, value)) {
       continue;
     }
-    std::string text = print_object(memory, value);
-    const bool type_alone = text.starts_with('<');  // "<Tensor (2, 3)>", a layer's query or key
-    const bool hidden =
-        !type_alone && names_secret(name->utf8) && !is_innocent_value(name->utf8, text);
-    locals.push_back({name->utf8, hidden ? "<hidden>" : std::move(text), false});
+    locals.push_back(shown(memory, name->utf8, value));
   }
   return locals;
 }

@@ -1,8 +1,10 @@
-// Fast locals of a frame: arguments and variables in source order, with the contents of cells.
+// Fast locals of a frame: arguments and variables in source order, with the contents of cells. A
+// module has none: its variables are its globals.
 #pragma once
 
 #include <cstddef>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -26,6 +28,12 @@ std::vector<PythonLocal> read_locals(PythonMemory& memory, const RawFrame& frame
 std::vector<PythonLocal> read_contents(PythonMemory& memory,
                                        const RawFrame& frame,
                                        ContentsPrinter& printer);
+
+// Returns those of the named globals of the frame's module that are numbers, bools, None or texts,
+// as read_locals does.
+std::vector<PythonLocal> read_module_variables(PythonMemory& memory,
+                                               const RawFrame& frame,
+                                               std::span<const std::string> names);
 
 // Returns the object that a variable refers to; null if there is no such variable, or it is not
 // bound.

@@ -35,6 +35,7 @@ constexpr std::size_t kMaxLocalsOfProcess = 16384;
 constexpr std::size_t kMaxFramesWithSignals = 512;  // the innermost are searched for handlers
 
 // A loop that was entered but has no frame: the objects of a popped frame are being destroyed.
+constexpr const char* kModule = "<module>";
 constexpr const char* kNoFrame = "<leaving a function>";
 constexpr const char* kUnreadable = "<unreadable>";
 
@@ -114,6 +115,10 @@ struct PythonProcess::Impl {
   void add_loops(PythonMemory& memory,
                  const std::vector<FrameChain>& chains,
                  std::vector<OrderedThread>& threads) const;
+  static void add_counters(PythonMemory& memory,
+                           const RawFrame& raw,
+                           std::span<const FrameLoop> loops,
+                           std::vector<PythonLocal>& variables);
   void name_threads(PythonMemory& memory,
                     const ThreadStates& states,
                     std::vector<OrderedThread>& threads);
@@ -196,6 +201,23 @@ void PythonProcess::Impl::prefetch_chain_locals(PythonMemory& memory,
   }
 }
 
+// A loop of a script counts its steps in globals. Others are left out: a function of another thread
+// may change those.
+void PythonProcess::Impl::add_counters(PythonMemory& memory,
+                                       const RawFrame& raw,
+                                       std::span<const FrameLoop> loops,
+                                       std::vector<PythonLocal>& variables) {
+  for (const FrameLoop& loop : loops) {
+    for (PythonLocal& one : read_module_variables(memory, raw, loop.sets)) {
+      const bool known = std::any_of(variables.begin(), variables.end(),
+                                     [&one](const auto& other) { return other.name == one.name; });
+      if (!known) {
+        variables.push_back(std::move(one));
+      }
+    }
+  }
+}
+
 void PythonProcess::Impl::add_loops(PythonMemory& memory,
                                     const std::vector<FrameChain>& chains,
                                     std::vector<OrderedThread>& threads) const {
@@ -211,9 +233,19 @@ void PythonProcess::Impl::add_loops(PythonMemory& memory,
   analysis.prefetch(frames);
   for (std::size_t i = 0; i < chains.size(); ++i) {
     const auto some = innermost(chains[i]);
+    std::vector<PythonFrame>& shown = threads[i].thread.frames;
     for (std::size_t at = 0; at < some.size(); ++at) {
-      threads[i].thread.frames[at].loops =
-          read_loops(memory, analysis, codes.at(some[at].code), some[at]);
+      shown[at].loops = read_loops(memory, analysis, codes.at(some[at].code), some[at]);
+    }
+    // The script is the outermost frame, or one of those: runpy and launchers have it called.
+    for (std::size_t at = 0; at < chains[i].frames.size(); ++at) {
+      const RawFrame& raw = chains[i].frames[at];
+      if (shown[at].readable && shown[at].function == kModule) {
+        add_counters(memory, raw,
+                     at < some.size() ? shown[at].loops
+                                      : read_loops(memory, analysis, codes.at(raw.code), raw),
+                     shown[at].locals);
+      }
     }
   }
 }

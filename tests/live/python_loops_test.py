@@ -19,6 +19,7 @@ ROOT = os.path.dirname(os.path.dirname(HERE))
 sys.path.insert(0, os.path.join(ROOT, "tests", "support"))
 # pylint: disable=wrong-import-position
 import harness
+import proc_facts
 
 VICTIM = os.path.join(ROOT, "tests", "victims", "python_loops.py")
 TABLES = os.path.join(ROOT, "cpython", "bytecode")
@@ -63,12 +64,12 @@ def table_of(minor):
 LOOKS = 8  # a thread may be inside of what its loop calls, but hardly each time
 
 
-def look(pid):
+def look(pid, *options):
     """Returns the process's threads by name."""
     with harness.scratch() as folder:
         run = harness.Run(harness.run_here(
             [harness.Options.oddrank, "node", str(pid), "--samples", "1", *harness.PATIENTLY,
-             "--json", f"{folder}/report.json"]))
+             *options, "--json", f"{folder}/report.json"]))
         if run.status != 0:
             raise AssertionError(run)
         with open(f"{folder}/report.json", encoding="utf-8") as file:
@@ -100,12 +101,51 @@ def differing(python):
         victim.communicate()
 
 
+# The script is far out, beyond the frames of which all loops are read, and waits for its next line there.
+SCRIPT = """
+import sys
+others = 7
+def deep(left):
+    return deep(left - 1) if left else sys.stdin.readline()
+step = 0
+while True:
+    step += 1
+    name = "x%d" % step
+    print("ready", flush=True)
+    deep(8)
+"""
+
+
+def counted(python):
+    """Returns the variables of the script that are shown in its first and in its second turn."""
+    victim = subprocess.Popen([python, "-c", SCRIPT], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    try:
+        found = []
+        for _ in range(2):
+            victim.stdout.readline()
+            proc_facts.wait_until(lambda: proc_facts.sleeping(victim.pid), "the script waits for a line")
+            (thread,) = look(victim.pid, "--locals").values()
+            found.append({name: value for frame in thread["locals"] for name, value in frame["locals"].items()
+                          if name != "left"})
+            victim.stdin.write("\n")
+            victim.stdin.flush()
+        return found
+    finally:
+        victim.kill()
+        victim.communicate()
+
+
 class Loops(unittest.TestCase):
     def test_calls_of_loops(self):
         for version, python in interpreters().items():
             for name, (found, right) in differing(python).items():
                 with self.subTest(version=version, shape=name):
                     self.assertEqual(found, right)
+
+    def test_variables_that_a_script_sets_in_its_loop(self):
+        for version, python in interpreters().items():
+            with self.subTest(version=version):
+                self.assertEqual(counted(python), [{"step": "1", "name": "'x1'"}, {"step": "2", "name": "'x2'"}])
 
     def test_tables(self):
         for (_, minor), python in interpreters().items():
