@@ -48,9 +48,9 @@ struct Count {
   std::int64_t& last;
 };
 
-// Keeps the first count that was read beside the last one. `mixed` counts lie in what a thread holds
-// at the moment, and may be read in some samples only; others are missing for a reason. A first count
-// says that there was a second one, too: a count that stands still proves something.
+// Keeps the first count that was read beside the last one. `mixed` counts lie in what a thread
+// holds at the moment, and may be read in some samples only; others are missing for a reason. A
+// first count says that there was a second one, too: a count that stands still proves something.
 void keep_first_count(bool mixed, Count earlier, Count later) {
   if (!mixed || later.last >= 0) {
     later.first = earlier.first >= 0 || !mixed ? earlier.first : earlier.last;
@@ -83,6 +83,16 @@ void keep_first_numbers(ProcessCapture& earlier, ProcessCapture& later) {
   }
 }
 
+void drop_ended(const std::vector<bool>& lives, std::vector<ThreadCapture>& threads) {
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < threads.size(); ++i) {
+    if (lives[i] && kept++ != i) {
+      threads[kept - 1] = std::move(threads[i]);
+    }
+  }
+  threads.resize(kept);
+}
+
 }  // namespace
 
 void append_samples(const Tables& tables, ProcessCapture& earlier, ProcessCapture later) {
@@ -92,16 +102,21 @@ void append_samples(const Tables& tables, ProcessCapture& earlier, ProcessCaptur
   for (std::size_t i = 0; i < earlier.threads.size(); ++i) {
     known.emplace(earlier.threads[i].tid, i);
   }
+  const bool less = later.read < earlier.read;
   std::vector<ThreadCapture> threads = std::move(earlier.threads);
+  std::vector<bool> lives(threads.size(), less);
   for (ThreadCapture& thread : later.threads) {
     const auto at = known.find(thread.tid);
     if (at == known.end()) {
       threads.push_back(std::move(thread));
+      lives.push_back(true);
     } else {
       append_thread(tables, between_ms, threads[at->second], std::move(thread));
+      lives[at->second] = true;
     }
   }
-  if (later.read < earlier.read) {
+  drop_ended(lives, threads);
+  if (less) {
     earlier.why = later.why;
     earlier.state = later.state;
     earlier.stopped = std::max(earlier.stopped, later.stopped);

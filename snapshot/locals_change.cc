@@ -101,7 +101,8 @@ bool other_sides_changed(const ThreadCapture& before, const ThreadCapture& after
     return call.peer >= 0 || call.peers != StringId{};
   };
   return known(then) && known(now) &&
-         std::tuple(then.group, then.peer, then.peers) != std::tuple(now.group, now.peer, now.peers);
+         std::tuple(then.group, then.peer, then.peers) !=
+             std::tuple(now.group, now.peer, now.peers);
 }
 
 }  // namespace oddrank::snapshot

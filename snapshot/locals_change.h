@@ -1,6 +1,6 @@
-// Decides whether a thread at the same place has advanced since the previous sample: from the values
-// of its locals, since a training loop counts its steps, and a waiting loop returns to the same
-// values; and from the other sides of its transfers.
+// Decides whether a thread at the same place has advanced since the previous sample: from the
+// values of its locals, since a training loop counts its steps, and a waiting loop returns to the
+// same values; and from the other sides of its transfers.
 #pragma once
 
 #include <string_view>
@@ -20,7 +20,8 @@ bool is_fraction(std::string_view value);
 bool locals_changed(const Tables& tables, const ThreadCapture& before, const ThreadCapture& after);
 
 // Returns whether the thread waits for other ranks in sends or receives than before: some are over,
-// or it makes others. False if they are unknown in one of the samples, which may be for want of luck.
+// or it makes others. False if they are unknown in one of the samples, which may be for want of
+// luck.
 bool other_sides_changed(const ThreadCapture& before, const ThreadCapture& after);
 
 }  // namespace oddrank::snapshot

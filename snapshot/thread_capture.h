@@ -22,8 +22,8 @@ struct ThreadSample {
   std::uint64_t cpu_us = 0;  // user + system time
   std::uint64_t voluntary_switches = 0;
   std::uint64_t involuntary_switches = 0;
-  // It has run and advanced since the previous sample, though it is in the same functions: locals of
-  // its Python frames differ, or the other sides of its transfer (snapshot/locals_change.h).
+  // It has run and advanced since the previous sample, though it is in the same functions: locals
+  // of its Python frames differ, or the other sides of its transfer (snapshot/locals_change.h).
   bool locals_changed = false;
   // It was stopped to be read, and released at once; a sleeping thread then wakes twice.
   bool stopped = false;

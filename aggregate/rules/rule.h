@@ -115,8 +115,8 @@ std::string sides_words(const RuleInput& input,
 bool any_moved(const RuleInput& input, const std::vector<std::size_t>& ranks);
 
 // Returns how sure it is that the ranks have been in the same calls in all samples, which a circle
-// needs: ranks that were read one after the other look like one at any time. A thread that spins may
-// have made any number of calls in between, unless their numbers are known and stand still; in
+// needs: ranks that were read one after the other look like one at any time. A thread that spins
+// may have made any number of calls in between, unless their numbers are known and stand still; in
 // Python, locals that stand still make it possible that it has made none, or likely after three.
 Confidence same_calls(const RuleInput& input, const std::vector<std::size_t>& ranks);
 

@@ -186,6 +186,9 @@ void JobView::take_poll(RankView& rank) {
     rank.polls.reset();
   }
   rank.motion = measure_motion(*rank.leader, model_);
+  if (has_begun_since(*rank.process, *rank.leader)) {  // a thread for each step, say
+    rank.motion.measured = rank.motion.stack = true;
+  }
   add_main_motion(rank);
   // Equal frames in two samples may belong to two iterations; the count of calls tells them apart.
   const bool before = rank.motion.settled && rank.leader->call;  // that it settled in this call

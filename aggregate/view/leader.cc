@@ -173,6 +173,14 @@ bool waits_for_standing_pool(const ThreadCapture& thread,
   });
 }
 
+bool has_begun_since(const ProcessCapture& process, const ThreadCapture& thread) {
+  const auto most = std::max_element(
+      process.threads.begin(), process.threads.end(),
+      [](const auto& a, const auto& b) { return a.samples.size() < b.samples.size(); });
+  return most != process.threads.end() && thread.samples.size() < most->samples.size() &&
+         thread.wait.quiet_ms < snapshot::kOldWaitMs;
+}
+
 Motion measure_motion(const ThreadCapture& thread, FrameModel& model) {
   Motion motion;
   const std::span samples = samples_that_count(thread);

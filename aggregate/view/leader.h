@@ -37,6 +37,11 @@ std::vector<const snapshot::ThreadCapture*> find_beside(const snapshot::ProcessC
                                                         const snapshot::ThreadCapture& leader,
                                                         FrameModel& model);
 
+// Returns whether the thread began after the first sample, and has not waited for long since: what
+// it does is not what the rank did before.
+bool has_begun_since(const snapshot::ProcessCapture& process,
+                     const snapshot::ThreadCapture& thread);
+
 // Measures it over all samples, or over those since it last ran, if that is long ago.
 Motion measure_motion(const snapshot::ThreadCapture& thread, FrameModel& model);
 

@@ -355,8 +355,8 @@ Verdict verdict_of_spinning(bool python, std::size_t samples, std::int64_t trans
   return verdict_of(job);
 }
 
-// A tight loop of sends and receives looks like a circle in every sample, since the ranks are read one
-// after the other.
+// A tight loop of sends and receives looks like a circle in every sample, since the ranks are read
+// one after the other.
 TEST_CASE("p2p_order: threads that spin may have made other calls in between") {
   constexpr std::int64_t kUncounted = -1;
   CHECK(verdict_of_spinning(false, 5, kUncounted).culprits.empty());
@@ -364,6 +364,21 @@ TEST_CASE("p2p_order: threads that spin may have made other calls in between") {
   CHECK(verdict_of_spinning(true, 3, kUncounted).confidence == Confidence::kLikely);
   CHECK(verdict_of_spinning(false, 2, 7).confidence == Confidence::kCertain);
   CHECK(verdict_of_spinning(false, 2, 7).kind == Kind::kP2pOrder);
+}
+
+// The collectives of all ranks are made by a thread that began after the first sample.
+TEST_CASE("a thread for each step: its calls are not those in which the rank was before") {
+  CaptureBuilder job = with(3, tests::sleeping());
+  REQUIRE(culprits(verdict_of(job)) == std::vector<std::int32_t>{3});
+  for (auto& process : job.capture.processes) {
+    snapshot::ThreadCapture old = process.threads[0];
+    old.tid += 1000;
+    old.call.reset();
+    process.threads[0].samples.erase(process.threads[0].samples.begin());
+    process.threads[0].wait.quiet_ms = 20;
+    process.threads.push_back(std::move(old));
+  }
+  CHECK(verdict_of(job).kind == Kind::kHealthy);
 }
 
 TEST_CASE("busy_rank: only if another rank waits for it") {
