@@ -61,6 +61,23 @@ void keep_first_count(bool mixed, Count earlier, Count later) {
   later.last = earlier.last;
 }
 
+// MPI's communicators are found where a thread holds them at the moment. Adds those that only the
+// earlier sample found, with counts that are unknown now.
+void keep_communicators(const Tables& tables,
+                        const ProcessCapture& earlier,
+                        ProcessCapture& later) {
+  for (const ProcessGroup& group : earlier.groups) {
+    const auto same = std::find_if(later.groups.begin(), later.groups.end(),
+                                   [&](const auto& one) { return one.name == group.name; });
+    if (tables.text(group.backend) != "mpi" || same != later.groups.end()) {
+      continue;
+    }
+    for (GroupCounter& counter : later.groups.emplace_back(group).counters) {
+      counter.collectives = counter.transfers = -1;
+    }
+  }
+}
+
 // Keeps the numbers of the first sample beside those of the last one.
 void keep_first_numbers(ProcessCapture& earlier, ProcessCapture& later) {
   for (ProcessGroup& group : later.groups) {
@@ -124,6 +141,7 @@ void append_samples(const Tables& tables, ProcessCapture& earlier, ProcessCaptur
     earlier.threads = std::move(threads);
     return;
   }
+  keep_communicators(tables, earlier, later);
   keep_first_numbers(earlier, later);
   earlier = std::move(later);
   earlier.threads = std::move(threads);

@@ -39,15 +39,16 @@ bool has_moved(const snapshot::GroupCounter& counter) {
 }
 
 // Returns whether the leader has made a call between the samples: in the group of the call that it
-// is in, or in any group if no other thread makes calls.
+// is in, or in any group if that is unknown and no other thread makes calls.
 bool has_made_calls(const RankView& rank) {
   const auto& call = rank.leader->call;
-  if (!call && !rank.beside.empty()) {
+  const bool known = call && (call->whole_world || call->group != snapshot::StringId{});
+  if (!known && !rank.beside.empty()) {
     return false;
   }
   const auto& groups = rank.process->groups;
   return std::any_of(groups.begin(), groups.end(), [&](const snapshot::ProcessGroup& group) {
-    const bool meant = !call || is_group_of(group, *call);
+    const bool meant = !known || is_group_of(group, *call);
     return meant && std::any_of(group.counters.begin(), group.counters.end(), has_moved);
   });
 }

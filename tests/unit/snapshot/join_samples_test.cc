@@ -101,6 +101,25 @@ TEST_CASE("the first and the last count that were read stay side by side") {
   CHECK(after_samples({7, 8, -1}, false).transfers == -1);
 }
 
+TEST_CASE("a communicator that no thread holds at the moment stays, with the count that was read") {
+  Tables tables;
+  const auto with_group = [&tables](const char* backend) {
+    ProcessCapture process = process_with({{1, 10}});
+    auto& group = process.groups.emplace_back();
+    group.backend = tables.string(backend);
+    group.counters.push_back({group.backend, -1, 7, -1, 7, true});
+    return process;
+  };
+  ProcessCapture process = with_group("mpi");
+  append_samples(tables, process, process_with({{1, 10}}));
+  REQUIRE(process.groups.size() == 1);
+  CHECK(process.groups[0].counters[0].transfers == 7);
+  CHECK(process.groups[0].counters[0].transfers_before == -1);
+  process = with_group("gloo");
+  append_samples(tables, process, process_with({{1, 10}}));
+  CHECK(process.groups.empty());
+}
+
 TEST_CASE("a sample says whether locals changed since the one before") {
   Tables tables;
   const auto at_step = [&tables](const char* step) {
