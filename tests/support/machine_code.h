@@ -50,6 +50,13 @@ std::string load_number_code(std::uint32_t number);
 // Returns an instruction that neither loads a number nor makes a call.
 std::string other_code();
 
+// Memory of the C library's descriptor of a thread, as far as it shows that it is one.
+struct MemoryWords {
+  std::uint64_t address = 0;
+  std::vector<std::uint64_t> words{};
+};
+std::vector<MemoryWords> thread_descriptor(std::uint64_t address);
+
 // How far behind main(), in the program of sample_path(), its return address is on the stack, and
 // in which word of the stack.
 struct SavedReturn {

@@ -74,6 +74,14 @@ std::string other_code() {
   return instructions({0xaa0203e3});  // mov x3, x2
 }
 
+// It is in a list, in which the neighbours point back to it.
+std::vector<MemoryWords> thread_descriptor(std::uint64_t address) {
+  constexpr std::uint64_t kList = 192;
+  const std::uint64_t own = address + kList;
+  const std::uint64_t head = address + 0x800;
+  return {{own, {head, head}}, {head, {own, own}}};
+}
+
 // Its first instruction makes its frame, with the frame pointer and the return address at its end.
 SavedReturn saved_return() {
   return {4, 1};

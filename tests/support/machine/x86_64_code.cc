@@ -68,6 +68,11 @@ std::string other_code() {
   return "\x49\x89\xd2";  // mov %rdx, %r10
 }
 
+// Its own address is its first and its third word.
+std::vector<MemoryWords> thread_descriptor(std::uint64_t address) {
+  return {{address, {address, 0, address}}};
+}
+
 SavedReturn saved_return() {
   return {0, 0};
 }

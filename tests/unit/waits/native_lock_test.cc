@@ -9,6 +9,8 @@
 #include "snapshot/capture.h"
 #include "tests/support/catch.h"
 #include "tests/support/fake_target.h"
+#include "tests/support/machine_code.h"
+#include "waits/machine/thread_descriptor.h"
 #include "waits/native_lock_names.h"
 
 namespace oddrank::waits {
@@ -78,11 +80,14 @@ TEST_CASE("read-write lock: writer, readers, neither") {
 TEST_CASE("a join counts only if the word is a thread's own") {
   LockScene scene;
   constexpr std::uint64_t kThread = 0x7000;
-  CHECK(scene.lock(kThread + 720, kTimedWait, kOwner).kind == LockKind::kUnknown);
-  scene.target.add_object(Addr{kThread}, std::array<std::uint64_t, 3>{kThread, 0, kThread});
-  scene.target.add_object(Addr{kThread + 720}, kOwner);
-  CHECK(scene.lock(kThread + 720, kTimedWait, kOwner).kind == LockKind::kThreadEnd);
-  CHECK(scene.lock(kThread + 720, kTimedWait, kGone).kind == LockKind::kUnknown);
+  const std::uint64_t number = kThread + kTidInDescriptor;
+  CHECK(scene.lock(number, kTimedWait, kOwner).kind == LockKind::kUnknown);
+  for (const test::MemoryWords& part : test::thread_descriptor(kThread)) {
+    scene.target.add_memory(Addr{part.address}, std::as_bytes(std::span(part.words)));
+  }
+  scene.target.add_object(Addr{number}, kOwner);
+  CHECK(scene.lock(number, kTimedWait, kOwner).kind == LockKind::kThreadEnd);
+  CHECK(scene.lock(number, kTimedWait, kGone).kind == LockKind::kUnknown);
 }
 
 TEST_CASE("addresses that cannot be read have no owner") {
