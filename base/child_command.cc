@@ -122,7 +122,7 @@ void reap_failed_child(pid_t pid) {
 std::string found_on_path(const std::string& program) {
   const char* const path = ::getenv("PATH");
   for (const std::string_view folder : split(path == nullptr ? "/usr/bin:/bin" : path, ':')) {
-    const std::string candidate = (folder.empty() ? "." : std::string(folder)) + '/' + program;
+    std::string candidate = (folder.empty() ? "." : std::string(folder)) + '/' + program;
     struct stat facts {};
     if (::stat(candidate.c_str(), &facts) == 0 && S_ISREG(facts.st_mode) &&
         ::access(candidate.c_str(), X_OK) == 0) {

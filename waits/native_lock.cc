@@ -73,7 +73,7 @@ std::optional<std::int32_t> tid_of_pthread(const Target& target, std::uint64_t a
   if (!is_thread_descriptor(target, address)) {
     return std::nullopt;
   }
-  const auto tid = attach::read_object<std::int32_t>(target, Addr{address + kTidInDescriptor});
+  const auto tid = attach::read_object<std::int32_t>(target, Addr{address + tid_in_descriptor()});
   return tid && is_tid(*tid) ? std::optional(*tid) : std::nullopt;
 }
 
@@ -174,7 +174,7 @@ std::optional<NativeLock> as_thread_end(const Target& target,
   if (!is_tid(tid) || !is_thread(tid)) {
     return std::nullopt;
   }
-  const auto there = tid_of_pthread(target, attach::value_of(call.word) - kTidInDescriptor);
+  const auto there = tid_of_pthread(target, attach::value_of(call.word) - tid_in_descriptor());
   return there == tid ? std::optional(NativeLock{LockKind::kThreadEnd, tid, false, false, 0})
                       : std::nullopt;
 }

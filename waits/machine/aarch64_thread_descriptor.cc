@@ -15,7 +15,9 @@ struct ListNode {
 
 }  // namespace
 
-const std::uint64_t kTidInDescriptor = 208;
+std::uint64_t tid_in_descriptor() {
+  return 208;
+}
 
 bool is_thread_descriptor(const attach::Target& target, std::uint64_t address) {
   const std::uint64_t own = address + kListInDescriptor;

@@ -9,7 +9,7 @@
 namespace oddrank::waits {
 
 // Where the thread's own number is.
-extern const std::uint64_t kTidInDescriptor;
+std::uint64_t tid_in_descriptor();
 
 // Returns whether what is at the address looks like the descriptor of a thread.
 bool is_thread_descriptor(const attach::Target& target, std::uint64_t address);

@@ -6,7 +6,9 @@
 
 namespace oddrank::waits {
 
-const std::uint64_t kTidInDescriptor = 720;
+std::uint64_t tid_in_descriptor() {
+  return 720;
+}
 
 bool is_thread_descriptor(const attach::Target& target, std::uint64_t address) {
   const auto begin =

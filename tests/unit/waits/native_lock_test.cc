@@ -80,7 +80,7 @@ TEST_CASE("read-write lock: writer, readers, neither") {
 TEST_CASE("a join counts only if the word is a thread's own") {
   LockScene scene;
   constexpr std::uint64_t kThread = 0x7000;
-  const std::uint64_t number = kThread + kTidInDescriptor;
+  const std::uint64_t number = kThread + tid_in_descriptor();
   CHECK(scene.lock(number, kTimedWait, kOwner).kind == LockKind::kUnknown);
   for (const test::MemoryWords& part : test::thread_descriptor(kThread)) {
     scene.target.add_memory(Addr{part.address}, std::as_bytes(std::span(part.words)));

@@ -16,6 +16,7 @@
 #include "tests/support/calls.h"
 #include "tests/support/catch.h"
 #include "tests/support/fake_target.h"
+#include "waits/syscall_table.h"
 
 namespace oddrank::waits {
 namespace {

@@ -24,7 +24,6 @@ using oddrank::Errc;
 using oddrank::attach::Addr;
 using oddrank::attach::CoreTarget;
 using oddrank::attach::Mapping;
-using oddrank::attach::ThreadState;
 using oddrank::test::CoreSample;
 using oddrank::test::TemporaryFile;
 
