@@ -107,7 +107,9 @@ class NightTest(NightLab):
     @harness.only_with(may_make_users())
     def test_the_same_in_a_container(self):
         """User, pid and mount namespaces, and a /proc of its own, as enroot and pyxis have them."""
-        self.check_lock("unshare --map-root-user --mount --pid --fork --mount-proc")
+        job = self.check_lock("unshare --map-root-user --mount --pid --fork --kill-child --mount-proc")
+        for pid in self.ranks_of(job, 2):  # if unshare ends first, SLURM may wait a minute, and drain the node
+            os.kill(pid, signal.SIGKILL)
 
     @harness.only_with(has_containers())
     def test_the_same_below_srun_container(self):
