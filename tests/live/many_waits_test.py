@@ -26,10 +26,7 @@ class ManyWaits(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.began = time.monotonic()
-        # The clock of the CPU that oddrank itself runs on is known, whatever a hypervisor did.
-        cpus = os.sched_getaffinity(0)
-        os.sched_setaffinity(0, {min(cpus)})
-        cls.addClassCleanup(os.sched_setaffinity, 0, cpus)
+        cpu = proc_facts.stay_on_one_cpu(cls.addClassCleanup)
         process = subprocess.Popen([f"{VICTIMS}/many_waits", f"{VICTIMS}/slow_plugin.so"],
                                    stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True,
                                    start_new_session=True)
@@ -42,13 +39,13 @@ class ManyWaits(unittest.TestCase):
             if name not in NOT_THREADS:
                 proc_facts.wait_until(lambda tid=tid: proc_facts.syscall(tid), f"{name} blocks")
         blocked = time.monotonic()
-        stolen = proc_facts.stolen(min(cpus))
+        stolen = proc_facts.stolen(cpu)
         proc_facts.wait_until(lambda: time.monotonic() > blocked + QUIET, "time passes", 30)
         cls.run_ = harness.Run(harness.run_here([harness.Options.oddrank, "node", str(cls.pid),
                                                  "--all-threads", "--samples", "1", "--json", "-",
                                                  "-q"]))
         cls.ended = time.monotonic()
-        cls.stolen = proc_facts.stolen(min(cpus)) - stolen
+        cls.stolen = proc_facts.stolen(cpu) - stolen
         rank, = cls.run_.json()["ranks"]
         cls.quiet = {row["tid"]: row.get("quiet_s") for row in rank["threads"]}
         cls.waits = {row["tid"]: row["wait"] for row in rank["threads"]}

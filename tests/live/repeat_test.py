@@ -115,6 +115,7 @@ def plain(text):
 
 class RepeatTest(unittest.TestCase):
     def setUp(self):
+        proc_facts.stay_on_one_cpu(self.addCleanup)  # else ages may be unknown
         folder = tempfile.TemporaryDirectory(prefix="o", dir="/tmp")  # short, since long titles leave ages out
         self.addCleanup(folder.cleanup)
         self.job = Job(folder.name)

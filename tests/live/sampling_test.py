@@ -84,6 +84,7 @@ class Sampling(unittest.TestCase):
         return next(thread for thread in row["threads"] if thread["tid"] == row["pid"])
 
     def test_a_job_that_hung_a_moment_ago_is_sampled_until_its_waits_are_old(self):
+        proc_facts.stay_on_one_cpu(self.addCleanup)
         for _ in range(3):
             begun = time.monotonic()
             run, threads = self.read(self.start("hang", "hang"))

@@ -183,6 +183,16 @@ def stolen(cpu):
     return sum(int(row[8]) for row in rows if row[0] == f"cpu{cpu}") / os.sysconf("SC_CLK_TCK")
 
 
+def stay_on_one_cpu(add_cleanup):
+    """Binds the caller, and what it starts from now on, to one CPU; returns its number. Only there is it
+    always certain how long a thread has not run: the clocks of two CPUs differ by the time that a
+    hypervisor took from each (attach/proc_sched.h)."""
+    cpus = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {min(cpus)})
+    add_cleanup(os.sched_setaffinity, 0, cpus)
+    return min(cpus)
+
+
 def wait_until(fact, what, seconds=120.0, every=0.05):
     """Polls until `fact()` is true and returns its value; otherwise raises TimeoutError, which names
     `what`. It polls once more after the deadline, because the machine may have stood still until then."""
