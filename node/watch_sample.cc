@@ -7,8 +7,8 @@
 #include <functional>
 #include <string_view>
 
+#include "attach/clocks/proc_sched.h"
 #include "attach/live_target.h"
-#include "attach/proc_sched.h"
 #include "attach/proc_stat.h"
 #include "attach/proc_task.h"
 #include "base/base_name.h"
@@ -229,7 +229,7 @@ std::uint64_t stored_bytes(pid_t pid) {
 }
 
 std::int64_t unrun_ms(pid_t pid) {
-  const auto clock = attach::RunClock::here();
+  auto clock = attach::RunClock::here();
   const auto stat = attach::read_thread_stat(pid, pid);
   if (!clock || !stat || stat->state == 'R') {
     return -1;

@@ -32,7 +32,7 @@ ARROWS = {
     "unwind": [*TARGET, "elf/", "snapshot/", "base/"],
     "cpython": [*TARGET, "elf/", "snapshot/", "base/"],
     "stacks": [*TARGET, "elf/", "unwind/", "cpython/", "snapshot/", "base/"],
-    "waits": [*TARGET, "attach/files/open_named.h", "attach/proc_", "cpython/", "snapshot/", "base/"],
+    "waits": [*TARGET, "attach/files/open_named.h", "attach/proc_", "attach/clocks/", "cpython/", "snapshot/", "base/"],
     "collectives": [*TARGET, "ranks/", "cpython/", "snapshot/", "base/"],
     "aggregate": ["snapshot/", "base/"],
     "report": ["aggregate/", "snapshot/", "base/"],

@@ -7,10 +7,10 @@
 #include <string_view>
 #include <vector>
 
+#include "attach/clocks/proc_sched.h"
 #include "attach/proc_environ.h"
 #include "attach/proc_fds.h"
 #include "attach/proc_maps.h"
-#include "attach/proc_sched.h"
 #include "attach/proc_stat.h"
 #include "attach/proc_status.h"
 #include "attach/proc_task.h"

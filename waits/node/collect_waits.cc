@@ -7,8 +7,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "attach/clocks/proc_sched.h"
 #include "attach/proc_fds.h"
-#include "attach/proc_sched.h"
 #include "attach/proc_stat.h"
 #include "attach/proc_status.h"
 #include "base/read_file.h"
@@ -192,7 +192,7 @@ void name_tracers(snapshot::Tables& tables, ProcessCapture& process) {
 
 // Notes how long a thread has not run; a thread that runs does not wait.
 void note_quiet(pid_t pid, const std::vector<ThreadState>& states, ProcessCapture& process) {
-  const auto clock = attach::RunClock::here();
+  auto clock = attach::RunClock::here();
   if (!clock) {
     return;
   }

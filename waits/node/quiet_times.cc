@@ -1,6 +1,6 @@
 #include "waits/node/quiet_times.h"
 
-#include "attach/proc_sched.h"
+#include "attach/clocks/proc_sched.h"
 #include "attach/proc_stat.h"
 
 namespace oddrank::waits {
@@ -9,7 +9,7 @@ using std::chrono::milliseconds;
 
 QuietTimes read_quiet_times(pid_t pid, std::span<const attach::ThreadState> threads) {
   QuietTimes times;
-  const auto clock = attach::RunClock::here();
+  auto clock = attach::RunClock::here();
   if (!clock) {
     return times;
   }

@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "attach/clocks/proc_sched.h"
 #include "attach/proc_pids.h"
-#include "attach/proc_sched.h"
 #include "attach/proc_stat.h"
 #include "base/deadline.h"
 #include "base/read_file.h"
@@ -40,7 +40,7 @@ std::string description(const Stuck& stuck) {
 }  // namespace
 
 std::string stuck_processes_note(const snapshot::Capture& capture) {
-  const auto clock = attach::RunClock::here();
+  auto clock = attach::RunClock::here();
   if (!clock) {
     return {};
   }

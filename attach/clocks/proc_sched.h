@@ -3,7 +3,8 @@
 // (rq_clock_task, kernel/sched/core.c) stops while a hypervisor takes the CPU away and, in kernels
 // with CONFIG_IRQ_TIME_ACCOUNTING, during interrupts; /proc/stat shows both for each CPU. So the
 // clocks of two CPUs differ, by minutes after days of uptime. The result here is the least possible
-// time, and none if the possible times differ too much.
+// time. If the possible times differ too much, the clock of the thread's CPU is read by a thread of
+// ours that runs there for some 20 us (visit_cpu.h); without that there is no result.
 //
 // Seen with Linux 6.18; the file has the line since 2.6.23, in kernels with CONFIG_SCHED_DEBUG
 // (those of all distributions; always since 6.15).
@@ -13,6 +14,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string_view>
 #include <vector>
@@ -51,8 +53,9 @@ class RunClock {
   // clocks differ by less than a second or a tenth. The clock of our own CPU is known, so there the
   // result is exact. Returns nullopt if it is unknown.
   std::optional<std::chrono::microseconds> not_run_for(const RunMoment& thread) const;
-  // Reads the thread's file first; `cpu` is field 39 of its stat line.
-  std::optional<std::chrono::microseconds> not_run_for(pid_t pid, pid_t tid, int cpu) const;
+  // Reads the thread's file first; `cpu` is field 39 of its stat line. May visit that CPU, unless
+  // all visits together have taken 100 ms.
+  std::optional<std::chrono::microseconds> not_run_for(pid_t pid, pid_t tid, int cpu);
 
  private:
   // The time that a clock leaves out; depends on the kernel's configuration.
@@ -63,10 +66,14 @@ class RunClock {
   // Returns by how much left_out() may be wrong, either way.
   std::chrono::microseconds inexact(Without what, int cpu) const;
   bool possible(Without what) const;
+  // Returns what the clock of another CPU showed when a thread of ours was there.
+  std::optional<RunMoment> moment_on(int cpu);
 
   RunMoment own_;
   std::vector<CpuPauses> pauses_;
   bool counts_interrupts_ = false;
+  std::map<int, std::optional<RunMoment>> visited_;
+  std::chrono::microseconds visiting_{0};  // how long it has taken
 };
 
 }  // namespace oddrank::attach

@@ -1,9 +1,19 @@
-#include "attach/proc_sched.h"
+#include "attach/clocks/proc_sched.h"
 
+#include <sched.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <future>
+#include <optional>
+#include <string>
+#include <thread>
 #include <vector>
 
+#include "base/read_file.h"
 #include "tests/support/catch.h"
 
+using oddrank::read_record;
 using oddrank::attach::CpuPauses;
 using oddrank::attach::parse_cpu_pauses;
 using oddrank::attach::parse_last_run;
@@ -19,6 +29,58 @@ constexpr auto kBoot = 5s;
 
 RunMoment at(std::chrono::microseconds left_out, std::chrono::microseconds ago, int cpu) {
   return {kUp, kUp - kBoot - left_out - ago, cpu};
+}
+
+std::vector<int> own_cpus() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  std::vector<int> cpus;
+  if (::sched_getaffinity(0, sizeof set, &set) == 0) {
+    for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
+      if (CPU_ISSET(cpu, &set)) {
+        cpus.push_back(cpu);
+      }
+    }
+  }
+  return cpus;
+}
+
+// A thread that went to sleep on a CPU.
+class ClockSleeper {
+ public:
+  explicit ClockSleeper(int cpu)
+      : thread_([this, cpu] {
+          cpu_set_t set;
+          CPU_ZERO(&set);
+          CPU_SET(cpu, &set);
+          ::sched_setaffinity(0, sizeof set, &set);
+          tid_.set_value(::gettid());
+          end_.get_future().wait();
+        }) {}
+
+  pid_t tid() { return known_.get(); }
+
+ private:
+  std::promise<pid_t> tid_;
+  std::promise<void> end_;
+  std::shared_future<pid_t> known_ = tid_.get_future().share();
+  std::jthread thread_;
+  // Before the thread is joined.
+  struct End {
+    std::promise<void>& end;
+    ~End() { end.set_value(); }
+  } at_end_{end_};
+};
+
+std::chrono::microseconds monotonic_now() {
+  return std::chrono::duration_cast<std::chrono::microseconds>(
+      std::chrono::steady_clock::now().time_since_epoch());
+}
+
+std::chrono::microseconds last_run(pid_t tid) {
+  const auto text = read_record("/proc/self/task/" + std::to_string(tid) + "/sched", 512);
+  REQUIRE(text);
+  return parse_last_run(*text).value_or(0s);
 }
 
 }  // namespace
@@ -112,4 +174,25 @@ TEST_CASE("if clocks match no known kernel, only threads of the own CPU have tim
   CHECK(clock.not_run_for(at(3000s, 1h, 0)) == 1h);
   CHECK(clock.not_run_for(at(3000s, -1s, 0)) == std::nullopt);
   CHECK(clock.not_run_for(at(3000s, 1h, 1)) == std::nullopt);
+}
+
+TEST_CASE("the clock of another CPU is read there if it cannot be told") {
+  const std::vector<int> cpus = own_cpus();
+  if (cpus.size() < 2 || !RunClock::here()) {
+    return;  // nothing to tell apart
+  }
+  const auto began = monotonic_now();
+  ClockSleeper sleeper(cpus[1]);
+  // By this, their clocks may be an hour apart or not.
+  std::vector<CpuPauses> pauses(static_cast<std::size_t>(cpus[1]) + 1);
+  pauses.back().stolen = 1h;
+  std::optional<std::chrono::microseconds> quiet;
+  while (!quiet || *quiet < 100ms) {  // a busy CPU may have no time for us at first
+    RunClock clock({monotonic_now(), last_run(::gettid()), cpus[0]}, pauses);
+    CHECK(clock.not_run_for({monotonic_now(), last_run(sleeper.tid()), cpus[1]}) == std::nullopt);
+    quiet = clock.not_run_for(::getpid(), sleeper.tid(), cpus[1]);
+    REQUIRE(monotonic_now() - began < 60s);
+    std::this_thread::sleep_for(10ms);
+  }
+  CHECK(*quiet <= monotonic_now() - began + 20ms);
 }

@@ -1,4 +1,4 @@
-#include "attach/proc_sched.h"
+#include "attach/clocks/proc_sched.h"
 
 #include <sched.h>
 #include <unistd.h>
@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <utility>
 
+#include "attach/clocks/visit_cpu.h"
 #include "attach/task_path.h"
 #include "base/parse_number.h"
 #include "base/read_file.h"
@@ -46,6 +47,26 @@ microseconds monotonic_now() {
 std::optional<microseconds> read_last_run(pid_t pid, pid_t tid) {
   const auto text = read_record(task_path(pid, tid, "sched"), kMaxSchedBytes);
   return text ? parse_last_run(*text) : std::nullopt;
+}
+
+// Returns the calling thread's own moment.
+std::optional<RunMoment> moment_here() {
+  const pid_t tid = ::gettid();
+  // We may be moved to another CPU at any moment; then we read again.
+  for (int attempt = 0; attempt < 3; ++attempt) {
+    RunMoment own;
+    own.cpu = ::sched_getcpu();
+    const auto last_run = read_last_run(::getpid(), tid);
+    own.now = monotonic_now();
+    if (!last_run) {
+      return std::nullopt;
+    }
+    own.last_run = *last_run;
+    if (own.cpu >= 0 && own.cpu == ::sched_getcpu()) {
+      return own;
+    }
+  }
+  return std::nullopt;
 }
 
 }  // namespace
@@ -98,23 +119,9 @@ RunClock::RunClock(const RunMoment& own, std::vector<CpuPauses> pauses)
 }
 
 std::optional<RunClock> RunClock::here() {
-  const pid_t tid = ::gettid();
   const auto text = read_file("/proc/stat", kMaxStatBytes);
-  // We may be moved to another CPU at any moment; then we read again.
-  for (int attempt = 0; text && attempt < 3; ++attempt) {
-    RunMoment own;
-    own.cpu = ::sched_getcpu();
-    const auto last_run = read_last_run(::getpid(), tid);
-    own.now = monotonic_now();
-    if (!last_run) {
-      return std::nullopt;
-    }
-    own.last_run = *last_run;
-    if (own.cpu >= 0 && own.cpu == ::sched_getcpu()) {
-      return RunClock(own, parse_cpu_pauses(*text));
-    }
-  }
-  return std::nullopt;
+  const auto own = text ? moment_here() : std::nullopt;
+  return own ? std::optional(RunClock(*own, parse_cpu_pauses(*text))) : std::nullopt;
 }
 
 CpuPauses RunClock::pauses_of(int cpu) const {
@@ -170,12 +177,34 @@ std::optional<microseconds> RunClock::not_run_for(const RunMoment& thread) const
   return std::max(*least, microseconds(0));
 }
 
-std::optional<microseconds> RunClock::not_run_for(pid_t pid, pid_t tid, int cpu) const {
+std::optional<RunMoment> RunClock::moment_on(int cpu) {
+  constexpr auto kPatience = std::chrono::milliseconds(20);
+  constexpr auto kMaxVisiting = std::chrono::milliseconds(100);
+  const auto [found, first] = visited_.try_emplace(cpu);
+  if (first && visiting_ < kMaxVisiting) {
+    const microseconds began = monotonic_now();
+    std::optional<RunMoment> moment;
+    if (visit_cpu(cpu, kPatience, [&moment] { moment = moment_here(); }) && moment &&
+        moment->cpu == cpu) {
+      found->second = moment;
+    }
+    visiting_ += monotonic_now() - began;
+  }
+  return found->second;
+}
+
+std::optional<microseconds> RunClock::not_run_for(pid_t pid, pid_t tid, int cpu) {
   const auto last_run = read_last_run(pid, tid);
   if (!last_run) {
     return std::nullopt;
   }
-  return not_run_for({monotonic_now(), *last_run, cpu});
+  const RunMoment thread{monotonic_now(), *last_run, cpu};
+  const auto known = not_run_for(thread);
+  if (known || cpu < 0 || cpu == own_.cpu) {
+    return known;
+  }
+  const auto there = moment_on(cpu);
+  return there ? RunClock(*there, {}).not_run_for(thread) : std::nullopt;
 }
 
 }  // namespace oddrank::attach
