@@ -11,6 +11,7 @@
 
 #include <fmt/format.h>
 
+#include "aggregate/view/partly_seen.h"
 #include "base/parse_number.h"
 #include "base/printable.h"
 #include "snapshot/variable.h"
@@ -58,12 +59,14 @@ bool is_loopback(std::string_view address) {
 // unknown.
 std::pair<std::int32_t, std::int32_t> local_range(const Capture& capture,
                                                   const ProcessCapture& process,
+                                                  bool partly_seen,
                                                   std::int32_t world) {
   // A job without variables has the address at which its ranks meet for its name.
   const std::string_view job = capture.tables.text(process.job_key);
   const auto address = snapshot::variable_of(capture.tables, process, "MASTER_ADDR");
   if (is_loopback(address.value_or(job.substr(0, job.rfind(':'))))) {
-    return {0, world};  // all ranks are on this machine
+    // All ranks are on this machine.
+    return partly_seen ? std::pair(0, 0) : std::pair(0, world);
   }
   const std::int32_t local_world = number_variable(capture, process, "LOCAL_WORLD_SIZE");
   if (local_world <= 0 || local_world > world || process.rank < 0 || process.local_rank < 0 ||
@@ -100,7 +103,8 @@ struct Absence {
   const NodeCapture* silent = nullptr;              // a node that did not answer, or only in part
   std::size_t silent_nodes = 0;
   std::vector<std::tuple<std::int32_t, std::int32_t, std::string>> local_ranges;
-  bool whole_job = false;  // every node of the job was read
+  bool whole_job = false;    // every node of the job was read
+  bool partly_seen = false;  // a node may have containers that were not read
   // Processes that were read and do not tell their rank: one of them may be any that is missing.
   std::size_t nameless = 0;
   std::map<std::string, const RankView*> alive;  // by host: one of them that has not ended
@@ -125,8 +129,8 @@ void look_at_found(const Capture& capture,
                    std::int32_t world,
                    Absence& absence) {
   for (const RankView& each : found) {
-    const auto [first, end] = local_range(capture, *each.process, world);
     const std::uint32_t node = each.process->node;
+    const auto [first, end] = local_range(capture, *each.process, absence.partly_seen, world);
     const bool whole = node >= capture.nodes.size() || was_looked_at(capture.nodes[node]);
     // A rank without a core may still exist.
     if (first < end && whole && absence.source != JobSource::kCore) {
@@ -185,6 +189,8 @@ void explain_homeless(const Absence& absence, RankView& rank) {
   } else if (absence.source == JobSource::kCore) {
     rank.why = absence.nameless == 0 ? "no core file of it was given"
                                      : "none of the core files that tell their rank is of it";
+  } else if (absence.partly_seen) {
+    rank.why = "not in the containers that were looked at";
   } else {
     rank.why = "not on the nodes that were looked at";
   }
@@ -234,6 +240,7 @@ MissingRanks find_missing_ranks(const Capture& capture,
   const std::int32_t world = world_size(capture);
   Absence absence;
   absence.source = capture.job.source;
+  absence.partly_seen = is_partly_seen(capture);
   look_at_nodes(capture, absence);
   look_at_found(capture, found, world, absence);
   absence.whole_job = is_whole_job(capture, world, nodes_answered) && nodes_answered > 0 &&

@@ -146,6 +146,52 @@ TEST_CASE("one node knows its own ranks from the variables that their launcher s
   }
 }
 
+TEST_CASE("a rank that may be in another container of this machine is not gone") {
+  CaptureBuilder job = without_7();
+  job.capture.job.source = snapshot::JobSource::kNode;
+  set_variable(job, "MASTER_ADDR", "127.0.0.1");
+  auto& tables = job.capture.tables;
+  auto& rank = job.process(pid_of(3));
+  auto& wait = rank.threads.front().wait;
+  const auto connect = [&](const char* local, const char* peer) {
+    wait.local = tables.string(local);
+    wait.peer = tables.string(peer);
+    rank.connections = {{wait.local, wait.peer}};
+  };
+  SECTION("a rank is the first process of its container") {
+    rank.pid = 1;
+    CHECK(missing(job.capture).presence == Presence::kUnread);
+    CHECK(missing(job.capture).why == "not in the containers that were looked at");
+  }
+  SECTION("a rank waits for a process of this machine that nobody sees") {
+    connect("127.0.0.1:50001", "127.0.0.2:40001");
+    CHECK(missing(job.capture).presence == Presence::kUnread);
+  }
+  SECTION("by an address of its network") {
+    connect("10.0.0.1:50001", "10.0.0.1:40001");
+    CHECK(missing(job.capture).presence == Presence::kUnread);
+  }
+  SECTION("its holder was found, in a process outside of the job") {
+    connect("10.0.0.1:50001", "10.0.0.1:40001");
+    wait.holder_pid = 4711;
+    CHECK(missing(job.capture).presence == Presence::kAbsent);
+  }
+  SECTION("a connection with another machine shows nothing") {
+    connect("10.0.0.1:50001", "10.0.0.2:40001");
+    CHECK(missing(job.capture).presence == Presence::kAbsent);
+  }
+  SECTION("a process here has the other end") {
+    connect("127.0.0.1:50001", "127.0.0.1:40001");
+    rank.connections.clear();
+    CHECK(missing(job.capture).presence == Presence::kAbsent);
+  }
+  SECTION("a process of another container has it, which was read") {
+    connect("127.0.0.1:50001", "127.0.0.1:40001");
+    job.process(pid_of(4)).connections = {{wait.peer, wait.local}};
+    CHECK(missing(job.capture).presence == Presence::kAbsent);
+  }
+}
+
 TEST_CASE("a rank without a core is not gone, whatever the others' variables say") {
   CaptureBuilder job = without_7();
   job.capture.job.source = snapshot::JobSource::kCore;

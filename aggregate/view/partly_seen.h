@@ -1,0 +1,13 @@
+// Whether an agent may have seen only a part of its machine, as in a container: that a rank has no
+// process there does not show that it is gone.
+#pragma once
+
+#include "snapshot/capture.h"
+
+namespace oddrank::aggregate {
+
+// Returns whether a rank is the first process of its agent's pid namespace (a container of one
+// rank), or waits for a connection within the machine that no process has open at its other end.
+bool is_partly_seen(const snapshot::Capture& capture);
+
+}  // namespace oddrank::aggregate
