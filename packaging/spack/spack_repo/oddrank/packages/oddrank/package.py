@@ -42,7 +42,7 @@ class Oddrank(CMakePackage):
     depends_on("zstd")
 
     requires("platform=linux", msg="oddrank reads processes of Linux")
-    requires("target=x86_64:", msg="oddrank reads stacks of x86-64")
+    requires("target=x86_64:", "target=aarch64:", policy="one_of", msg="oddrank reads stacks of these two")
 
     def cmake_args(self):
         return [
