@@ -70,8 +70,8 @@ std::pair<std::int32_t, std::int32_t> local_range(const Capture& capture,
   }
   const std::int32_t local_world = number_variable(capture, process, "LOCAL_WORLD_SIZE");
   if (local_world <= 0 || local_world > world || process.rank < 0 || process.local_rank < 0 ||
-      process.local_rank > process.rank) {
-    return {0, 0};
+      process.local_rank > process.rank || process.pid == 1) {
+    return {0, 0};  // also if it is alone in its container: nobody has started others beside it
   }
   // Launchers number ranks node by node; if LOCAL_WORLD_SIZE == world, these are all of them.
   const std::int32_t base = process.rank - process.local_rank;

@@ -134,6 +134,13 @@ TEST_CASE("one node knows its own ranks from the variables that their launcher s
     job.process(pid_of(3)).local_rank = 3;
     CHECK(missing(job.capture).presence == Presence::kAbsent);
   }
+  SECTION("all ranks are local, but this one is alone in its container") {
+    set_variable(job, "LOCAL_WORLD_SIZE", "8");
+    auto& rank = job.process(pid_of(3));
+    rank.local_rank = 3;
+    rank.pid = 1;
+    CHECK(missing(job.capture).presence == Presence::kUnread);
+  }
   SECTION("this node has ranks 0-3") {
     set_variable(job, "LOCAL_WORLD_SIZE", "4");
     job.process(pid_of(3)).local_rank = 3;
