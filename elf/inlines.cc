@@ -5,9 +5,13 @@
 #include <algorithm>
 #include <cstddef>
 #include <map>
+#include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
+#include "base/names/demangle_cython.h"
+#include "elf/cython_lines.h"
 #include "elf/dwarf_scopes.h"
 #include "elf/native_addresses.h"
 #include "elf/symbol_name.h"
@@ -52,6 +56,8 @@ class Inliner {
 
  private:
   bool find_scopes(const AskedModules& modules, const std::function<bool()>& out_of_time);
+  const CythonLines* cython_lines(const AskedModule& module, const std::string& file);
+  void name_cython(const AskedModule& module, ScopesByAddress& scopes);
   const SourceScopes* scopes_of(const Frame& frame, std::uint64_t address) const;
   std::vector<Frame> expand(Frame frame, const SourceScopes& scopes);
   const Expanded& expanded(StackId id);
@@ -61,7 +67,38 @@ class Inliner {
   const ModuleFiles& files_;
   std::map<ModuleKey, ScopesByAddress> scopes_;
   std::map<StackId, Expanded> expanded_;
+  std::map<std::string, std::optional<CythonLines>> cython_;  // by the C file
 };
+
+// Returns the statements of a C file; nullptr if it cannot be read.
+const CythonLines* Inliner::cython_lines(const AskedModule& module, const std::string& file) {
+  const auto [found, fresh] = cython_.try_emplace(file);
+  for (const auto& [owner, holder] : module.holders) {
+    if (!fresh || found->second || !files_.source) {
+      break;
+    }
+    if (const auto code = files_.source(holder.first, file)) {
+      found->second.emplace(*code);
+    }
+  }
+  return found->second ? &*found->second : nullptr;
+}
+
+// Places of functions that Cython has made become those of its source.
+void Inliner::name_cython(const AskedModule& module, ScopesByAddress& scopes) {
+  for (auto& [address, functions] : scopes) {
+    for (SourceScope& scope : functions) {
+      if (!scope.file.starts_with('/') || !demangle_cython(scope.function)) {
+        continue;
+      }
+      const CythonLines* lines = cython_lines(module, scope.file);
+      if (const auto place = lines == nullptr ? std::nullopt : lines->at(scope.line)) {
+        scope.file = place->file;
+        scope.line = place->line;
+      }
+    }
+  }
+}
 
 bool Inliner::find_scopes(const AskedModules& modules, const std::function<bool()>& out_of_time) {
   std::vector<Source> sources;
@@ -81,7 +118,9 @@ bool Inliner::find_scopes(const AskedModules& modules, const std::function<bool(
                    [](const Source& a, const Source& b) { return a.size < b.size; });
   for (const Source& source : sources) {
     if (const auto dwarf = DwarfFile::open(source.fd); dwarf && !out_of_time()) {
-      scopes_[source.key] = dwarf->scopes_of(source.module->addresses, out_of_time);
+      auto scopes = dwarf->scopes_of(source.module->addresses, out_of_time);
+      name_cython(*source.module, scopes);
+      scopes_[source.key] = std::move(scopes);
     }
   }
   return !out_of_time();

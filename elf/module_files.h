@@ -18,6 +18,8 @@ namespace oddrank::elf {
 using OpenModule = std::function<Result<UniqueFd>(pid_t pid, const std::string& path)>;
 // Opens the separate debug file of a build id, for a process that has mapped the module.
 using OpenDebugFile = std::function<Result<UniqueFd>(pid_t pid, const std::string& build_id)>;
+// Reads a source file that the debug information of a module names, as that process sees it.
+using ReadSource = std::function<Result<std::string>(pid_t pid, const std::string& path)>;
 
 struct ModuleFiles {
   OpenModule module;
@@ -26,6 +28,8 @@ struct ModuleFiles {
   OpenModule memory;
   // If empty, only this node's files are used, see open_debug_file.
   OpenDebugFile debug;
+  // May be empty.
+  ReadSource source = {};
 };
 
 // Returns "/usr/lib/debug/.build-id/ab/cdef01.debug"; empty if `build_id` is not a build id.

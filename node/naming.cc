@@ -2,10 +2,12 @@
 
 #include <unistd.h>
 
+#include <cstddef>
 #include <functional>
 #include <string>
 #include <utility>
 
+#include "attach/files/open_named.h"
 #include "base/deadline.h"
 #include "base/isolated.h"
 #include "elf/inlines.h"
@@ -32,6 +34,12 @@ constexpr const char* kCutShort =
     "some native frames have no inlined frames: reading their debug information took too long "
     "(--timeout)";
 
+Result<std::string> read_source(pid_t pid, const std::string& path) {
+  constexpr std::size_t kMaxSource = std::size_t{64} << 20;  // Cython makes up to 20 MB of a module
+  ODDRANK_TRY(const attach::NamedFiles files, attach::NamedFiles::of(pid));
+  return files.read(path, kMaxSource);
+}
+
 elf::ModuleFiles files_of(ModuleOpener& opener, DebugFinder& finder) {
   elf::ModuleFiles files;
   files.module = [&opener](pid_t pid, const std::string& path) { return opener.open(pid, path); };
@@ -41,6 +49,7 @@ elf::ModuleFiles files_of(ModuleOpener& opener, DebugFinder& finder) {
   files.debug = [&finder](pid_t pid, const std::string& build_id) {
     return finder.open(pid, build_id);
   };
+  files.source = &read_source;
   return files;
 }
 

@@ -12,6 +12,7 @@
 #include "base/secrets/mask_secrets.h"
 #include "base/shell_words.h"
 #include "base/split.h"
+#include "elf/cython_lines.h"
 #include "elf/symbol_name.h"
 
 namespace {
@@ -65,6 +66,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       word_of_shell(shell_quoted(text)) != text) {
     std::abort();
   }
+  (void)elf::CythonLines(text).at(static_cast<std::uint32_t>(size));
   (void)columns(text);
   (void)cut_end(text, 40);
   (void)cut_front(text, 40);

@@ -22,6 +22,10 @@ import proc_facts
 # What Cython makes of a method and of the cdef function that it calls.
 LIBRARY = """
 __attribute__((noinline)) static long __pyx_f_3cyx_cy_inner(long (*call)(void)) {
+  /* "pkg/cyx.pyx":4
+ * cdef long cy_inner():
+ *     return call() + 1             # <<<<<<<<<<<<<<
+ */
   return call() + 1;
 }
 __attribute__((noinline)) static long __pyx_pw_3cyx_5Model_1forward(long (*call)(void)) {
@@ -84,6 +88,20 @@ class ForeignFrames(unittest.TestCase):
             names, run = self.names(CALLER, f"{folder}/cyx.so")
         self.assertEqual(names, ["read", "callback", "cyx.cy_inner", "cyx.Model.forward", "run", "main",
                                  "<module>"], run)
+
+    def test_lines_of_cython(self):
+        """They are in comments of the C file, if it is still there."""
+        with harness.scratch() as folder:
+            with open(f"{folder}/cyx.c", "w", encoding="utf-8") as file:
+                file.write(LIBRARY)
+            subprocess.run(["cc", "-g", "-O1", "-fno-optimize-sibling-calls", "-shared", "-fPIC", f"{folder}/cyx.c",
+                            "-o", f"{folder}/cyx.so"], check=True)
+            _, run = self.names(CALLER, f"{folder}/cyx.so", options=["--inlines"])
+            self.assertRegex(run.out, r"(?m)^    cyx\.cy_inner +pkg/cyx\.pyx:4$")
+            self.assertRegex(run.out, r"(?m)^    run +\S+/cyx\.c:\d+$")  # the C file's own functions
+            os.rename(f"{folder}/cyx.c", f"{folder}/away.c")
+            _, run = self.names(CALLER, f"{folder}/cyx.so", options=["--inlines"])
+            self.assertRegex(run.out, r"(?m)^    cyx\.cy_inner +\S+/cyx\.c:\d+$")
 
     @harness.only_with(importlib.util.find_spec("greenlet"))
     def test_greenlets(self):
