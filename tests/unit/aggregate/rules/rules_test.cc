@@ -1,5 +1,10 @@
 // One test per rule: the smallest change to a made-up job that triggers it, and changes that must
 // not.
+#include <cstddef>
+#include <cstdint>
+#include <tuple>
+#include <vector>
+
 #include "aggregate/diagnose.h"
 #include "tests/support/catch.h"
 #include "tests/support/hung_jobs.h"
@@ -444,19 +449,41 @@ TEST_CASE("healthy: a tight loop is seen in its collective each time, and counts
   CHECK(verdict_of(job).kind != Kind::kHealthy);
 }
 
-TEST_CASE("slow: the same straggler in three samples of a job that moves") {
-  ThreadSpec moves = in_all_reduce();
-  moves.cpu_step_us = 60'000;
-  moves.switch_step = 80;
-  CaptureBuilder job({"n0", "n1", "n2", "n3"}, 8);
-  job.samples = 3;
-  for (std::int32_t rank = 0; rank < 8; ++rank) {
+// The last rank is the straggler in all samples.
+CaptureBuilder straggler_job(std::int32_t ranks, std::size_t samples) {
+  ThreadSpec waits = in_all_reduce();
+  waits.cpu_step_us = 60'000;
+  waits.switch_step = 80;
+  CaptureBuilder job({"n0", "n1", "n2", "n3"}, ranks);
+  job.samples = samples;
+  for (std::int32_t rank = 0; rank < ranks; ++rank) {
     job.thread(job.rank(rank, tests::host_of(rank), pid_of(rank)),
-               rank == 3 ? tests::training_on() : moves);
+               rank == ranks - 1 ? tests::training_on() : waits);
   }
-  const Verdict verdict = verdict_of(job);
+  return job;
+}
+
+TEST_CASE("slow: the same straggler in three samples of a job that moves") {
+  const Verdict verdict = verdict_of(straggler_job(8, 3));
   CHECK(verdict.kind == Kind::kSlow);
-  CHECK(culprit(verdict) == 3);
+  CHECK(culprit(verdict) == 7);
+}
+
+TEST_CASE("slow: among few ranks the same one is the last by chance") {
+  for (const auto& [ranks, few, enough] :
+       std::vector<std::tuple<std::int32_t, std::size_t, std::size_t>>{{3, 4, 5}, {4, 3, 4}}) {
+    INFO(ranks << " ranks");
+    CHECK(verdict_of(straggler_job(ranks, few)).kind == Kind::kHealthy);
+    CHECK(verdict_of(straggler_job(ranks, few)).culprits.empty());
+    CHECK(verdict_of(straggler_job(ranks, enough)).kind == Kind::kSlow);
+  }
+}
+
+TEST_CASE("slow: samples of one step count once") {
+  CaptureBuilder job = straggler_job(8, 3);
+  auto& samples = job.process(pid_of(0)).threads[0].samples;
+  samples[2] = samples[1];  // one that waits has not run
+  CHECK(verdict_of(job).culprits.empty());
 }
 
 TEST_CASE("below_host: only with every rank, and likely only with numbers") {
