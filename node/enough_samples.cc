@@ -100,8 +100,7 @@ milliseconds seen_still(const ThreadCapture& thread, Times begun) {
   std::size_t still = 0;  // samples before the last
   while (still + 1 < samples.size()) {
     const ThreadSample& before = samples[samples.size() - 2 - still];
-    if (before.voluntary_switches != last.voluntary_switches ||
-        before.involuntary_switches != last.involuntary_switches || before.cpu_us != last.cpu_us) {
+    if (snapshot::has_run_between(before, last)) {
       break;
     }
     ++still;

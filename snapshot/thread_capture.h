@@ -34,6 +34,12 @@ struct ThreadSample {
   bool operator==(const ThreadSample&) const = default;
 };
 
+// Returns whether the kernel has counted anything of the thread between two samples.
+inline bool has_run_between(const ThreadSample& a, const ThreadSample& b) {
+  return a.voluntary_switches != b.voluntary_switches ||
+         a.involuntary_switches != b.involuntary_switches || a.cpu_us != b.cpu_us;
+}
+
 struct Local {
   StringId name{};
   StringId value{};  // as text, cut and masked: "1207", "None", "<Tensor>", "'train'"

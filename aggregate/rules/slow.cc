@@ -44,9 +44,8 @@ std::size_t straggler(const JobView& view, std::size_t sample) {
 }
 
 bool ran_between(const snapshot::ThreadSample& before, const snapshot::ThreadSample& after) {
-  return after.locals_changed || after.stack != before.stack || after.cpu_us != before.cpu_us ||
-         after.voluntary_switches != before.voluntary_switches ||
-         after.involuntary_switches != before.involuntary_switches;
+  return after.locals_changed || after.stack != before.stack ||
+         snapshot::has_run_between(before, after);
 }
 
 // Returns whether all ranks that waited for `late` have run since the sample before: else both are

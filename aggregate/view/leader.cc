@@ -23,8 +23,7 @@ std::span<const snapshot::ThreadSample> samples_that_count(const ThreadCapture& 
     return all;
   }
   const auto has_run = [&last = all.back()](const snapshot::ThreadSample& sample) {
-    return sample.voluntary_switches != last.voluntary_switches ||
-           sample.involuntary_switches != last.involuntary_switches || sample.cpu_us != last.cpu_us;
+    return snapshot::has_run_between(sample, last);
   };
   const auto ran = std::find_if(all.rbegin(), all.rend(), has_run);
   const auto since = static_cast<std::size_t>(ran - all.rbegin());
