@@ -58,7 +58,7 @@ bool has_made_calls(const RankView& rank) {
 JobView::JobView(const Capture& capture, FrameModel& model) : capture_(capture), model_(model) {
   count_nodes();
   add_processes();
-  MissingRanks missing = find_missing_ranks(capture_, ranks_, nodes_expected_, nodes_answered_);
+  MissingRanks missing = find_missing_ranks(*this);
   std::move(missing.ranks.begin(), missing.ranks.end(), std::back_inserter(ranks_));
   counted_twice_ = missing.may_be_found;
   std::sort(ranks_.begin(), ranks_.end(), [](const RankView& a, const RankView& b) {

@@ -51,10 +51,6 @@ std::int32_t world_size(const Capture& capture) {
   return size > 0 && size <= kMaxWorld ? size : -1;
 }
 
-bool is_loopback(std::string_view address) {
-  return address == "localhost" || address.substr(0, 4) == "127." || address == "::1";
-}
-
 // Returns the ranks that must be on the node of `process`, according to its launcher; empty if
 // unknown.
 std::pair<std::int32_t, std::int32_t> local_range(const Capture& capture,
@@ -233,18 +229,12 @@ void doubt_absence(const Absence& absence, RankView& rank) {
 
 }  // namespace
 
-MissingRanks find_missing_ranks(const Capture& capture,
-                                const std::vector<RankView>& found,
-                                std::size_t nodes_expected,
-                                std::size_t nodes_answered) {
+MissingRanks find_missing_ranks(const JobView& view) {
+  const Capture& capture = view.capture();
   const std::int32_t world = world_size(capture);
   Absence absence;
   absence.source = capture.job.source;
-  absence.partly_seen = is_partly_seen(capture);
   look_at_nodes(capture, absence);
-  look_at_found(capture, found, world, absence);
-  absence.whole_job = is_whole_job(capture, world, nodes_answered) && nodes_answered > 0 &&
-                      nodes_answered >= nodes_expected;
 
   std::set<std::int32_t> missing;
   for (std::int32_t rank = 0; rank < world; ++rank) {
@@ -253,16 +243,23 @@ MissingRanks find_missing_ranks(const Capture& capture,
   for (const auto& entry : absence.home) {
     missing.insert(entry.first);
   }
-  for (const RankView& each : found) {
+  for (const RankView& each : view.ranks()) {
     missing.erase(each.rank);
   }
   MissingRanks result;
+  if (missing.empty()) {
+    return result;
+  }
+  absence.partly_seen = is_partly_seen(view);
+  look_at_found(capture, view.ranks(), world, absence);
+  absence.whole_job = is_whole_job(capture, world, view.nodes_answered()) &&
+                      view.nodes_answered() > 0 && view.nodes_answered() >= view.nodes_expected();
   for (const std::int32_t rank : missing) {
-    RankView view;
-    view.rank = rank;
-    explain_absence(absence, view);
-    doubt_absence(absence, view);
-    result.ranks.push_back(std::move(view));
+    RankView absent;
+    absent.rank = rank;
+    explain_absence(absence, absent);
+    doubt_absence(absence, absent);
+    result.ranks.push_back(std::move(absent));
   }
   result.may_be_found = std::min(absence.nameless, result.ranks.size());
   return result;

@@ -6,9 +6,10 @@
 #include <vector>
 
 #include "aggregate/view/rank_view.h"
-#include "snapshot/capture.h"
 
 namespace oddrank::aggregate {
+
+class JobView;
 
 struct MissingRanks {
   std::vector<RankView> ranks;  // sorted by rank
@@ -16,11 +17,7 @@ struct MissingRanks {
   std::size_t may_be_found = 0;
 };
 
-// `found`: one view for each process that is a rank's own. The numbers are of nodes by their host
-// names.
-MissingRanks find_missing_ranks(const snapshot::Capture& capture,
-                                const std::vector<RankView>& found,
-                                std::size_t nodes_expected,
-                                std::size_t nodes_answered);
+// `view` has its processes and connections, and of its ranks those that were found.
+MissingRanks find_missing_ranks(const JobView& view);
 
 }  // namespace oddrank::aggregate

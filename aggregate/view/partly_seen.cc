@@ -1,17 +1,11 @@
 #include "aggregate/view/partly_seen.h"
 
 #include <algorithm>
-#include <set>
-#include <string_view>
-#include <utility>
 
 namespace oddrank::aggregate {
 namespace {
 
-using snapshot::Capture;
 using snapshot::ProcessCapture;
-using snapshot::StringId;
-using Ends = std::pair<std::string_view, std::string_view>;  // local, peer
 
 // Returns "10.0.0.1" of "10.0.0.1:29500".
 std::string_view address_part(std::string_view address) {
@@ -19,59 +13,39 @@ std::string_view address_part(std::string_view address) {
 }
 
 // A connection to an own address has this address at both ends, or two of the loopback network.
-bool is_within_machine(const Ends& ends) {
-  const std::string_view local = address_part(ends.first);
-  const std::string_view peer = address_part(ends.second);
-  constexpr std::string_view kLoopback = "127.";
-  return !local.empty() &&
-         (local == peer || (local.starts_with(kLoopback) && peer.starts_with(kLoopback)));
+bool is_within_machine(std::string_view local, std::string_view peer) {
+  const std::string_view from = address_part(local);
+  const std::string_view to = address_part(peer);
+  return !from.empty() && (from == to || (is_loopback(from) && is_loopback(to)));
 }
 
-class Connections {
- public:
-  explicit Connections(const Capture& capture);
-
-  // Returns whether no process that was read has the other end, also in no other container.
-  bool leads_to_unseen(StringId local, StringId peer) const;
-
- private:
-  std::string_view text(StringId id) const { return capture_.tables.text(id); }
-
-  const Capture& capture_;
-  std::set<Ends> known_;  // those whose other end is in no process of their node
-};
-
-Connections::Connections(const Capture& capture) : capture_(capture) {
-  for (const ProcessCapture& process : capture.processes) {
-    for (const snapshot::Connection& each : process.connections) {
-      known_.emplace(text(each.local), text(each.peer));
-    }
-  }
-}
-
-bool Connections::leads_to_unseen(StringId local, StringId peer) const {
-  const Ends ends{text(local), text(peer)};
-  return is_within_machine(ends) && known_.contains(ends) &&
-         !known_.contains({ends.second, ends.first});
-}
-
-bool waits_for_unseen(const ProcessCapture& process, const Connections& connections) {
-  return std::any_of(process.threads.begin(), process.threads.end(),
-                     [&](const snapshot::ThreadCapture& thread) {
-                       return thread.wait.holder_pid == 0 &&
-                              connections.leads_to_unseen(thread.wait.local, thread.wait.peer);
-                     });
+bool waits_for_unseen(const JobView& view, const ProcessCapture& process) {
+  // Kept are connections whose other end is in no process of their node; it may be in one of
+  // another container that was read.
+  const auto is_kept = [&process](const snapshot::Wait& wait) {
+    return std::any_of(process.connections.begin(), process.connections.end(),
+                       [&wait](const snapshot::Connection& each) {
+                         return each.local == wait.local && each.peer == wait.peer;
+                       });
+  };
+  return std::any_of(process.threads.begin(), process.threads.end(), [&](const auto& thread) {
+    const snapshot::Wait& wait = thread.wait;
+    return wait.holder_pid == 0 && is_within_machine(view.text(wait.local), view.text(wait.peer)) &&
+           is_kept(wait) && !view.has_other_end(wait);
+  });
 }
 
 }  // namespace
 
-bool is_partly_seen(const Capture& capture) {
-  const Connections connections(capture);
-  return std::any_of(capture.processes.begin(), capture.processes.end(),
-                     [&connections](const ProcessCapture& process) {
-                       return process.is_rank &&
-                              (process.pid == 1 || waits_for_unseen(process, connections));
-                     });
+bool is_loopback(std::string_view host) {
+  return host == "localhost" || host.substr(0, 4) == "127." || host == "::1";
+}
+
+bool is_partly_seen(const JobView& view) {
+  const auto& processes = view.capture().processes;
+  return std::any_of(processes.begin(), processes.end(), [&view](const ProcessCapture& process) {
+    return process.is_rank && (process.pid == 1 || waits_for_unseen(view, process));
+  });
 }
 
 }  // namespace oddrank::aggregate

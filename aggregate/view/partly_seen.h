@@ -2,12 +2,17 @@
 // process there does not show that it is gone.
 #pragma once
 
-#include "snapshot/capture.h"
+#include <string_view>
+
+#include "aggregate/view/job_view.h"
 
 namespace oddrank::aggregate {
 
+// Returns whether an address without its port, or a name, is of the loopback network.
+bool is_loopback(std::string_view host);
+
 // Returns whether a rank is the first process of its agent's pid namespace (a container of one
 // rank), or waits for a connection within the machine that no process has open at its other end.
-bool is_partly_seen(const snapshot::Capture& capture);
+bool is_partly_seen(const JobView& view);
 
 }  // namespace oddrank::aggregate
