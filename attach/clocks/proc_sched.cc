@@ -19,8 +19,6 @@ namespace {
 
 using std::chrono::microseconds;
 
-// CPUs of one machine (the kernel's CONFIG_NR_CPUS is at most 8,192 on x86-64); each has a line.
-constexpr std::size_t kMaxCpus = 8192;
 constexpr std::size_t kMaxStatBytes = std::size_t{4} << 20;
 constexpr std::size_t kMaxSchedBytes = 512;  // the time is in the third line
 // Between the start of the CPUs' clocks and of CLOCK_MONOTONIC: seconds of early boot.
@@ -82,7 +80,7 @@ std::vector<CpuPauses> parse_cpu_pauses(std::string_view text) {
     }
     const std::vector<std::string_view> words = split_blanks(line);
     const auto cpu = parse_number<std::size_t>(words.front().substr(3));
-    if (!cpu || *cpu >= kMaxCpus || words.size() <= kSteal) {
+    if (!cpu || *cpu >= std::size_t{kMaxCpus} || words.size() <= kSteal) {
       continue;
     }
     pauses.resize(std::max(pauses.size(), *cpu + 1));

@@ -12,15 +12,14 @@
 namespace oddrank::attach {
 namespace {
 
-constexpr int kMaxCpuSet = 8192;  // as in proc_sched.cc
 constexpr std::size_t kStackBytes = std::size_t{256} << 10;
 
 // A set of CPUs as large as the kernel's may be.
 class CpuSet {
  public:
-  CpuSet() : set_(CPU_ALLOC(kMaxCpuSet)) { CPU_ZERO_S(bytes(), set_.get()); }
+  CpuSet() : set_(CPU_ALLOC(kMaxCpus)) { CPU_ZERO_S(bytes(), set_.get()); }
 
-  static std::size_t bytes() { return CPU_ALLOC_SIZE(kMaxCpuSet); }
+  static std::size_t bytes() { return CPU_ALLOC_SIZE(kMaxCpus); }
   cpu_set_t* get() const { return set_.get(); }
 
  private:
@@ -71,7 +70,7 @@ bool visit_cpu(int cpu, std::chrono::milliseconds patience, const std::function<
   Visit visit;
   visit.work = &work;
   pthread_t thread{};
-  if (cpu < 0 || cpu >= kMaxCpuSet || ::sched_getaffinity(0, CpuSet::bytes(), allowed.get()) != 0 ||
+  if (cpu < 0 || cpu >= kMaxCpus || ::sched_getaffinity(0, CpuSet::bytes(), allowed.get()) != 0 ||
       !CPU_ISSET_S(static_cast<std::size_t>(cpu), CpuSet::bytes(), allowed.get()) ||
       !start_on(cpu, visit, thread)) {
     return false;

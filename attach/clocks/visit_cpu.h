@@ -6,6 +6,9 @@
 
 namespace oddrank::attach {
 
+// CPUs of one machine (the kernel's CONFIG_NR_CPUS is at most 8,192 on x86-64).
+inline constexpr int kMaxCpus = 8192;
+
 // Runs `work` in a thread of ours that is bound to the CPU, and waits until it is done. Returns
 // whether it ran: not if this process may not use the CPU, or if the CPU has no time for the thread
 // within `patience`, because one with a real-time priority spins there. `work` may still run in
