@@ -73,15 +73,15 @@ class Inliner {
 // Returns the statements of a C file; nullptr if it cannot be read.
 const CythonLines* Inliner::cython_lines(const AskedModule& module, const std::string& file) {
   const auto [found, fresh] = cython_.try_emplace(file);
-  for (const auto& [owner, holder] : module.holders) {
-    if (!fresh || found->second || !files_.source) {
-      break;
-    }
-    if (const auto code = files_.source(holder.first, file)) {
-      found->second.emplace(*code);
+  std::optional<CythonLines>& lines = found->second;
+  if (fresh && files_.source) {
+    for (auto holder = module.holders.begin(); holder != module.holders.end() && !lines; ++holder) {
+      if (const auto code = files_.source(holder->second.first, file)) {
+        lines.emplace(*code);
+      }
     }
   }
-  return found->second ? &*found->second : nullptr;
+  return lines ? &*lines : nullptr;
 }
 
 // Places of functions that Cython has made become those of its source.
