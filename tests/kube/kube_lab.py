@@ -20,7 +20,11 @@ import subprocess
 import sys
 import tarfile
 import tempfile
-import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(os.path.dirname(HERE), "support"))
+# pylint: disable=wrong-import-position
+import proc_facts
 
 LIMIT_S = 300
 NODE, ADDRESS = "n0", "10.99.0.1"
@@ -44,14 +48,6 @@ snapshotter = "overlayfs"
 [plugins."io.containerd.grpc.v1.cri".containerd.runtimes.runc]
 runtime_type = "io.containerd.runc.v2"
 """
-
-
-def wait_until(fact, what):
-    end = time.monotonic() + LIMIT_S
-    while not fact():
-        if time.monotonic() > end:
-            raise TimeoutError(f"not within {LIMIT_S} s: {what}")
-        time.sleep(0.2)
 
 
 def succeeds(*command):
@@ -150,11 +146,11 @@ class Inside:
                    f"--advertise-address={ADDRESS}", "--feature-gates=EphemeralContainers=true",
                    "--allow-privileged=true", "--kubelet-preferred-address-types=InternalIP")
         self.start("containerd", "-c", f"{folder}/containerd.toml")
-        wait_until(lambda: succeeds("ctr", "-a", f"{folder}/containerd.sock", "version"), "containerd")
+        proc_facts.wait_until(lambda: succeeds("ctr", "-a", f"{folder}/containerd.sock", "version"), "containerd", LIMIT_S)
         self.import_image(EMPTY, "/pause", self.empty_layer)
         self.import_image(ODDRANK, "/usr/bin/oddrank", lambda tar: tar.add(self.oddrank, "usr/bin/oddrank"))
         kubectl = ("kubectl", f"--kubeconfig={folder}/admin.conf", "get")
-        wait_until(lambda: succeeds(*kubectl, "--raw", "/readyz"), "the API server")
+        proc_facts.wait_until(lambda: succeeds(*kubectl, "--raw", "/readyz"), "the API server", LIMIT_S)
         self.start("kubelet", f"--kubeconfig={folder}/kubelet.conf", "--container-runtime=remote",
                    f"--container-runtime-endpoint=unix://{folder}/containerd.sock", f"--root-dir={folder}/kubelet",
                    "--cgroups-per-qos=false", "--enforce-node-allocatable=", "--fail-swap-on=false",
@@ -162,7 +158,7 @@ class Inside:
                    f"--cert-dir={folder}/kubelet-certs", "--feature-gates=EphemeralContainers=true",
                    f"--address={ADDRESS}", "--read-only-port=0", "--healthz-port=0",
                    "--make-iptables-util-chains=false", "--resolv-conf=", f"--volume-plugin-dir={folder}/plugins")
-        wait_until(lambda: succeeds(*kubectl, "node", NODE), "the node")
+        proc_facts.wait_until(lambda: succeeds(*kubectl, "node", NODE), "the node", LIMIT_S)
         print("ready", flush=True)
         signal.pause()
 
@@ -203,10 +199,9 @@ class KubeLab:
 
     def run(self, command, user="admin", kubectl=None, **options):
         """Runs a command in the lab; `kubectl`: the folder of the kubectl that it finds."""
-        with open(f"/proc/{self.process.pid}/task/{self.process.pid}/children", encoding="ascii") as file:
-            inner = file.read().split()[0]
+        inner, = proc_facts.children(self.process.pid)
         path = f"{kubectl}:{self.path}" if kubectl else self.path
-        return subprocess.run(["nsenter", "-t", inner, "-m", "-n", "-p", "--", "env", f"PATH={path}",
+        return subprocess.run(["nsenter", "-t", str(inner), "-m", "-n", "-p", "--", "env", f"PATH={path}",
                                f"KUBECONFIG={self.folder}/{user}.conf", *command],
                               capture_output=True, text=True, timeout=LIMIT_S, check=False, **options)
 

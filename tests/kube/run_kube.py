@@ -14,7 +14,8 @@ import unittest
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, os.path.join(os.path.dirname(HERE), "support")]
 # pylint: disable=wrong-import-position
-from kube_lab import EMPTY, NODE, ODDRANK, KubeLab, wait_until
+import proc_facts
+from kube_lab import EMPTY, LIMIT_S, NODE, ODDRANK, KubeLab
 
 # Rank 1 reads a named pipe that nobody opens; rank 0 receives from it.
 RANK = """
@@ -55,7 +56,8 @@ class KubeTest(unittest.TestCase):
         os.mkdir(cls.job)
         for rank in (0, 1):
             cls.lab.kubectl("create", "-f", "-", input=json.dumps(cls.pod(rank)))
-        wait_until(lambda: all(os.path.exists(f"{cls.job}/ready-{rank}") for rank in (0, 1)), "both ranks run")
+        proc_facts.wait_until(lambda: all(os.path.exists(f"{cls.job}/ready-{rank}") for rank in (0, 1)),
+                              "both ranks run", LIMIT_S)
 
     @classmethod
     def pod(cls, rank):
