@@ -106,11 +106,15 @@ std::string crash_place(const JobView& view, const ThreadCapture& thread, const 
 
 }  // namespace
 
+bool has_crashed(const ProcessCapture& process, const ThreadCapture& thread) {
+  return process.crash.signal != 0 && thread.tid == process.crash.tid;
+}
+
 const ThreadCapture* crashed_thread(const ProcessCapture& process) {
   const auto at = std::find_if(
       process.threads.begin(), process.threads.end(),
-      [&process](const ThreadCapture& thread) { return thread.tid == process.crash.tid; });
-  return process.crash.signal == 0 || at == process.threads.end() ? nullptr : &*at;
+      [&process](const ThreadCapture& thread) { return has_crashed(process, thread); });
+  return at == process.threads.end() ? nullptr : &*at;
 }
 
 std::string crash_cause(const ProcessCapture& process) {

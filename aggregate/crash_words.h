@@ -8,6 +8,9 @@
 
 namespace oddrank::aggregate {
 
+// Returns whether the thread of the process took the signal that ended it.
+bool has_crashed(const snapshot::ProcessCapture& process, const snapshot::ThreadCapture& thread);
+
 // Returns the thread that took the signal; nullptr if no signal ended the process, or the thread is
 // not among those read.
 const snapshot::ThreadCapture* crashed_thread(const snapshot::ProcessCapture& process);

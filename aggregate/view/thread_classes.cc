@@ -57,7 +57,7 @@ std::vector<ThreadClass> classify_threads(const JobView& view,
   std::unordered_map<std::string, std::size_t> known;
   for (const ThreadCapture& thread : process.threads) {
     if (all || thread.tid == process.pid || thread.samples.empty() ||
-        &thread == crashed_thread(process)) {
+        has_crashed(process, thread)) {
       classes.push_back({{&thread}, {}});
       continue;
     }
@@ -77,7 +77,7 @@ std::vector<ThreadClass> classify_threads(const JobView& view,
     }
   }
   std::stable_partition(classes.begin(), classes.end(), [&process](const ThreadClass& one) {
-    return one.threads.front() == crashed_thread(process);
+    return has_crashed(process, *one.threads.front());
   });
   for (auto& [words, pool] : pools) {
     pool.pool = words;

@@ -389,7 +389,7 @@ std::string phase_of(const JobView& view, const RankView& rank) {
 std::string thread_wait_words(const JobView& view,
                               const ProcessCapture& process,
                               const ThreadCapture& thread) {
-  if (&thread == crashed_thread(process)) {
+  if (has_crashed(process, thread)) {
     return (process.crash.is_own(process.pid) ? "crashed by " : "took ") + crash_cause(process);
   }
   if (thread.call) {

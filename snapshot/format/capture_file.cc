@@ -79,8 +79,7 @@ Result<Capture> decode_capture(std::string_view bytes, std::size_t limit) {
   // A value takes eight bytes, in an array that grows by copying.
   constexpr std::size_t kCostOfValue = 3 * sizeof(std::int64_t);
   const std::size_t values = budget.left() / kCostOfValue;
-  auto document = decode_document(body, values);
-  body = {};
+  auto document = decode_document(std::move(body), values);
   if (!document) {
     return fail(std::move(document).error().in(damaged));
   }

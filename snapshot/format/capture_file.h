@@ -15,7 +15,7 @@
 
 namespace oddrank::snapshot {
 
-inline constexpr int kCaptureFormat = 13;
+inline constexpr int kCaptureFormat = 14;
 inline constexpr int kOldestFormat = 8;  // the oldest that is still read
 
 enum class Packing : std::uint8_t {

@@ -1,13 +1,14 @@
 // The body of a capture file: named tables of named integer columns, and one column of texts.
 //
 // A capture is thousands of small rows that look alike. Stored column by column they compress to a
-// fraction, and a reader needs to know only one shape: table -> column -> array. All integers are
-// written as signed 64-bit; an unsigned 64-bit value is its two's complement. Private to snapshot/.
+// fraction, and a reader needs to know only one shape: table -> column -> numbers. All are signed
+// 64-bit; an unsigned 64-bit value is its two's complement. Private to snapshot/.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -25,32 +26,34 @@ struct Document {
   std::vector<std::string> strings;
 };
 
-// Returns a document as CBOR: a map of maps of arrays.
+// Returns a document as CBOR: a map of maps of byte strings (packed_column.h).
 std::string encode_document(const Document& document);
 
-// A document as it was read. All columns share one array: a capture has some hundred of them, and a
-// job thousands of captures. Names may occur twice.
+// A document as it was read. Names and texts lie in its bytes. All columns share one array: a
+// capture has some hundred of them, and a job thousands of captures. Names may occur twice.
 struct ReadColumn {
-  std::string name;
+  std::string_view name;
   std::size_t first = 0;  // in ReadDocument::numbers
-  std::size_t size = 0;
+  std::size_t size = 0;   // rows
+  std::size_t step = 1;   // from one row's number to the next one's; 0: all have the first one's
 };
 struct ReadTable {
-  std::string name;
+  std::string_view name;
   std::vector<ReadColumn> columns;
 };
 struct ReadDocument {
   std::vector<ReadTable> tables;
   std::vector<std::int64_t> numbers;
-  std::vector<std::string> strings;
+  std::vector<std::string_view> strings;
+  std::shared_ptr<const std::string> bytes;  // shared by copies
 
   // Returns null if no table has that name.
   const ReadTable* table(std::string_view name) const;
 };
 
-// Reads only that shape: fails with kBadData for other types, deeper nesting or more than `limit`
-// values. Memory stays within a small multiple of the input.
-Result<ReadDocument> decode_document(std::string_view cbor,
-                                     std::size_t limit = std::size_t{1} << 28);
+// Reads that shape; instead of a byte string, a column may be an array of integers, as up to format
+// 13. Fails with kBadData for other types, deeper nesting or more than `limit` values. Memory stays
+// within a small multiple of the input.
+Result<ReadDocument> decode_document(std::string cbor, std::size_t limit = std::size_t{1} << 28);
 
 }  // namespace oddrank::snapshot

@@ -66,7 +66,9 @@ class Decoder {
   RowReader reader(std::string_view name) const { return {name, document_, limits_}; }
   // Returns how many bytes of text a frame has when it is printed.
   std::size_t bytes_of(const Frame& frame) const;
-  std::string text(StringId id) const { return document_.strings[static_cast<std::size_t>(id)]; }
+  std::string text(StringId id) const {
+    return std::string(document_.strings[static_cast<std::size_t>(id)]);
+  }
 
   // Takes room for the frames of a stack wherever rows refer to it.
   void take_stack(RowReader& rows, StackId stack, std::size_t cost_of_frame);
@@ -139,7 +141,7 @@ void Decoder::take_stack(RowReader& rows, StackId stack, std::size_t cost_of_fra
 void Decoder::decode_tables() {
   Tables& tables = capture_.tables;
   tables.reserve(document_.strings.size(), frames_.rows(), stacks_.rows());
-  for (const std::string& string : document_.strings) {
+  for (const std::string_view string : document_.strings) {
     tables.string(string);
   }
   while (frames_.next()) {
@@ -422,9 +424,9 @@ Result<Capture> Decoder::finish() {
 }  // namespace
 
 Result<Capture> from_document(ReadDocument document, int format, MemoryBudget budget) {
-  // The document itself, with its texts once more (small ones have no storage of their own).
+  // The document itself.
   budget.take(document.numbers.size(), sizeof(std::int64_t));
-  budget.take(document.strings.size(), sizeof(std::string));
+  budget.take(document.strings.size(), sizeof(std::string_view));
   ODDRANK_TRY_STATUS(take_rows(document, budget));
   if (document.strings.empty() || !document.strings.front().empty()) {
     return fail(Errc::kBadData, "its string table does not begin with the empty text");

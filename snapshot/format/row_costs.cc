@@ -47,7 +47,7 @@ std::size_t cost_of(std::string_view table) {
 }  // namespace
 
 Status take_rows(const ReadDocument& document, MemoryBudget& budget) {
-  for (const std::string& text : document.strings) {
+  for (const std::string_view text : document.strings) {
     budget.take(2 * text.size() + kCostOfText);
   }
   for (const ReadTable& table : document.tables) {

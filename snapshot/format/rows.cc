@@ -15,11 +15,23 @@ RowReader::RowReader(std::string_view name, const ReadDocument& document, const 
     fields_.reserve(table_->columns.size());
     for (const ReadColumn& column : table_->columns) {
       if (column.size != rows_) {
-        refuse("column " + column.name + " has " + std::to_string(column.size) + " rows, not " +
-               std::to_string(rows_));
+        refuse("column " + std::string(column.name) + " has " + std::to_string(column.size) +
+               " rows, not " + std::to_string(rows_));
       }
     }
   }
+}
+
+Column& RowWriter::column(std::string_view name) {
+  if (next_ == known_.size() && next_ > 0 && known_.front().first == name.data()) {
+    next_ = 0;
+  }
+  if (next_ == known_.size() || known_[next_].first != name.data()) {
+    known_.resize(next_);
+    const auto at = table_.try_emplace(std::string(name)).first;
+    known_.emplace_back(name.data(), &at->second);
+  }
+  return *known_[next_++].second;
 }
 
 bool RowReader::next() {
@@ -51,29 +63,26 @@ void RowReader::refuse(const std::string& what) {
   }
 }
 
-bool RowReader::take(std::string_view name, std::int64_t& value) {
-  if (!problem_.empty()) {
-    return false;
-  }
+bool RowReader::find_field(std::string_view name) {
   if (table_ == nullptr || next_ == 0) {
     refuse("row behind the last one");
     return false;
   }
-  // Every row reads the same fields in the same order; names are looked up for the first row, and
-  // recognised by their address afterwards.
-  if (field_ == fields_.size() || fields_[field_].first.data() != name.data()) {
-    const auto& columns = table_->columns;
-    const auto column = std::find_if(columns.begin(), columns.end(),
-                                     [name](const ReadColumn& each) { return each.name == name; });
-    if (column == columns.end()) {
-      refuse("column " + std::string(name) + " is missing");
-      return false;
-    }
-    fields_.resize(field_);
-    fields_.emplace_back(name, numbers_ + column->first);
+  const auto& columns = table_->columns;
+  // A file has them sorted, but it may come from anywhere.
+  auto column = std::lower_bound(
+      columns.begin(), columns.end(), name,
+      [](const ReadColumn& each, std::string_view wanted) { return each.name < wanted; });
+  if (column == columns.end() || column->name != name) {
+    column = std::find_if(columns.begin(), columns.end(),
+                          [name](const ReadColumn& each) { return each.name == name; });
   }
-  ++asked_;
-  value = fields_[field_++].second[next_ - 1];
+  if (column == columns.end()) {
+    refuse("column " + std::string(name) + " is missing");
+    return false;
+  }
+  fields_.resize(field_);
+  fields_.push_back({name.data(), numbers_ + column->first, column->step});
   return true;
 }
 

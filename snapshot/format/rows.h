@@ -16,26 +16,25 @@
 
 namespace oddrank::snapshot {
 
-// writer("tid", thread.tid) appends a value to a column.
+// writer("tid", thread.tid) appends a value to a column; names are literals.
 class RowWriter {
  public:
   explicit RowWriter(Table& table) : table_(table) {}
 
   template <typename T>
-  void operator()(std::string_view name, const T& value);
+  void operator()(std::string_view name, const T& value) {
+    column(name).push_back(static_cast<std::int64_t>(value));
+  }
 
  private:
-  Table& table_;
-};
+  Column& column(std::string_view name);
 
-template <typename T>
-void RowWriter::operator()(std::string_view name, const T& value) {
-  auto at = table_.find(name);
-  if (at == table_.end()) {
-    at = table_.emplace(name, Column{}).first;
-  }
-  at->second.push_back(static_cast<std::int64_t>(value));
-}
+  Table& table_;
+  // In the order of the first row's values. Every row has the same, so that a name is recognised by
+  // its address.
+  std::vector<std::pair<const char*, Column*>> known_;
+  std::size_t next_ = 0;
+};
 
 // How many rows the tables of ids have; ids beyond are refused.
 struct IdLimits {
@@ -138,7 +137,16 @@ class RowReader {
   void operator()(std::string_view name, T& value);
 
  private:
+  // A column that has been asked for, by the address of the name that the caller passed.
+  struct Field {
+    const char* name = nullptr;
+    const std::int64_t* first = nullptr;
+    std::size_t step = 1;
+  };
+
   bool take(std::string_view name, std::int64_t& value);
+  // Returns false if there is no such column.
+  bool find_field(std::string_view name);
   // Takes room for a text that the row refers to.
   void take_text(StringId id);
   template <typename Id>
@@ -149,16 +157,31 @@ class RowReader {
   std::string name_;
   const ReadTable* table_;
   const std::int64_t* numbers_;
-  const std::vector<std::string>& texts_;
+  const std::vector<std::string_view>& texts_;
   IdLimits limits_;
   std::size_t rows_ = 0;
   std::size_t next_ = 0;
   std::size_t asked_ = 0;  // values read, of all rows
   std::size_t field_ = 0;  // of the current row
-  // In the order of the first row's reads; names as the caller passed them.
-  std::vector<std::pair<std::string_view, const std::int64_t*>> fields_;
+  // In the order of the first row's reads. Every row reads the same in the same order: names are
+  // looked up for the first one, and recognised by their address afterwards.
+  std::vector<Field> fields_;
   std::string problem_;
 };
+
+inline bool RowReader::take(std::string_view name, std::int64_t& value) {
+  if (!problem_.empty()) {
+    return false;
+  }
+  if ((field_ >= fields_.size() || fields_[field_].name != name.data() || next_ == 0) &&
+      !find_field(name)) {
+    return false;
+  }
+  ++asked_;
+  const Field& field = fields_[field_++];
+  value = field.first[(next_ - 1) * field.step];
+  return true;
+}
 
 template <typename T>
 void RowReader::operator()(std::string_view name, T& value) {

@@ -138,7 +138,7 @@ TEST_CASE("a body of zeros is not unpacked") {
 
 TEST_CASE("tens of thousands of equal rows are refused before they are made") {
   const std::string file = encoded([](Capture& capture) {
-    add_process(capture, 0).threads.assign(50'000, thread_with(deep_stack(capture, 3)));
+    add_process(capture, 0).threads.assign(100'000, thread_with(deep_stack(capture, 3)));
   });
   CHECK(report_within_limit(file).find("than a capture") != std::string::npos);
 }
@@ -168,7 +168,7 @@ TEST_CASE("what just fits is reported within the limit") {
       process.tasks.assign(tasks, task);
     }));
   }
-  for (const std::size_t threads : sizes({500, 4000, 12'000})) {
+  for (const std::size_t threads : sizes({500, 4000, 12'000, 40'000})) {
     report_within_limit(encoded([threads](Capture& capture) {
       add_process(capture, 0).threads.assign(threads, thread_with(deep_stack(capture, 30)));
     }));

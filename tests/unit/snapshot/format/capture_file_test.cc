@@ -46,11 +46,11 @@ TEST_CASE("a file that is no capture, or not of this format, is refused by name"
   CHECK_FALSE(decode_capture("ODDRANK"));
 
   std::string newer = encode_capture(sample_capture());
-  newer[7] = 14;
+  newer[7] = 15;
   const auto refused = decode_capture(newer);
   REQUIRE_FALSE(refused);
   CHECK(refused.error().code == Errc::kUnsupported);
-  CHECK(refused.error().what == "the capture has format 14, this oddrank reads formats 8 to 13");
+  CHECK(refused.error().what == "the capture has format 15, this oddrank reads formats 8 to 14");
   newer[7] = 7;
   CHECK(decode_capture(newer).error().code == Errc::kUnsupported);
 }
