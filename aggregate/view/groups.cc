@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <map>
+#include <string_view>
 #include <tuple>
+#include <utility>
 
 #include "aggregate/words/wait_words.h"
 
@@ -21,18 +23,21 @@ char state_class(char state) {
 }
 
 std::vector<Group> find_groups(const JobView& view) {
-  std::map<std::tuple<std::string, char, std::string>, Group> by_key;
+  std::map<std::tuple<std::string_view, char, std::string>, Group> by_key;  // keys of the model's
   for (std::size_t at = 0; at < view.ranks().size(); ++at) {
     const RankView& rank = view.ranks()[at];
     if (rank.presence == Presence::kUnread || rank.presence == Presence::kAbsent) {
       continue;
     }
-    const std::string phase = phase_of(view, rank);
+    std::string phase = phase_of(view, rank);
     const auto* sample = rank.sample();
-    const std::string key = sample == nullptr ? "" : view.model().fold(*sample).key;
-    Group& group = by_key[{key, state_class(rank.state()), phase}];
-    if (group.ranks.empty()) {
-      group.phase = phase;
+    const std::string_view key =
+        sample == nullptr ? std::string_view() : std::string_view(view.model().fold(*sample).key);
+    const auto [entry, is_new] =
+        by_key.try_emplace({key, state_class(rank.state()), std::move(phase)});
+    Group& group = entry->second;
+    if (is_new) {
+      group.phase = std::get<std::string>(entry->first);
       group.read = true;
       if (sample != nullptr) {
         group.stack = view.model().fold(*sample);

@@ -12,6 +12,7 @@
 #include "aggregate/view/leader.h"
 #include "aggregate/view/missing_ranks.h"
 #include "aggregate/view/polling.h"
+#include "aggregate/view/rank_set.h"
 #include "aggregate/view/remote_calls.h"
 #include "base/printable.h"
 
@@ -61,12 +62,17 @@ JobView::JobView(const Capture& capture, FrameModel& model) : capture_(capture),
   MissingRanks missing = find_missing_ranks(*this);
   std::move(missing.ranks.begin(), missing.ranks.end(), std::back_inserter(ranks_));
   counted_twice_ = missing.may_be_found;
-  std::sort(ranks_.begin(), ranks_.end(), [](const RankView& a, const RankView& b) {
-    return std::tuple(a.rank, a.host, a.pid()) < std::tuple(b.rank, b.host, b.pid());
-  });
+  const auto before = [](const RankView& a, const RankView& b) {
+    return a.rank != b.rank ? a.rank < b.rank
+                            : std::pair(std::string_view(a.host), a.pid()) <
+                                  std::pair(std::string_view(b.host), b.pid());
+  };
+  if (!std::is_sorted(ranks_.begin(), ranks_.end(), before)) {
+    std::sort(ranks_.begin(), ranks_.end(), before);
+  }
   for (std::size_t at = 0; at < ranks_.size(); ++at) {
     if (ranks_[at].rank >= 0) {
-      by_rank_.emplace(ranks_[at].rank, at);
+      by_rank_.emplace_hint(by_rank_.end(), ranks_[at].rank, at);
     }
     if (ranks_[at].process != nullptr) {
       by_process_.emplace(ranks_[at].process, at);
@@ -124,7 +130,7 @@ void JobView::add_processes() {
   std::map<std::pair<std::uint32_t, pid_t>, std::vector<const ProcessCapture*>> children;
   std::vector<const ProcessCapture*> mains;
   for (const ProcessCapture& process : capture_.processes) {
-    by_pid_.emplace(std::pair(process.node, process.pid), &process);
+    by_pid_.emplace_hint(by_pid_.end(), std::pair(process.node, process.pid), &process);
     add_connections(process);
     if (!process.is_rank && process.owner != process.pid && process.owner != 0) {
       children[{process.node, process.owner}].push_back(&process);
@@ -146,6 +152,7 @@ void JobView::add_processes() {
   for (const auto& entry : chosen) {
     mains.push_back(entry.second);
   }
+  ranks_.reserve(mains.size());
   std::uint64_t first = std::numeric_limits<std::uint64_t>::max();
   std::uint64_t last = 0;
   for (const ProcessCapture* process : mains) {
@@ -228,6 +235,15 @@ std::string_view JobView::text(snapshot::StringId id) const {
 
 const std::vector<std::int32_t>& JobView::ranks_of(snapshot::StringId text) const {
   return ranks_of_.of(text, this->text(text));
+}
+
+const std::string& JobView::listed(snapshot::StringId text) const {
+  constexpr std::size_t kWidth = 40;
+  const auto [at, is_new] = listed_.try_emplace(text);
+  if (is_new) {
+    at->second = format_ranks_within(ranks_of(text), kWidth);
+  }
+  return at->second;
 }
 
 std::size_t JobView::index_of(std::int32_t rank) const {

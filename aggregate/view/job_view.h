@@ -30,6 +30,8 @@ class JobView {
   // Parses a list of ranks that is kept as text (snapshot/rank_text.h), each text once: thousands
   // of ranks share the members of a group. Empty if the text is not a list. Not thread-safe.
   const std::vector<std::int32_t>& ranks_of(snapshot::StringId text) const;
+  // Returns the same list in at most 40 characters ("0-3,8,..."), composed once. Not thread-safe.
+  const std::string& listed(snapshot::StringId text) const;
 
   // Ranks that are expected or were found, sorted by rank, host and pid.
   const std::vector<RankView>& ranks() const { return ranks_; }
@@ -81,6 +83,7 @@ class JobView {
   // By local and peer address; null if several processes have the same.
   std::map<std::pair<std::string_view, std::string_view>, const snapshot::ProcessCapture*> by_ends_;
   mutable snapshot::RankLists ranks_of_;
+  mutable std::unordered_map<snapshot::StringId, std::string> listed_;
   std::vector<std::string> notes_;
   std::size_t counted_twice_ = 0;
   std::size_t nodes_expected_ = 0;

@@ -8,7 +8,6 @@
 #include "aggregate/crash_words.h"
 #include "aggregate/view/leader.h"
 #include "aggregate/view/python_waits.h"
-#include "aggregate/view/rank_set.h"
 #include "aggregate/words/wait_sentence.h"
 #include "base/printable.h"
 #include "base/signals/signal_name.h"
@@ -170,11 +169,10 @@ std::string group_words(const JobView& view, const CollectiveCall& call) {
   if (ranks.empty()) {
     return name.empty() ? "an unknown group" : "group " + printable(name, 60);
   }
-  constexpr std::size_t kWidth = 40;
   constexpr std::size_t kMaxListed =
       64;  // this is printed for each rank, so members of large groups are only counted
-  const std::string members = ranks.size() > kMaxListed ? fmt::format("{} ranks", ranks.size())
-                                                        : format_ranks_within(ranks, kWidth);
+  const std::string members =
+      ranks.size() > kMaxListed ? fmt::format("{} ranks", ranks.size()) : view.listed(call.members);
   return fmt::format("group {}{}{{{}}}", printable(name, 60), name.empty() ? "" : " ", members);
 }
 
@@ -185,14 +183,12 @@ std::string other_side_words(const JobView& view,
   if (call.peer >= 0) {
     return fmt::format(" {} rank {}", direction, call.peer);
   }
-  constexpr std::size_t kWidth = 40;
   const std::vector<std::int32_t>& peers = view.ranks_of(call.peers);
   if (peers.size() == 2) {
     return fmt::format(" {} rank {} or {}", direction, peers.front(), peers.back());
   }
-  return peers.empty()
-             ? ""
-             : fmt::format(" {} one of ranks {}", direction, format_ranks_within(peers, kWidth));
+  return peers.empty() ? ""
+                       : fmt::format(" {} one of ranks {}", direction, view.listed(call.peers));
 }
 
 std::string call_words(const JobView& view, const CollectiveCall& call) {

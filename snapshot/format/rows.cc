@@ -60,10 +60,14 @@ void RowReader::check_columns() {
 void RowReader::refuse(const std::string& what) {
   if (problem_.empty()) {
     problem_ = "table " + name_ + ": " + what;
+    fields_.clear();
   }
 }
 
 bool RowReader::find_field(std::string_view name) {
+  if (!problem_.empty()) {
+    return false;
+  }
   if (table_ == nullptr || next_ == 0) {
     refuse("row behind the last one");
     return false;

@@ -144,8 +144,9 @@ class RowReader {
     std::size_t step = 1;
   };
 
-  bool take(std::string_view name, std::int64_t& value);
-  // Returns false if there is no such column.
+  // Not a call: a report of a large job takes hundreds of millions of values.
+  [[gnu::always_inline]] bool take(std::string_view name, std::int64_t& value);
+  // Returns false if there is no such column, or a problem.
   bool find_field(std::string_view name);
   // Takes room for a text that the row refers to.
   void take_text(StringId id);
@@ -163,18 +164,16 @@ class RowReader {
   std::size_t next_ = 0;
   std::size_t asked_ = 0;  // values read, of all rows
   std::size_t field_ = 0;  // of the current row
-  // In the order of the first row's reads. Every row reads the same in the same order: names are
-  // looked up for the first one, and recognised by their address afterwards.
+  // In the order of the first row's reads; none once there is a problem. Every row reads the same
+  // in the same order: names are looked up for the first one, and recognised by their address
+  // afterwards.
   std::vector<Field> fields_;
   std::string problem_;
 };
 
 inline bool RowReader::take(std::string_view name, std::int64_t& value) {
-  if (!problem_.empty()) {
-    return false;
-  }
-  if ((field_ >= fields_.size() || fields_[field_].name != name.data() || next_ == 0) &&
-      !find_field(name)) {
+  if ((field_ >= fields_.size() || fields_[field_].name != name.data()) && !find_field(name))
+      [[unlikely]] {
     return false;
   }
   ++asked_;
@@ -191,7 +190,9 @@ void RowReader::operator()(std::string_view name, T& value) {
   }
   if constexpr (std::is_same_v<T, StringId>) {
     set_id(name, stored, limits_.strings, value);
-    take_text(value);
+    if (value != StringId{}) {
+      take_text(value);
+    }
   } else if constexpr (std::is_same_v<T, FrameId>) {
     set_id(name, stored, limits_.frames, value);
   } else if constexpr (std::is_same_v<T, StackId>) {

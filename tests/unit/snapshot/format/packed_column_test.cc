@@ -1,15 +1,14 @@
 // Columns as byte strings, and the CBOR around them.
 #include "snapshot/format/packed_column.h"
-#include "tests/support/catch.h"
 
 #include <cstdint>
 #include <limits>
 #include <string>
 #include <vector>
 
-
 #include "snapshot/format/cbor.h"
 #include "snapshot/format/columns.h"
+#include "tests/support/catch.h"
 
 namespace oddrank::snapshot {
 namespace {
