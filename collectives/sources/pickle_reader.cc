@@ -28,19 +28,26 @@ class Machine {
   Step bad(std::string what);
   std::size_t left() const { return bytes_.size() - at_; }
   // Reads a little-endian number of `width` bytes; returns false at the end of the file.
-  bool take_number(std::size_t width, std::uint64_t& number);
+  [[gnu::always_inline]] bool take_number(std::size_t width, std::uint64_t& number);
   bool take_bytes(std::uint64_t size, std::string_view& text);
   bool take_line(std::string_view& line);
   void push(const PlainValue& value);
-  Step push_text(std::size_t width);
-  Step push_int(std::size_t width, bool is_signed);
+  // Takes what lies from there on off the stack. Precondition: not above its top.
+  void drop_from(std::size_t first);
+  template <std::size_t kWidth>
+  Step push_text();
+  template <std::size_t kWidth, bool kSigned>
+  Step push_int();
   // Pushes a number in two's complement of any length. One that does not fit becomes None: no field
   // in use is so large.
-  Step push_long(std::size_t width);
+  template <std::size_t kWidth>
+  Step push_long();
   Step push_real();
   Step put(std::uint64_t index);
-  Step put_numbered(std::size_t width);
-  Step get(std::size_t width);
+  template <std::size_t kWidth>
+  Step put_numbered();
+  template <std::size_t kWidth>
+  Step get();
   Step append(std::size_t first, bool pairs);
   Step append_marked(bool pairs);
   Step append_last(std::size_t count, bool pairs);
@@ -103,7 +110,7 @@ Step Machine::bad(std::string what) {
   return Step::kStop;
 }
 
-bool Machine::take_number(std::size_t width, std::uint64_t& number) {
+inline bool Machine::take_number(std::size_t width, std::uint64_t& number) {
   if (left() < width) {
     return false;
   }
@@ -135,35 +142,44 @@ bool Machine::take_line(std::string_view& line) {
 }
 
 void Machine::push(const PlainValue& value) {
-  const std::size_t before = stack_.capacity();
+  if (stack_.size() == stack_.capacity()) {
+    stack_.reserve(std::max<std::size_t>(64, 2 * stack_.size()));
+    data_.charge((stack_.capacity() - stack_.size()) * sizeof(PlainValue));
+  }
   stack_.push_back(value);
-  data_.charge((stack_.capacity() - before) * sizeof(PlainValue));
 }
 
-Step Machine::push_text(std::size_t width) {
+void Machine::drop_from(std::size_t first) {
+  stack_.erase(stack_.begin() + static_cast<std::ptrdiff_t>(first), stack_.end());
+}
+
+template <std::size_t kWidth>
+Step Machine::push_text() {
   std::uint64_t size = 0;
   std::string_view text;
-  if (!take_number(width, size) || !take_bytes(size, text)) {
+  if (!take_number(kWidth, size) || !take_bytes(size, text)) {
     return Step::kCut;
   }
   push(PlainData::text(text));
   return Step::kGoOn;
 }
 
-Step Machine::push_int(std::size_t width, bool is_signed) {
+template <std::size_t kWidth, bool kSigned>
+Step Machine::push_int() {
   std::uint64_t number = 0;
-  if (!take_number(width, number)) {
+  if (!take_number(kWidth, number)) {
     return Step::kCut;
   }
-  push(PlainData::integer(is_signed ? std::int64_t{static_cast<std::int32_t>(number)}
-                                    : static_cast<std::int64_t>(number)));
+  push(PlainData::integer(kSigned ? std::int64_t{static_cast<std::int32_t>(number)}
+                                  : static_cast<std::int64_t>(number)));
   return Step::kGoOn;
 }
 
-Step Machine::push_long(std::size_t width) {
+template <std::size_t kWidth>
+Step Machine::push_long() {
   std::uint64_t size = 0;
   std::string_view digits;
-  if (!take_number(width, size) || !take_bytes(size, digits)) {
+  if (!take_number(kWidth, size) || !take_bytes(size, digits)) {
     return Step::kCut;
   }
   if (digits.size() > sizeof(std::uint64_t)) {
@@ -202,23 +218,27 @@ Step Machine::put(std::uint64_t index) {
   if (index > memo_.size() + bytes_.size() / 16) {  // gaps cost memory
     return bad("the pickle's memo has a gap");
   }
-  const std::size_t before = memo_.capacity();
-  if (index >= memo_.size()) {
-    memo_.resize(index + 1);
+  if (index < memo_.size()) {
+    memo_[index] = stack_.back();
+    return Step::kGoOn;
   }
-  memo_[index] = stack_.back();
+  const std::size_t before = memo_.capacity();
+  memo_.resize(index);
+  memo_.push_back(stack_.back());
   data_.charge((memo_.capacity() - before) * sizeof(PlainValue));
   return Step::kGoOn;
 }
 
-Step Machine::put_numbered(std::size_t width) {
+template <std::size_t kWidth>
+Step Machine::put_numbered() {
   std::uint64_t index = 0;
-  return take_number(width, index) ? put(index) : Step::kCut;
+  return take_number(kWidth, index) ? put(index) : Step::kCut;
 }
 
-Step Machine::get(std::size_t width) {
+template <std::size_t kWidth>
+Step Machine::get() {
   std::uint64_t index = 0;
-  if (!take_number(width, index)) {
+  if (!take_number(kWidth, index)) {
     return Step::kCut;
   }
   if (index >= memo_.size()) {
@@ -238,7 +258,7 @@ Step Machine::append(std::size_t first, bool pairs) {
     return bad("the pickle adds items to what cannot hold them");
   }
   data_.append(container, std::span(stack_).subspan(first));
-  stack_.resize(first);
+  drop_from(first);
   return Step::kGoOn;
 }
 
@@ -262,7 +282,7 @@ Step Machine::tuple_from(std::size_t first) {
   }
   const PlainValue tuple = data_.list();
   data_.append(tuple, std::span(stack_).subspan(first));
-  stack_.resize(first);
+  drop_from(first);
   push(tuple);
   return Step::kGoOn;
 }
@@ -281,7 +301,7 @@ Step Machine::close_mark(bool keep) {
   if (keep) {
     return tuple_from(mark);
   }
-  stack_.resize(std::min(mark, stack_.size()));
+  drop_from(std::min(mark, stack_.size()));
   return Step::kGoOn;
 }
 
@@ -308,7 +328,7 @@ Step Machine::reduce() {
   }
   const auto arguments = data_.items(stack_.back());
   const PlainValue first = arguments.empty() ? PlainData::none() : arguments.front();
-  stack_.resize(stack_.size() - 2);
+  drop_from(stack_.size() - 2);
   push(first);
   return Step::kGoOn;
 }
@@ -365,7 +385,7 @@ void Machine::close_all() {
     std::size_t count = stack_.size() - first;
     count -= container.kind == PlainKind::kDict ? count % 2 : 0;
     data_.append(container, std::span(stack_).subspan(first, count));
-    stack_.resize(first);
+    drop_from(first);
   }
 }
 
@@ -377,25 +397,25 @@ Step Machine::next() {
   ++at_;
   switch (opcode) {  // names as in Python's pickletools
     case 'h':        // BINGET
-      return get(1);
+      return get<1>();
     case 'j':  // LONG_BINGET
-      return get(4);
+      return get<4>();
     case 'q':  // BINPUT
-      return put_numbered(1);
+      return put_numbered<1>();
     case 'r':  // LONG_BINPUT
-      return put_numbered(4);
+      return put_numbered<4>();
     case 0x94:  // MEMOIZE
       return put(memo_.size());
     case 'K':  // BININT1
-      return push_int(1, false);
+      return push_int<1, false>();
     case 'M':  // BININT2
-      return push_int(2, false);
+      return push_int<2, false>();
     case 'J':  // BININT
-      return push_int(4, true);
+      return push_int<4, true>();
     case 'X':  // BINUNICODE
-      return push_text(4);
+      return push_text<4>();
     case 0x8c:  // SHORT_BINUNICODE
-      return push_text(1);
+      return push_text<1>();
     case '(':  // MARK
       return mark();
     case ']':  // EMPTY_LIST
@@ -432,17 +452,17 @@ Step Machine::next_rare(unsigned char opcode) {
     case 0x95:  // FRAME
       return skip(8);
     case 0x8a:  // LONG1
-      return push_long(1);
+      return push_long<1>();
     case 0x8b:  // LONG4
-      return push_long(4);
+      return push_long<4>();
     case 'G':  // BINFLOAT
       return push_real();
     case 0x8d:  // BINUNICODE8
-      return push_text(8);
+      return push_text<8>();
     case 'C':  // SHORT_BINBYTES
-      return push_text(1);
+      return push_text<1>();
     case 'B':  // BINBYTES
-      return push_text(4);
+      return push_text<4>();
     case ')':   // EMPTY_TUPLE
     case 0x8f:  // EMPTY_SET
       return push_container(PlainKind::kList);

@@ -54,8 +54,9 @@ PlainValue PlainData::container(PlainKind kind) {
   PlainValue result;
   result.kind = kind;
   result.node = nodes_.size();
+  const std::size_t before = nodes_.capacity();
   nodes_.emplace_back();
-  charge(sizeof(decltype(nodes_)::value_type));
+  charge((nodes_.capacity() - before) * sizeof(Node));
   return result;
 }
 
@@ -71,13 +72,45 @@ void PlainData::append(const PlainValue& container, std::span<const PlainValue> 
   if (container.kind != PlainKind::kList && container.kind != PlainKind::kDict) {
     return;
   }
-  std::vector<PlainValue>& node = nodes_[container.node];
-  const std::size_t before = node.capacity();
-  if (node.empty()) {
-    node.reserve(values.size());  // most are filled at once
+  Node& node = nodes_[container.node];
+  const std::size_t size = node.size + values.size();
+  // Most are filled at once.
+  if (size > node.room && !make_room(node, node.size == 0 ? size : 2 * size)) {
+    return;
   }
-  node.insert(node.end(), values.begin(), values.end());
-  charge((node.capacity() - before) * sizeof(PlainValue));
+  std::copy(values.begin(), values.end(), node.values + node.size);
+  node.size = static_cast<std::uint32_t>(size);
+}
+
+bool PlainData::make_room(Node& node, std::size_t room) {
+  constexpr std::size_t kChunk = 1024;
+  if (room > std::numeric_limits<std::uint32_t>::max()) {
+    used_ = budget_ + 1;
+    return false;
+  }
+  const std::size_t more = room - node.room;
+  if (node.room != 0 && node.values + node.room == values_at_ && more <= values_left_) {
+    node.room = static_cast<std::uint32_t>(room);
+    values_at_ += more;
+    values_left_ -= more;
+    return true;
+  }
+  if (room > values_left_) {
+    values_left_ = std::max(kChunk, room);
+    charge(values_left_ * sizeof(PlainValue) + sizeof(value_chunks_.front()));
+    if (over_budget()) {
+      values_left_ = 0;
+      return false;
+    }
+    value_chunks_.push_back(std::make_unique_for_overwrite<PlainValue[]>(values_left_));
+    values_at_ = value_chunks_.back().get();
+  }
+  std::copy_n(node.values, node.size, values_at_);
+  node.values = values_at_;
+  node.room = static_cast<std::uint32_t>(room);
+  values_at_ += room;
+  values_left_ -= room;
+  return true;
 }
 
 std::string_view PlainData::text_of(const PlainValue& value) {
@@ -89,7 +122,8 @@ std::span<const PlainValue> PlainData::items(const PlainValue& value) const {
   if (value.kind != PlainKind::kList && value.kind != PlainKind::kDict) {
     return {};
   }
-  return nodes_[value.node];
+  const Node& node = nodes_[value.node];
+  return {node.values, node.size};
 }
 
 PlainValue PlainData::find(const PlainValue& dict, std::string_view key) const {

@@ -3,13 +3,12 @@
 // recurses.
 //
 // Memory is accounted: a file whose values need more than ten times its own size (and 64 KiB) is
-// refused. Real dumps need 3 to 6 times. While a vector grows, half as much again is in use for a
-// moment.
+// refused. Real dumps need 3 to 6 times. While a vector of the reader grows, half as much again is
+// in use for a moment.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <span>
 #include <string_view>
@@ -58,9 +57,23 @@ class PlainData {
   std::size_t used() const { return used_; }
 
  private:
-  PlainValue container(PlainKind kind);
+  // Millions of short lists: their values lie one list behind the other, in chunks, instead of each
+  // in an allocation of its own.
+  struct Node {
+    PlainValue* values = nullptr;
+    std::uint32_t size = 0;
+    std::uint32_t room = 0;
+  };
 
-  std::deque<std::vector<PlainValue>> nodes_;
+  PlainValue container(PlainKind kind);
+  // Moves the node's values to where `room` of them fit; false if that is more than a node may
+  // have.
+  bool make_room(Node& node, std::size_t room);
+
+  std::vector<Node> nodes_;
+  std::vector<std::unique_ptr<PlainValue[]>> value_chunks_;
+  std::size_t values_left_ = 0;
+  PlainValue* values_at_ = nullptr;
   std::vector<std::unique_ptr<char[]>> chunks_;
   std::size_t chunk_left_ = 0;
   char* chunk_at_ = nullptr;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <optional>
 #include <span>
 #include <unordered_map>
 #include <utility>
@@ -15,6 +16,7 @@
 #include "collectives/sources/json_reader.h"
 #include "collectives/sources/pickle_reader.h"
 #include "collectives/sources/recorded_words.h"
+#include "collectives/sources/text_cache.h"
 #include "snapshot/rank_text.h"
 
 namespace oddrank::collectives {
@@ -44,7 +46,7 @@ enum class Key : std::uint8_t {
 };
 
 // The oldest versions have "seq_id" and "time_created_us".
-const std::unordered_map<std::string_view, Key>& keys() {
+std::optional<Key> key_of(std::string_view name) {
   static const std::unordered_map<std::string_view, Key> keys = {
       {"record_id", Key::kRecord},
       {"collective_seq_id", Key::kSequence},
@@ -63,7 +65,8 @@ const std::unordered_map<std::string_view, Key>& keys() {
       {"retired", Key::kRetired},
       {"frames", Key::kFrames},
   };
-  return keys;
+  const auto at = keys.find(name);
+  return at == keys.end() ? std::nullopt : std::optional(at->second);
 }
 
 std::int64_t integer_of(const PlainValue& value, std::int64_t unknown) {
@@ -125,6 +128,8 @@ class RecordReader {
   // Returns each type once: "Float" for ["Float", "Float"].
   StringId read_types(const PlainValue& types);
   StringId read_place(const PlainValue& frames);
+  StringId place(const PlainValue& name, const PlainValue& file, std::int64_t line);
+  void read_name(const PlainValue& value, FlightEntry& entry);
   void read_group(const PlainValue& value, FlightEntry& entry, bool& known);
   void read_field(Key key, const PlainValue& value, FlightEntry& entry);
   // Reads a call; skips one without operation or number, which is the end of a cut file.
@@ -137,6 +142,27 @@ class RecordReader {
   snapshot::Tables& texts_;
   FlightRecord record_;
   std::map<std::pair<StringId, StringId>, std::uint32_t> groups_;
+  // Takes the sizes into shape_: how many each tensor has, and they. Returns false if there are
+  // more than a few.
+  bool take_shape(const PlainValue& sizes);
+
+  // What was read before.
+  struct Sizes {
+    StringId text{};
+    std::int64_t count = 0;
+  };
+  struct Place {
+    const char* file = nullptr;
+    std::int64_t line = 0;
+    StringId text{};
+  };
+  TextCache<std::optional<Key>> keys_;
+  TextCache<StringId> ids_;
+  TextCache<FlightEntry> names_;
+  TextCache<bool> torch_files_;
+  TextCache<Place> places_;
+  std::map<std::vector<std::int64_t>, Sizes> sizes_;  // by shape_
+  std::vector<std::int64_t> shape_;
   bool group_known_ = false;
   std::int64_t group_number_ = -1;
 };
@@ -198,7 +224,11 @@ PlainValue RecordReader::find(const PlainValue& dict, std::string_view key) {
 
 StringId RecordReader::text(const PlainValue& value) {
   constexpr std::size_t kMaxText = 200;
-  return texts_.string(PlainData::text_of(value).substr(0, kMaxText));
+  if (value.kind != PlainKind::kText) {
+    return StringId{};
+  }
+  return ids_.of(value,
+                 [&] { return texts_.string(PlainData::text_of(value).substr(0, kMaxText)); });
 }
 
 std::uint32_t RecordReader::group(StringId name, StringId description) {
@@ -229,6 +259,13 @@ void RecordReader::read_config(const PlainValue& config) {
 }
 
 StringId RecordReader::read_sizes(const PlainValue& sizes, std::int64_t& count) {
+  constexpr std::size_t kMaxShapes = 1024;
+  const bool small = take_shape(sizes);
+  if (const auto known = small ? sizes_.find(shape_) : sizes_.end(); known != sizes_.end()) {
+    spend(shape_.size());
+    count = known->second.count;
+    return known->second.text;
+  }
   TensorSizes read;
   for (const PlainValue& tensor : look_at(sizes)) {
     read.begin_tensor();
@@ -239,30 +276,83 @@ StringId RecordReader::read_sizes(const PlainValue& sizes, std::int64_t& count) 
   }
   count = read.count();
   spend(read.text().size());
-  return texts_.string(read.text());
+  const StringId text = texts_.string(read.text());
+  if (small && sizes_.size() < kMaxShapes && left_ > 0) {
+    sizes_.emplace(shape_, Sizes{text, count});
+  }
+  return text;
+}
+
+bool RecordReader::take_shape(const PlainValue& sizes) {
+  constexpr std::size_t kMaxNumbers = 12;
+  shape_.clear();
+  for (const PlainValue& tensor : data_.items(sizes)) {
+    const auto dimensions = data_.items(tensor);
+    if (shape_.size() + 1 + dimensions.size() > kMaxNumbers) {
+      return false;
+    }
+    shape_.push_back(static_cast<std::int64_t>(dimensions.size()));
+    for (const PlainValue& dimension : dimensions) {
+      shape_.push_back(integer_of(dimension, 0));
+    }
+  }
+  return true;
 }
 
 StringId RecordReader::read_types(const PlainValue& types) {
+  constexpr std::size_t kMaxType = 40;
+  const auto all = look_at(types);
+  if (all.size() == 1 && all.front().kind == PlainKind::kText && all.front().size <= kMaxType) {
+    return text(all.front());
+  }
   TensorTypes read;
-  for (const PlainValue& type : look_at(types)) {
-    read.add(PlainData::text_of(type).substr(0, 40));
+  for (const PlainValue& type : all) {
+    read.add(PlainData::text_of(type).substr(0, kMaxType));
   }
   return texts_.string(read.text());
 }
 
 StringId RecordReader::read_place(const PlainValue& frames) {
   for (const PlainValue& frame : data_.items(frames)) {
-    const std::string_view file = PlainData::text_of(find(frame, "filename"));
-    if (!spend(file.size())) {
+    const PlainValue file = find(frame, "filename");
+    if (!spend(PlainData::text_of(file).size())) {
       break;
     }
-    if (file.empty() || is_torch_file(file)) {
+    if (file.kind != PlainKind::kText || file.size == 0 ||
+        torch_files_.of(file, [&] { return is_torch_file(PlainData::text_of(file)); })) {
       continue;
     }
-    const std::string_view name = PlainData::text_of(find(frame, "name"));
-    return texts_.string(recorded_place(name, file, integer_of(find(frame, "line"), 0)));
+    return place(find(frame, "name"), file, integer_of(find(frame, "line"), 0));
   }
   return StringId{};
+}
+
+StringId RecordReader::place(const PlainValue& name, const PlainValue& file, std::int64_t line) {
+  const auto make = [&] {
+    return Place{
+        file.text, line,
+        texts_.string(recorded_place(PlainData::text_of(name), PlainData::text_of(file), line))};
+  };
+  if (name.kind != PlainKind::kText) {
+    return make().text;
+  }
+  const Place& known = places_.of(name, make);
+  return known.file == file.text && known.line == line ? known.text : make().text;
+}
+
+void RecordReader::read_name(const PlainValue& value, FlightEntry& entry) {
+  if (value.kind != PlainKind::kText) {
+    return;
+  }
+  const FlightEntry& named = names_.of(value, [&] {
+    FlightEntry filled;
+    fill_recorded_name(PlainData::text_of(value), texts_, filled);
+    return filled;
+  });
+  entry.backend = named.backend;
+  entry.op = named.op;
+  entry.peer = named.peer;
+  entry.is_p2p = entry.is_p2p || named.is_p2p;
 }
 
 void RecordReader::read_group(const PlainValue& value, FlightEntry& entry, bool& known) {
@@ -282,9 +372,12 @@ void RecordReader::read_entry(const PlainValue& row) {
   group_number_ = -1;
   const auto fields = look_at(row);
   for (std::size_t i = 0; i + 1 < fields.size(); i += 2) {
-    const auto key = keys().find(PlainData::text_of(fields[i]));
-    if (key != keys().end()) {
-      read_field(key->second, fields[i + 1], entry);
+    const PlainValue& name = fields[i];
+    const auto key = name.kind != PlainKind::kText
+                         ? std::nullopt
+                         : keys_.of(name, [&] { return key_of(PlainData::text_of(name)); });
+    if (key) {
+      read_field(*key, fields[i + 1], entry);
     }
   }
   if (entry.op == StringId{} || entry.sequence < 0) {
@@ -319,7 +412,7 @@ void RecordReader::read_field(Key key, const PlainValue& value, FlightEntry& ent
       group_number_ = integer_of(value, -1);
       break;
     case Key::kName:
-      fill_recorded_name(PlainData::text_of(value), texts_, entry);
+      read_name(value, entry);
       break;
     case Key::kInputSizes:
       entry.input_sizes = read_sizes(value, entry.input_count);

@@ -119,6 +119,51 @@ TEST_CASE("a pickle of many empty lists is refused for its memory") {
   CHECK(!read_pickle("\x80\x02]("s + std::string(1U << 20U, ']')));
 }
 
+TEST_CASE("lists keep their values while others grow between") {
+  constexpr std::int64_t kValues = 3000;  // more than a chunk has room for
+  PlainData data(std::size_t{1} << 20);
+  const std::vector<PlainValue> lists = {data.list(), data.list(), data.list()};
+  for (std::int64_t i = 0; i < kValues; ++i) {
+    for (std::size_t each = 0; each < lists.size(); ++each) {
+      // By ones, by threes, and the whole at once at the end.
+      const std::vector<PlainValue> values(each == 1 ? 3 : 1, PlainData::integer(i));
+      if (each < 2) {
+        data.append(lists[each], values);
+      }
+    }
+  }
+  data.append(lists[2], data.items(lists[0]));
+  CHECK_FALSE(data.over_budget());
+  const auto numbers = [&data](const PlainValue& list) {
+    std::vector<std::int64_t> found;
+    for (const PlainValue& value : data.items(list)) {
+      found.push_back(value.integer);
+    }
+    return found;
+  };
+  std::vector<std::int64_t> once;
+  std::vector<std::int64_t> thrice;
+  for (std::int64_t i = 0; i < kValues; ++i) {
+    once.push_back(i);
+    thrice.insert(thrice.end(), 3, i);
+  }
+  CHECK(numbers(lists[0]) == once);
+  CHECK(numbers(lists[1]) == thrice);
+  CHECK(numbers(lists[2]) == once);
+}
+
+TEST_CASE("a list that is over the budget keeps what it had") {
+  PlainData data(0);
+  const PlainValue list = data.list();
+  const std::vector<PlainValue> values(100, PlainData::integer(7));
+  for (int i = 0; i < 1000 && !data.over_budget(); ++i) {
+    data.append(list, values);
+  }
+  CHECK(data.over_budget());
+  CHECK(data.items(list).size() % 100 == 0);
+  CHECK(data.items(list).size() < 10'000);
+}
+
 TEST_CASE("JSON, whole and cut") {
   const std::string json =
       R"({"version":"2.10","entries":[{"a":1,"b":"\u00e4"},{"a":2}],"x":null})";

@@ -1,0 +1,45 @@
+// Remembers what was worked out from texts of a PlainData, by where they lie: a dump says the same
+// few hundred names in each of thousands of calls, and a pickle stores each of them once.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+#include "collectives/sources/plain_data.h"
+
+namespace oddrank::collectives {
+
+// Holds the newest of the texts that share a slot. Valid for the data of one document.
+template <typename Value>
+class TextCache {
+ public:
+  // Returns make(), or what it returned for the same text before. `value` must be a text.
+  template <typename Make>
+  const Value& of(const PlainValue& value, const Make& make) {
+    Slot& slot = slots_[place_of(value.text)];
+    if (!slot.value || slot.text != value.text || slot.size != value.size) {
+      slot = {value.text, value.size, make()};
+    }
+    return *slot.value;
+  }
+
+ private:
+  struct Slot {
+    const char* text = nullptr;
+    std::uint32_t size = 0;
+    std::optional<Value> value;
+  };
+
+  static constexpr unsigned kBits = 8;
+
+  static std::size_t place_of(const char* text) {
+    const auto address = reinterpret_cast<std::uintptr_t>(text);
+    return static_cast<std::size_t>((address * 0x9e3779b97f4a7c15ULL) >> (64 - kBits));
+  }
+
+  std::array<Slot, std::size_t{1} << kBits> slots_;
+};
+
+}  // namespace oddrank::collectives
