@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -10,6 +11,7 @@
 #include <array>
 #include <cerrno>
 #include <csignal>
+#include <memory>
 #include <new>
 #include <optional>
 #include <utility>
@@ -78,10 +80,21 @@ std::optional<Running> start(const IsolatedTask& task, std::size_t index) {
   return running;
 }
 
+// Returns once the child can be reaped, or after a while.
+void await_end(const UniqueFd& child, const Deadline& deadline) {
+  if (child.get() < 0) {
+    ::poll(nullptr, 0, 1);
+    return;
+  }
+  pollfd polled{child.get(), POLLIN, 0};
+  ::poll(&polled, 1, static_cast<int>(std::max<std::int64_t>(deadline.left().count(), 1)));
+}
+
 // Reaps a child that has closed its pipe or was killed. A child in state D cannot die yet; it is
 // left to init rather than waited for.
 std::optional<int> reap(pid_t pid, std::chrono::milliseconds patience) {
   const Deadline deadline = Deadline::after(patience);
+  UniqueFd child;  // Linux 5.3
   while (true) {
     int status = 0;
     const pid_t reaped = ::waitpid(pid, &status, WNOHANG);
@@ -91,7 +104,10 @@ std::optional<int> reap(pid_t pid, std::chrono::milliseconds patience) {
     if ((reaped < 0 && errno != EINTR) || deadline.passed()) {
       return std::nullopt;
     }
-    ::poll(nullptr, 0, 1);
+    if (child.get() < 0) {
+      child = UniqueFd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
+    }
+    await_end(child, deadline);
   }
 }
 
@@ -155,7 +171,65 @@ void wait_for_any(std::vector<pollfd>& polled,
   }
 }
 
+// Waits for any of the children, and takes what they send. Those that have ended leave `running`.
+void take_outputs(std::vector<Running>& running,
+                  std::vector<IsolatedResult>& results,
+                  std::size_t byte_limit,
+                  Clock::time_point& last_wait) {
+  std::vector<pollfd> polled;
+  polled.reserve(running.size());
+  for (const Running& child : running) {
+    polled.push_back({child.output.get(), POLLIN, 0});
+  }
+  wait_for_any(polled, running, last_wait);
+  std::vector<Running> still;
+  for (std::size_t i = 0; i < running.size(); ++i) {
+    IsolatedResult& result = results[running[i].task];
+    const bool ready = polled[i].revents != 0;
+    if (ready && !take_output(running[i], result, byte_limit)) {
+      finish(running[i], result);
+    } else if (running[i].deadline.passed()) {
+      result.end = IsolatedEnd::kDeadline;
+      ::kill(running[i].pid, SIGKILL);
+      finish(running[i], result);
+    } else {
+      still.push_back(std::move(running[i]));
+    }
+  }
+  running = std::move(still);
+}
+
 }  // namespace
+
+struct PendingTask::Child {
+  std::vector<Running> running;  // at most one
+};
+
+PendingTask::PendingTask(const IsolatedTask& task) : child_(std::make_unique<Child>()) {
+  if (auto running = start(task, 0)) {
+    child_->running.push_back(std::move(*running));
+  }
+}
+
+PendingTask::PendingTask(PendingTask&&) noexcept = default;
+
+PendingTask::~PendingTask() {
+  if (child_ != nullptr && !child_->running.empty()) {
+    IsolatedResult unused;
+    unused.end = IsolatedEnd::kDeadline;
+    ::kill(child_->running.front().pid, SIGKILL);
+    oddrank::finish(child_->running.front(), unused);
+  }
+}
+
+IsolatedResult PendingTask::finish(std::size_t byte_limit) {
+  std::vector<IsolatedResult> results(1);
+  Clock::time_point last_wait = Clock::now();
+  while (!child_->running.empty()) {
+    take_outputs(child_->running, results, byte_limit, last_wait);
+  }
+  return results.front();
+}
 
 std::vector<IsolatedResult> run_isolated(const std::vector<IsolatedTask>& tasks,
                                          std::size_t at_once,
@@ -171,27 +245,7 @@ std::vector<IsolatedResult> run_isolated(const std::vector<IsolatedTask>& tasks,
       }
       ++next;
     }
-    std::vector<pollfd> polled;
-    polled.reserve(running.size());
-    for (const Running& child : running) {
-      polled.push_back({child.output.get(), POLLIN, 0});
-    }
-    wait_for_any(polled, running, last_wait);
-    std::vector<Running> still;
-    for (std::size_t i = 0; i < running.size(); ++i) {
-      IsolatedResult& result = results[running[i].task];
-      const bool ready = polled[i].revents != 0;
-      if (ready && !take_output(running[i], result, byte_limit)) {
-        finish(running[i], result);
-      } else if (running[i].deadline.passed()) {
-        result.end = IsolatedEnd::kDeadline;
-        ::kill(running[i].pid, SIGKILL);
-        finish(running[i], result);
-      } else {
-        still.push_back(std::move(running[i]));
-      }
-    }
-    running = std::move(still);
+    take_outputs(running, results, byte_limit, last_wait);
   }
   return results;
 }

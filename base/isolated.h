@@ -12,6 +12,7 @@
 #include <chrono>
 #include <cstddef>
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -43,13 +44,37 @@ struct IsolatedResult {
   std::chrono::microseconds took{0};
 };
 
+inline constexpr std::size_t kMaxOutput = std::size_t{64} << 20;
+
 // Runs all tasks, started in order, at most `at_once` at a time; returns results in the order of
 // the tasks. Kills a child that sends more than `byte_limit` (kCrashed). Blocks no longer than the
 // tasks' timeouts; time in which the caller itself was stopped (a paused machine, a stopped job)
 // does not count. Leaves no zombie behind, except of a child in state D.
 std::vector<IsolatedResult> run_isolated(const std::vector<IsolatedTask>& tasks,
                                          std::size_t at_once,
-                                         std::size_t byte_limit = std::size_t{64} << 20);
+                                         std::size_t byte_limit = kMaxOutput);
+
+// A task that runs while the caller does other things, run_isolated among them.
+class PendingTask {
+ public:
+  // Starts it.
+  explicit PendingTask(const IsolatedTask& task);
+  PendingTask(PendingTask&&) noexcept;
+  PendingTask& operator=(PendingTask&&) = delete;
+  PendingTask(const PendingTask&) = delete;
+  PendingTask& operator=(const PendingTask&) = delete;
+  // Kills it if it was not finished.
+  ~PendingTask();
+
+  // Waits for its end as run_isolated does; its time has run since it was started, but what it has
+  // sent by now counts even after that. A child whose output does not fit into a pipe (64 KiB)
+  // waits for this call. Call once.
+  IsolatedResult finish(std::size_t byte_limit = kMaxOutput);
+
+ private:
+  struct Child;
+  std::unique_ptr<Child> child_;
+};
 
 // Sends all of `bytes`, even if a signal interrupts it; for use in `run`. Returns false if the
 // parent is gone.

@@ -18,19 +18,18 @@ using snapshot::Frame;
 using snapshot::Stack;
 using snapshot::StackId;
 using snapshot::StringId;
-using Names = std::map<std::uint64_t, std::string>;  // by address; "" = not found yet
 
 bool wants_name(const Frame& frame) {
   return frame.function == StringId{};
 }
 
-bool is_complete(const Names& names) {
+bool is_complete(const AddressNames& names) {
   return std::all_of(names.begin(), names.end(),
                      [](const auto& entry) { return !entry.second.empty(); });
 }
 
 // Looks up the addresses that have no name yet.
-void add_names(Result<UniqueFd> fd, Names& names) {
+void add_names(Result<UniqueFd> fd, AddressNames& names) {
   if (!fd) {
     return;
   }
@@ -50,47 +49,43 @@ void add_names(Result<UniqueFd> fd, Names& names) {
   }
 }
 
-class Namer {
+// Returns a name of each of the module's addresses; "" where none was found.
+AddressNames names_in(const snapshot::Tables& tables,
+                      const ModuleKey& key,
+                      const AskedModule& module,
+                      const ModuleFiles& files) {
+  AddressNames names;
+  for (const std::uint64_t address : module.addresses) {
+    names.emplace(address, "");
+  }
+  auto file = open_believed(tables, key, module, files.module);
+  const bool has_file = file.has_value();
+  add_names(std::move(file), names);
+  if (!is_complete(names)) {
+    add_names(open_debug_of(tables, key, module, files), names);
+  }
+  if (!has_file && !is_complete(names)) {
+    add_names(open_believed(tables, key, module, files.memory), names);
+  }
+  return names;
+}
+
+class Renamer {
  public:
-  Namer(snapshot::Capture& capture, const ModuleFiles& files) : capture_(capture), files_(files) {}
+  Renamer(snapshot::Capture& capture, const std::map<ModuleKey, AddressNames>& names)
+      : capture_(capture), names_(names) {}
 
   void run();
 
  private:
-  void find_names(const ModuleKey& key, const AskedModule& module);
-  void rename();
   StackId renamed(StackId id);
 
   snapshot::Capture& capture_;
-  const ModuleFiles& files_;
-  std::map<ModuleKey, Names> names_;
+  const std::map<ModuleKey, AddressNames>& names_;
   std::map<StackId, StackId> renamed_;
 };
 
-void Namer::run() {
-  for (const auto& [key, module] : ask_modules(capture_, wants_name)) {
-    find_names(key, module);
-  }
-  rename();
-}
-
-void Namer::find_names(const ModuleKey& key, const AskedModule& module) {
-  Names& names = names_[key];
-  for (const std::uint64_t address : module.addresses) {
-    names.emplace(address, "");
-  }
-  auto file = open_believed(capture_.tables, key, module, files_.module);
-  const bool has_file = file.has_value();
-  add_names(std::move(file), names);
-  if (!is_complete(names)) {
-    add_names(open_debug_of(capture_.tables, key, module, files_), names);
-  }
-  if (!has_file && !is_complete(names)) {
-    add_names(open_believed(capture_.tables, key, module, files_.memory), names);
-  }
-}
-
-StackId Namer::renamed(StackId id) {
+StackId Renamer::renamed(StackId id) {
   auto& tables = capture_.tables;
   if (!tables.stacks().contains(id)) {
     return id;
@@ -119,7 +114,7 @@ StackId Namer::renamed(StackId id) {
 
 // Rows of tables never change. So the named rows are added, all references are changed to them, and
 // rows still in use move into new tables.
-void Namer::rename() {
+void Renamer::run() {
   for (auto& process : capture_.processes) {
     for (auto& thread : process.threads) {
       for (auto& sample : thread.samples) {
@@ -136,8 +131,23 @@ void Namer::rename() {
 
 }  // namespace
 
+void find_names(const snapshot::Capture& capture, const ModuleFiles& files, const TakeNames& take) {
+  for (const auto& [key, module] : ask_modules(capture, wants_name)) {
+    AddressNames names = names_in(capture.tables, key, module, files);
+    std::erase_if(names, [](const auto& entry) { return entry.second.empty(); });
+    take(key, names);
+  }
+}
+
+void give_names(snapshot::Capture& capture, const std::map<ModuleKey, AddressNames>& names) {
+  Renamer(capture, names).run();
+}
+
 void name_frames(snapshot::Capture& capture, const ModuleFiles& files) {
-  Namer(capture, files).run();
+  std::map<ModuleKey, AddressNames> all;
+  find_names(capture, files,
+             [&all](const ModuleKey& key, const AddressNames& names) { all[key] = names; });
+  give_names(capture, all);
 }
 
 void name_frames(snapshot::Capture& capture, const OpenModule& open) {

@@ -2,7 +2,13 @@
 // shared by all processes of the node.
 #pragma once
 
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+
 #include "elf/module_files.h"
+#include "elf/native_addresses.h"
 #include "snapshot/capture.h"
 
 namespace oddrank::elf {
@@ -14,7 +20,15 @@ namespace oddrank::elf {
 // block if a file system does: call it in a child with a deadline (base/isolated.h).
 void name_frames(snapshot::Capture& capture, const ModuleFiles& files);
 
-// Does the same with the modules' own files, and this node's debug files.
+// The same in two steps, of which only the first reads files: the names by address of each module.
+using AddressNames = std::map<std::uint64_t, std::string>;
+using TakeNames = std::function<void(const ModuleKey& module, const AddressNames& names)>;
+
+// Calls `take` for each module with the names that were found, as soon as they are.
+void find_names(const snapshot::Capture& capture, const ModuleFiles& files, const TakeNames& take);
+void give_names(snapshot::Capture& capture, const std::map<ModuleKey, AddressNames>& names);
+
+// Does both with the modules' own files, and this node's debug files.
 void name_frames(snapshot::Capture& capture, const OpenModule& open);
 
 }  // namespace oddrank::elf

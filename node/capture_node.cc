@@ -266,6 +266,7 @@ Result<Capture> capture_node(const NodeRequest& request, const CaptureOptions& o
   node.nodes.front().host = request.host.empty() ? host_name() : request.host;
   node.nodes.front().answered = true;
   const std::uint64_t found_us = clock_us(CLOCK_BOOTTIME);
+  waits::HeldLocksReader locks;
   ODDRANK_TRY(Capture capture, find_processes(request, std::move(node), options.timeout));
   ODDRANK_TRY_STATUS(check_jobs(capture, request));
   steps.done(words_of_processes(capture));
@@ -284,7 +285,7 @@ Result<Capture> capture_node(const NodeRequest& request, const CaptureOptions& o
                 "or jax.distributed; for any other process give its pid");
   }
   collect_counts(capture, options);
-  const waits::NodeStart start = waits::start_node(capture);
+  const waits::NodeStart start = waits::start_node(capture, locks);
   steps.done("counters of NCCL, sockets and locks of the node");
   take_samples(capture, options, request, found_us, steps);
   collect_counts_again(capture, options);

@@ -3,13 +3,18 @@
 #include <unistd.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
+#include <map>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "attach/files/open_named.h"
 #include "base/deadline.h"
 #include "base/isolated.h"
+#include "base/parse_number.h"
+#include "base/take_piece.h"
 #include "elf/inlines.h"
 #include "elf/symbolize.h"
 #include "node/debug_finder.h"
@@ -20,6 +25,7 @@ namespace oddrank::node {
 namespace {
 
 using snapshot::Capture;
+using snapshot::StringId;
 using std::chrono::milliseconds;
 
 // Symbol tables are warm after the first sample; a file system that takes longer is hung.
@@ -73,17 +79,47 @@ bool replace_by_answer(Capture& capture, const IsolatedTask& task) {
 // Returns how files are found; called in the child.
 using FindFiles = std::function<elf::ModuleFiles(DebugFinder&)>;
 
+// A name is sent as "BUILD_ID PATH ADDRESS NAME" and a NUL; the first two are ids of texts.
+void send_names(int fd, const elf::ModuleKey& module, const elf::AddressNames& names) {
+  const std::string head = std::to_string(static_cast<std::uint32_t>(module.first)) + " " +
+                           std::to_string(static_cast<std::uint32_t>(module.second)) + " ";
+  std::string rows;
+  for (const auto& [address, name] : names) {
+    rows += head + std::to_string(address) + " " + name + '\0';
+  }
+  send_bytes(fd, rows);
+}
+
+std::map<elf::ModuleKey, elf::AddressNames> received_names(std::string_view rows) {
+  std::map<elf::ModuleKey, elf::AddressNames> names;
+  while (rows.find('\0') != std::string_view::npos) {  // the last one may be cut
+    std::string_view row = take_piece(rows, '\0');
+    const auto build_id = parse_number<std::uint32_t>(take_piece(row, ' '));
+    const auto path = parse_number<std::uint32_t>(take_piece(row, ' '));
+    const auto address = parse_number<std::uint64_t>(take_piece(row, ' '));
+    if (build_id && path && address) {
+      names[{StringId{*build_id}, StringId{*path}}][*address] = row;
+    }
+  }
+  return names;
+}
+
 void name_with(Capture& capture, const FindFiles& find) {
   const IsolatedTask task{[&](int fd) {
                             DebugFinder finder;
-                            elf::name_frames(capture, find(finder));
-                            send_bytes(fd,
-                                       snapshot::encode_capture(capture, snapshot::Packing::kFast));
+                            elf::find_names(
+                                capture, find(finder),
+                                [fd](const elf::ModuleKey& module, const elf::AddressNames& names) {
+                                  send_names(fd, module, names);
+                                });
                           },
                           kNamingTimeout};
-  if (!replace_by_answer(capture, task)) {
-    add_note(capture,
-             "native frames have no names: the files of the programs could not be read in time");
+  const IsolatedResult result = run_isolated({task}, 1).front();
+  elf::give_names(capture, received_names(result.bytes));
+  if (result.end != IsolatedEnd::kFinished) {
+    add_note(
+        capture,
+        "some native frames have no names: the files of the programs could not be read in time");
   }
 }
 

@@ -22,7 +22,6 @@
 #include "waits/node/lock_file_ages.h"
 #include "waits/node/lock_file_owners.h"
 #include "waits/node/lock_holders.h"
-#include "waits/node/polled_locks.h"
 #include "waits/node/uninterruptible.h"
 
 namespace oddrank::waits {
@@ -51,8 +50,8 @@ void note_pressure(const MajorFaults& before, Capture& capture) {
 
 }  // namespace
 
-NodeStart start_node(const Capture& capture) {
-  return {read_major_faults(capture), read_held_locks()};
+NodeStart start_node(const Capture& capture, HeldLocksReader& locks) {
+  return {read_major_faults(capture), locks.finish()};
 }
 
 void join_node(const NodeStart& start, const OpenTarget& open, Capture& capture) {

@@ -1,7 +1,8 @@
 // The single entry point for what shows only across a whole node, once each process has been read
 // (collect_waits.h): which process holds what another one waits for, and what the node lacks.
 //
-//   const NodeStart start = start_node(capture);   // before the first sample
+//   HeldLocksReader locks;                                // as early as possible
+//   const NodeStart start = start_node(capture, locks);   // before the first sample
 //   ... samples of all processes, names of their frames ...
 //   join_node(start, open, capture);
 #pragma once
@@ -11,6 +12,7 @@
 #include "snapshot/capture.h"
 #include "waits/file_locks.h"
 #include "waits/node/node_pressure.h"
+#include "waits/node/polled_locks.h"
 #include "waits/node/semaphore_owners.h"
 
 namespace oddrank::waits {
@@ -22,8 +24,8 @@ struct NodeStart {
   std::vector<HeldLock> locks;  // all file locks of the node
 };
 
-// Reads the counters of the capture's processes, and the locks, from /proc.
-NodeStart start_node(const snapshot::Capture& capture);
+// Reads the counters of the capture's processes, and waits for the locks.
+NodeStart start_node(const snapshot::Capture& capture, HeldLocksReader& locks);
 
 // Fills in the holders and notes of the capture's waits, and the notes of its node. Call once per
 // capture of one live node, while its processes still wait and after the frames have their names.

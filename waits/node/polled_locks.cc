@@ -89,8 +89,14 @@ void complete_paths(Capture& capture) {
 
 }  // namespace
 
-std::vector<HeldLock> read_held_locks() {
-  return held_locks(read_file("/proc/locks", kMaxLockTable).value_or(std::string()));
+HeldLocksReader::HeldLocksReader()
+    : task_({[](int fd) {
+               send_bytes(fd, read_file("/proc/locks", kMaxLockTable).value_or(std::string()));
+             },
+             std::chrono::milliseconds{1000}}) {}
+
+std::vector<HeldLock> HeldLocksReader::finish() {
+  return held_locks(task_.finish().bytes);
 }
 
 void name_polled_locks(const std::vector<HeldLock>& before,
@@ -101,7 +107,7 @@ void name_polled_locks(const std::vector<HeldLock>& before,
   if (polls.empty()) {
     return;
   }
-  std::vector<HeldLock> held = read_held_locks();
+  std::vector<HeldLock> held = HeldLocksReader().finish();
   const std::set<HeldLock> earlier(before.begin(), before.end());
   std::erase_if(held, [&earlier](const HeldLock& lock) { return !earlier.contains(lock); });
   const auto search = [&](int fd) {

@@ -157,6 +157,51 @@ std::string refused_calls(const Freedom& may) {
   return run_isolated({task}, 1).front().bytes;
 }
 
+TEST_CASE("a pending task runs while others do, and its output counts even after its time") {
+  std::array<int, 2> ends{};
+  REQUIRE(::pipe(ends.data()) == 0);
+  const UniqueFd done(ends[0]);
+  const UniqueFd writing(ends[1]);
+  IsolatedTask task = saying("early");
+  task.timeout = milliseconds(0);
+  task.run = [fd = ends[1]](int output) {
+    send_bytes(output, "early");
+    send_bytes(fd, "x");
+  };
+  PendingTask pending(task);
+  CHECK(run_isolated({saying("other")}, 1).front().bytes == "other");
+  char byte = 0;
+  REQUIRE(::read(done.get(), &byte, 1) == 1);  // it has sent its answer
+  CHECK(pending.finish().bytes == "early");
+}
+
+TEST_CASE("a pending task whose output fills the pipe goes on once it is waited for") {
+  const std::string text(std::size_t{1} << 20, 'x');
+  PendingTask pending(saying(text));
+  const IsolatedResult result = pending.finish();
+  CHECK(result.end == IsolatedEnd::kFinished);
+  CHECK(result.bytes == text);
+}
+
+TEST_CASE("a pending task that nobody waits for is killed") {
+  std::array<int, 2> ends{};
+  REQUIRE(::pipe(ends.data()) == 0);
+  const UniqueFd output(ends[0]);
+  UniqueFd input(ends[1]);
+  {
+    const PendingTask pending({[fd = ends[1]](int) {
+                                 send_bytes(fd, "begun");
+                                 ::poll(nullptr, 0, -1);
+                               },
+                               milliseconds(60000)});
+    std::array<char, 8> begun{};
+    REQUIRE(::read(output.get(), begun.data(), begun.size()) == 5);
+  }
+  input.reset();
+  char byte = 0;
+  CHECK(::read(output.get(), &byte, 1) == 0);  // the child, which has the other end, is gone
+}
+
 TEST_CASE("a child may do no more than its task needs") {
   ODDRANK_NEEDS_KERNEL();
   CHECK(refused_calls({}) == "socket create remove exec poke reads privileges ");
