@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "aggregate/frames/frame_model.h"
+#include "aggregate/view/call_words.h"
 #include "aggregate/view/rank_view.h"
 #include "snapshot/capture.h"
 #include "snapshot/rank_lists.h"
@@ -32,6 +33,8 @@ class JobView {
   const std::vector<std::int32_t>& ranks_of(snapshot::StringId text) const;
   // Returns the same list in at most 40 characters ("0-3,8,..."), composed once. Not thread-safe.
   const std::string& listed(snapshot::StringId text) const;
+  // Words of calls that were composed before. Not thread-safe.
+  CallWords& known_words() const { return call_words_; }
 
   // Ranks that are expected or were found, sorted by rank, host and pid.
   const std::vector<RankView>& ranks() const { return ranks_; }
@@ -84,6 +87,7 @@ class JobView {
   std::map<std::pair<std::string_view, std::string_view>, const snapshot::ProcessCapture*> by_ends_;
   mutable snapshot::RankLists ranks_of_;
   mutable std::unordered_map<snapshot::StringId, std::string> listed_;
+  mutable CallWords call_words_;
   std::vector<std::string> notes_;
   std::size_t counted_twice_ = 0;
   std::size_t nodes_expected_ = 0;

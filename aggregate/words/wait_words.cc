@@ -157,6 +157,19 @@ bool is_loader_innermost(const JobView& view, const snapshot::ThreadSample& samp
   return true;
 }
 
+// The words of a collective: "all_reduce in group dp {0-7} #12".
+std::string collective_words(const JobView& view, const CollectiveCall& call, std::string op) {
+  if (call.root >= 0) {
+    const bool gathers = op.find("reduce") != std::string::npos || op.starts_with("gather");
+    op += fmt::format(" {} rank {}", gathers ? "to" : "from", call.root);
+  }
+  std::string words = fmt::format("{} in {}", op, group_words(view, call));
+  if (call.sequence >= 0) {
+    words += fmt::format(" #{}", call.sequence);
+  }
+  return words;
+}
+
 }  // namespace
 
 std::string group_words(const JobView& view, const CollectiveCall& call) {
@@ -192,27 +205,21 @@ std::string other_side_words(const JobView& view,
 }
 
 std::string call_words(const JobView& view, const CollectiveCall& call) {
-  std::string op = printable(view.text(call.op), 60);
-  op = op.empty() ? "a collective" : op;
+  const auto op = [&view, &call] {
+    std::string name = printable(view.text(call.op), 60);
+    return name.empty() ? "a collective" : name;
+  };
   switch (call.kind) {
     case CallKind::kSend:
-      return op + other_side_words(view, call, "to");
+      return op() + other_side_words(view, call, "to");
     case CallKind::kRecv:
-      return op + other_side_words(view, call, "from");
+      return op() + other_side_words(view, call, "from");
     case CallKind::kRendezvous:
-      return fmt::format("rendezvous ({})", op);
+      return fmt::format("rendezvous ({})", op());
     case CallKind::kCollective:
       break;
   }
-  if (call.root >= 0) {
-    const bool gathers = op.find("reduce") != std::string::npos || op.starts_with("gather");
-    op += fmt::format(" {} rank {}", gathers ? "to" : "from", call.root);
-  }
-  std::string words = fmt::format("{} in {}", op, group_words(view, call));
-  if (call.sequence >= 0) {
-    words += fmt::format(" #{}", call.sequence);
-  }
-  return words;
+  return view.known_words().of(call, [&] { return collective_words(view, call, op()); });
 }
 
 std::string system_call_words(const JobView& view, const ThreadCapture& thread, bool with_wchan) {
