@@ -12,16 +12,15 @@ using cpython::PythonMemory;
 
 NameTable::NameTable(PythonMemory& memory, const std::vector<DictItem>& items) : memory_(memory) {
   const Layout& layout = memory.layout();
-  std::vector<PythonMemory::Range> ranges;
-  ranges.reserve(items.size());
+  std::vector<Addr> lengths;
+  lengths.reserve(items.size());
   for (const DictItem& item : items) {
-    ranges.push_back({item.key, layout.object.str_compact_data + 1});
+    lengths.push_back(item.key + layout.object.str_length);
   }
-  memory.prefetch(ranges);
+  const auto words = memory.words(lengths);
   rows_.reserve(items.size());
-  for (const DictItem& item : items) {
-    rows_.push_back(
-        {memory.value<std::uint64_t>(item.key + layout.object.str_length).value_or(0), item});
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    rows_.push_back({words[i].value_or(0), items[i]});
   }
 }
 
