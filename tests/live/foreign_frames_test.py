@@ -9,6 +9,9 @@ its thread are parked (if greenlet is installed: python3 -m pip install greenlet
 import importlib.util
 import os
 import re
+import resource
+import shutil
+import signal
 import subprocess
 import sys
 import unittest
@@ -17,6 +20,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), "support"))
 # pylint: disable=wrong-import-position
 import harness
+import hung_torch_job
 import proc_facts
 
 # What Cython makes of a method and of the cdef function that it calls.
@@ -65,6 +69,10 @@ main()
 """
 
 
+def allow_cores():
+    resource.setrlimit(resource.RLIMIT_CORE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+
+
 class ForeignFrames(unittest.TestCase):
     def names(self, *command, options=()):
         """Returns the names of the frames of a process that blocks in a read from a pipe."""
@@ -89,19 +97,53 @@ class ForeignFrames(unittest.TestCase):
         self.assertEqual(names, ["read", "callback", "cyx.cy_inner", "cyx.Model.forward", "run", "main",
                                  "<module>"], run)
 
+    @staticmethod
+    def compile_cython(folder):
+        with open(f"{folder}/cyx.c", "w", encoding="utf-8") as file:
+            file.write(LIBRARY)
+        subprocess.run(["cc", "-g", "-O1", "-fno-optimize-sibling-calls", "-shared", "-fPIC", f"{folder}/cyx.c",
+                        "-o", f"{folder}/cyx.so"], check=True)
+
     def test_lines_of_cython(self):
         """They are in comments of the C file, if it is still there."""
         with harness.scratch() as folder:
-            with open(f"{folder}/cyx.c", "w", encoding="utf-8") as file:
-                file.write(LIBRARY)
-            subprocess.run(["cc", "-g", "-O1", "-fno-optimize-sibling-calls", "-shared", "-fPIC", f"{folder}/cyx.c",
-                            "-o", f"{folder}/cyx.so"], check=True)
+            self.compile_cython(folder)
             _, run = self.names(CALLER, f"{folder}/cyx.so", options=["--inlines"])
             self.assertRegex(run.out, r"(?m)^    cyx\.cy_inner +pkg/cyx\.pyx:4$")
             self.assertRegex(run.out, r"(?m)^    run +\S+/cyx\.c:\d+$")  # the C file's own functions
             os.rename(f"{folder}/cyx.c", f"{folder}/away.c")
             _, run = self.names(CALLER, f"{folder}/cyx.so", options=["--inlines"])
             self.assertRegex(run.out, r"(?m)^    cyx\.cy_inner +\S+/cyx\.c:\d+$")
+
+    @harness.only_with(hung_torch_job.writes_cores_beside())
+    def test_lines_of_cython_in_a_core(self):
+        with harness.scratch() as folder:
+            self.compile_cython(folder)
+            victim = subprocess.Popen([sys.executable, "-c", CALLER, f"{folder}/cyx.so"], cwd=folder,
+                                      preexec_fn=allow_cores)
+            proc_facts.wait_until(
+                lambda: proc_facts.in_call_on(victim.pid, proc_facts.READ, "pipe:"), "it blocks")
+            victim.send_signal(signal.SIGABRT)
+            victim.communicate()
+            core, = [f"{folder}/{name}" for name in os.listdir(folder) if name.startswith("core")]
+
+            def shown(*options):
+                return harness.Run(harness.run_here([harness.Options.oddrank, "core", core, "--inlines",
+                                                     *options]))
+            self.assertRegex(shown().out, r"(?m)^    cyx\.cy_inner +pkg/cyx\.pyx:4$")
+            # What was written later says nothing of the program.
+            later = os.stat(core).st_mtime + 10
+            os.utime(f"{folder}/cyx.c", (later, later))
+            self.assertRegex(shown().out, r"(?m)^    cyx\.cy_inner +\S+/cyx\.c:\d+$")
+            # A file below the sysroot goes before that of this machine.
+            place = f"{folder}/sysroot{folder}"
+            os.makedirs(place)
+            shutil.copy(f"{folder}/cyx.so", place)
+            with open(f"{place}/cyx.c", "w", encoding="utf-8") as file:
+                file.write(LIBRARY.replace("pyx", "elsewhere"))
+            os.utime(f"{place}/cyx.c", (1, 1))
+            self.assertRegex(shown("--sysroot", f"{folder}/sysroot").out,
+                             r"(?m)^    cyx\.cy_inner +pkg/cyx\.elsewhere:4$")
 
     @harness.only_with(importlib.util.find_spec("greenlet"))
     def test_greenlets(self):
