@@ -23,7 +23,7 @@ import harness
 import hung_torch_job
 import proc_facts
 
-# What Cython makes of a method and of the cdef function that it calls.
+# What Cython makes of a method, with its wrapper, and of the cdef function that it calls.
 LIBRARY = """
 __attribute__((noinline)) static long __pyx_f_3cyx_cy_inner(long (*call)(void)) {
   /* "pkg/cyx.pyx":4
@@ -32,8 +32,15 @@ __attribute__((noinline)) static long __pyx_f_3cyx_cy_inner(long (*call)(void)) 
  */
   return call() + 1;
 }
-__attribute__((noinline)) static long __pyx_pw_3cyx_5Model_1forward(long (*call)(void)) {
+__attribute__((always_inline)) static inline long __pyx_pf_3cyx_5Model_forward(long (*call)(void)) {
+  /* "pkg/cyx.pyx":9
+ */
   return __pyx_f_3cyx_cy_inner(call) + 1;
+}
+/* "pkg/cyx.pyx":8
+ */
+__attribute__((noinline)) static long __pyx_pw_3cyx_5Model_1forward(long (*call)(void)) {
+  return __pyx_pf_3cyx_5Model_forward(call) + 1;
 }
 long run(long (*call)(void)) { return __pyx_pw_3cyx_5Model_1forward(call) + 1; }
 """
@@ -109,7 +116,8 @@ class ForeignFrames(unittest.TestCase):
         with harness.scratch() as folder:
             self.compile_cython(folder)
             _, run = self.names(CALLER, f"{folder}/cyx.so", options=["--inlines"])
-            self.assertRegex(run.out, r"(?m)^    cyx\.cy_inner +pkg/cyx\.pyx:4$")
+            self.assertRegex(run.out, r"(?m)^    cyx\.cy_inner +pkg/cyx\.pyx:4\n"
+                                      r"    cyx\.Model\.forward +pkg/cyx\.pyx:9\n    run +")
             self.assertRegex(run.out, r"(?m)^    run +\S+/cyx\.c:\d+$")  # the C file's own functions
             os.rename(f"{folder}/cyx.c", f"{folder}/away.c")
             _, run = self.names(CALLER, f"{folder}/cyx.so", options=["--inlines"])
