@@ -102,7 +102,7 @@ struct PythonProcess::Impl {
                    const std::vector<pid_t>& kernel_tids,
                    std::vector<FrameChain> chains);
 
-  PythonFrame make_frame(const RawFrame& raw) const;
+  PythonFrame make_frame(PythonMemory& memory, const RawFrame& raw) const;
   pid_t find_main_tid();
   bool is_distributed(const RawFrame& frame) const;
   // Returns how many frames, from the innermost on, need their locals.
@@ -146,7 +146,7 @@ void PythonProcess::Impl::keep_sample(const std::vector<ThreadStateRow>& rows,
   }
 }
 
-PythonFrame PythonProcess::Impl::make_frame(const RawFrame& raw) const {
+PythonFrame PythonProcess::Impl::make_frame(PythonMemory& memory, const RawFrame& raw) const {
   PythonFrame frame;
   frame.entry = raw.entry;
   const CodeObject& code = codes.at(raw.code);
@@ -154,7 +154,7 @@ PythonFrame PythonProcess::Impl::make_frame(const RawFrame& raw) const {
   if (frame.readable) {
     frame.function = code.function;
     frame.file = code.file;
-    frame.line = line_of(runtime.layout, code, raw);
+    frame.line = line_of(memory, code, raw);
   } else {
     frame.function = raw.address == Addr{} ? kNoFrame : kUnreadable;
   }
@@ -412,7 +412,7 @@ Result<std::vector<PythonThread>> PythonProcess::threads(Locals locals,
     thread.whole = chains[i].whole;
     thread.frames.reserve(chains[i].frames.size());
     for (const RawFrame& raw : chains[i].frames) {
-      thread.frames.push_back(impl_->make_frame(raw));
+      thread.frames.push_back(impl_->make_frame(memory, raw));
       PythonFrame& frame = thread.frames.back();
       thread.whole = thread.whole && (frame.readable || raw.address == Addr{});
       if (frame.readable && budget > 0 && thread.frames.size() <= with_locals[i]) {
@@ -460,13 +460,13 @@ Result<std::vector<PythonTask>> PythonProcess::tasks() const {
     PythonTask& task = tasks.emplace_back();
     task.state = TaskState::kParked;
     for (const RawFrame& raw : chain.frames) {
-      task.frames.push_back(impl_->make_frame(raw));
+      task.frames.push_back(impl_->make_frame(memory, raw));
     }
   }
   for (AwaitChain& chain : waits) {
     PythonTask& task = tasks.emplace_back();
     for (const RawFrame& raw : chain.frames) {
-      task.frames.push_back(impl_->make_frame(raw));
+      task.frames.push_back(impl_->make_frame(memory, raw));
     }
     task.members = read_awaited_members(memory, impl_->codes, chain, names);
     task.name = std::move(chain.name);
