@@ -12,6 +12,7 @@
 #include "cpython/frame_chain.h"
 #include "cpython/join_interpreters.h"
 #include "cpython/kernel_tid.h"
+#include "cpython/known_call.h"
 #include "cpython/locals.h"
 #include "cpython/objects/contents.h"
 #include "cpython/objects/signal_handler.h"
@@ -152,7 +153,8 @@ PythonFrame PythonProcess::Impl::make_frame(PythonMemory& memory, const RawFrame
   const CodeObject& code = codes.at(raw.code);
   frame.readable = raw.address != Addr{} && code.readable;
   if (frame.readable) {
-    frame.function = code.function;
+    frame.function = known_call(memory, code, raw);
+    frame.function = frame.function.empty() ? code.function : frame.function;
     frame.file = code.file;
     frame.line = line_of(memory, code, raw);
   } else {

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Tests stacks with frames that are neither plain C nor Python's own: functions with Cython's names stand among
 the Python frames that call them and are called by them; and a running greenlet is merged although others of
-its thread are parked (if greenlet is installed: python3 -m pip install greenlet).
+its thread are parked (if greenlet is installed: python3 -m pip install greenlet). With nuitka, torch or
+triton installed, also what these make.
 
     foreign_frames_test.py --oddrank PATH
 """
@@ -72,6 +73,40 @@ def main():
     kept = greenlet.greenlet(parked)
     kept.switch()
     greenlet.greenlet(running).switch()
+main()
+"""
+
+# Without a GPU, a launch ends where it asks for the device.
+KERNELS = """
+import os, triton
+inner, outer = os.pipe()
+@triton.jit
+def add_kernel(x, n):
+    pass
+class NoDriver:
+    def get_current_device(self):
+        os.read(inner, 1)
+triton.runtime.driver.set_active(NoDriver())
+def main():
+    add_kernel[(1,)](1, 2)
+main()
+"""
+OPERATORS = """
+import os, torch
+inner, outer = os.pipe()
+@torch.library.custom_op("mylib::slow", mutates_args=())
+def slow(x: torch.Tensor) -> torch.Tensor:
+    os.read(inner, 1)
+    return x.clone()
+def wait(x):
+    os.read(inner, 1)
+    return x.clone()
+library = torch.library.Library("old", "DEF")
+library.define("wait(Tensor x) -> Tensor")
+library.impl("wait", wait, "CPU")
+def main():
+    x = torch.ones(2)
+    CALL
 main()
 """
 
@@ -180,6 +215,25 @@ class ForeignFrames(unittest.TestCase):
                          ["<compiled Python>", "step", "<lambda>", "main", "<module>"], run)
         self.assertEqual(re.findall(r"(?m)/program\.py:(\d+)$", run.out), ["4", "6", "6", "7"], run)
         self.assertNotIn("do not match", run.out)
+
+    @harness.only_with(importlib.util.find_spec("torch"))
+    def test_operators_of_torch(self):
+        for call, shown in (("slow(x)", "slow"), ("torch.ops.mylib.slow(x)", "slow"),
+                            ("torch.ops.old.wait(x)", "wait"), ("torch.ops.old.wait.default(x)", "wait")):
+            with self.subTest(call):
+                space = "old" if shown == "wait" else "mylib"
+                names, run = self.names(OPERATORS.replace("CALL", call))
+                self.assertEqual(names, ["read", shown, f"torch.ops.{space}.{shown}", "main",
+                                         "<module>"], run)
+
+    @harness.only_with(importlib.util.find_spec("triton"))
+    def test_kernels_of_triton(self):
+        with harness.scratch() as folder:
+            with open(f"{folder}/program.py", "w", encoding="utf-8") as file:
+                file.write(KERNELS)
+            names, run = self.names_of(sys.executable, f"{folder}/program.py")
+        self.assertEqual(names, ["read", "NoDriver.get_current_device", "add_kernel[grid]", "main",
+                                 "<module>"], run)
 
 
 if __name__ == "__main__":
