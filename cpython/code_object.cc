@@ -1,6 +1,7 @@
 #include "cpython/code_object.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "cpython/line_table.h"
 #include "cpython/objects/strings.h"
@@ -159,6 +160,20 @@ std::int64_t instruction_offset(const Layout& layout,
 std::uint32_t line_of(const Layout& layout, const CodeObject& code, const RawFrame& frame) {
   return line_of(layout.semantics.lines, code.line_table, code.first_line,
                  instruction_offset(layout, code, frame));
+}
+
+std::uint32_t line_of(PythonMemory& memory, const CodeObject& code, const RawFrame& frame) {
+  const Layout& layout = memory.layout();
+  const FrameOffsets& offsets = layout.frame;
+  const Addr object = offsets.object == kAbsent
+                          ? frame.address
+                          : memory.pointer_or_null(frame.address + offsets.object);
+  // Up to 3.9 a frame keeps the line of the last trace function, or its first line. Where all is on
+  // one line, as an empty table says, that is the same.
+  const bool kept = layout.semantics.lines == LineFormat::kLnotab && !code.line_table.empty();
+  const auto line =
+      kept || object == Addr{} ? std::nullopt : memory.value<std::int32_t>(object + offsets.line);
+  return line.value_or(0) > 0 ? static_cast<std::uint32_t>(*line) : line_of(layout, code, frame);
 }
 
 }  // namespace oddrank::cpython

@@ -57,4 +57,9 @@ std::int64_t instruction_offset(const Layout& layout,
 // Returns the line of a frame's current instruction; 0 = unknown.
 std::uint32_t line_of(const Layout& layout, const CodeObject& code, const RawFrame& frame);
 
+// Returns the line of a frame, as PyFrame_GetLineNumber does (Objects/frameobject.c): the frame's
+// object may have it. It does while a trace function is called, and in code of Nuitka, whose line
+// tables are empty (up to 3.11) or of another function.
+std::uint32_t line_of(PythonMemory& memory, const CodeObject& code, const RawFrame& frame);
+
 }  // namespace oddrank::cpython

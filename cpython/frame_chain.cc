@@ -23,6 +23,7 @@ class ChainReader {
 
  private:
   bool is_shim();
+  bool is_compiled();
   void add_frame(Addr previous);
   // Marks the frame added last as the outermost of its loop. `entered`: if the loop has no frame,
   // adds a placeholder.
@@ -34,6 +35,8 @@ class ChainReader {
   Addr anchor_{};
   std::size_t steps_ = 0;
   std::size_t limit_ = 0;
+  Addr type_{};  // of the frame that is_compiled saw last
+  bool type_is_compiled_ = false;
   bool loop_has_frame_ = false;
   bool done_ = false;
 };
@@ -85,6 +88,16 @@ bool ChainReader::is_shim() {
   return owner.value_or(0) >= layout.semantics.shim_owner;
 }
 
+// Up to 3.10 each frame is an object, and Nuitka gives its own another type.
+bool ChainReader::is_compiled() {
+  const Addr type = type_of(memory_, next_);
+  if (type != type_) {
+    type_ = type;
+    type_is_compiled_ = name_of_type(memory_, type) == "compiled_frame";
+  }
+  return type_is_compiled_;
+}
+
 void ChainReader::add_frame(Addr previous) {
   const Layout& layout = memory_.layout();
   const FrameOffsets& offsets = layout.frame;
@@ -104,7 +117,7 @@ void ChainReader::add_frame(Addr previous) {
   }
   switch (layout.semantics.entry) {
     case EntryRule::kEvery:
-      frame.entry = true;
+      frame.entry = !is_compiled();
       break;
     case EntryRule::kFlag:
       frame.entry = memory_.value<std::uint8_t>(next_ + offsets.is_entry).value_or(0) != 0;

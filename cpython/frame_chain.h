@@ -1,7 +1,8 @@
 // The Python frames of threads, as addresses: the chain of calls, and the frames that began a
 // native evaluation loop.
 //
-// Up to 3.10 each frame is a heap object with its own native evaluation. From 3.11 on a call from
+// Up to 3.10 each frame is a heap object with its own native evaluation, but for frames of code
+// that Nuitka has compiled, which no loop evaluates. From 3.11 on a call from
 // Python to Python stays in the loop; frames lie in chunks and are linked through `previous`. From
 // 3.12 on a shim frame marks each place where a loop was entered (from 3.15 on there is one more
 // outside all others, which marks no loop). Shims are left out here. But if a loop has no Python

@@ -12,6 +12,7 @@
 #include "cpython/frame_chain.h"
 #include "cpython/join_interpreters.h"
 #include "cpython/kernel_tid.h"
+#include "cpython/known_call.h"
 #include "cpython/locals.h"
 #include "cpython/objects/contents.h"
 #include "cpython/objects/signal_handler.h"
@@ -102,7 +103,7 @@ struct PythonProcess::Impl {
                    const std::vector<pid_t>& kernel_tids,
                    std::vector<FrameChain> chains);
 
-  PythonFrame make_frame(const RawFrame& raw) const;
+  PythonFrame make_frame(PythonMemory& memory, const RawFrame& raw) const;
   pid_t find_main_tid();
   bool is_distributed(const RawFrame& frame) const;
   // Returns how many frames, from the innermost on, need their locals.
@@ -146,15 +147,16 @@ void PythonProcess::Impl::keep_sample(const std::vector<ThreadStateRow>& rows,
   }
 }
 
-PythonFrame PythonProcess::Impl::make_frame(const RawFrame& raw) const {
+PythonFrame PythonProcess::Impl::make_frame(PythonMemory& memory, const RawFrame& raw) const {
   PythonFrame frame;
   frame.entry = raw.entry;
   const CodeObject& code = codes.at(raw.code);
   frame.readable = raw.address != Addr{} && code.readable;
   if (frame.readable) {
-    frame.function = code.function;
+    frame.function = known_call(memory, code, raw);
+    frame.function = frame.function.empty() ? code.function : frame.function;
     frame.file = code.file;
-    frame.line = line_of(runtime.layout, code, raw);
+    frame.line = line_of(memory, code, raw);
   } else {
     frame.function = raw.address == Addr{} ? kNoFrame : kUnreadable;
   }
@@ -412,7 +414,7 @@ Result<std::vector<PythonThread>> PythonProcess::threads(Locals locals,
     thread.whole = chains[i].whole;
     thread.frames.reserve(chains[i].frames.size());
     for (const RawFrame& raw : chains[i].frames) {
-      thread.frames.push_back(impl_->make_frame(raw));
+      thread.frames.push_back(impl_->make_frame(memory, raw));
       PythonFrame& frame = thread.frames.back();
       thread.whole = thread.whole && (frame.readable || raw.address == Addr{});
       if (frame.readable && budget > 0 && thread.frames.size() <= with_locals[i]) {
@@ -460,13 +462,13 @@ Result<std::vector<PythonTask>> PythonProcess::tasks() const {
     PythonTask& task = tasks.emplace_back();
     task.state = TaskState::kParked;
     for (const RawFrame& raw : chain.frames) {
-      task.frames.push_back(impl_->make_frame(raw));
+      task.frames.push_back(impl_->make_frame(memory, raw));
     }
   }
   for (AwaitChain& chain : waits) {
     PythonTask& task = tasks.emplace_back();
     for (const RawFrame& raw : chain.frames) {
-      task.frames.push_back(impl_->make_frame(raw));
+      task.frames.push_back(impl_->make_frame(memory, raw));
     }
     task.members = read_awaited_members(memory, impl_->codes, chain, names);
     task.name = std::move(chain.name);

@@ -42,7 +42,7 @@ enum class Locals : std::uint8_t {
 inline constexpr std::size_t kMaxFramesWithLoops = 6;  // the innermost of each thread
 
 struct PythonFrame {
-  std::string function;  // qualified name from 3.11 on, else the name
+  std::string function;  // known_call.h; qualified name from 3.11 on, else the name
   std::string file;
   std::uint32_t line = 0;  // 0 = unknown
   bool entry = false;      // an evaluation loop was entered for this frame

@@ -47,6 +47,21 @@ off_t size_of(const UniqueFd& fd) {
   return ::fstat(fd.get(), &status) == 0 ? status.st_size : 0;
 }
 
+// Cython makes up to three C functions of one: what it does, and wrappers for Python. Those that
+// were inlined into one another become one, at the innermost place.
+void join_cython(SourceScopes& scopes) {
+  for (std::size_t i = scopes.size(); i-- > 1;) {
+    const SourceScope& inner = scopes[i - 1];
+    SourceScope& outer = scopes[i];
+    const auto name = demangle_cython(inner.function);
+    if (name && inner.function != outer.function && name == demangle_cython(outer.function)) {
+      outer.file = inner.file;
+      outer.line = inner.line;
+      scopes.erase(scopes.begin() + static_cast<std::ptrdiff_t>(i) - 1);
+    }
+  }
+}
+
 class Inliner {
  public:
   Inliner(snapshot::Capture& capture, const ModuleFiles& files)
@@ -97,6 +112,7 @@ void Inliner::name_cython(const AskedModule& module, ScopesByAddress& scopes) {
         scope.line = place->line;
       }
     }
+    join_cython(functions);
   }
 }
 

@@ -4,6 +4,7 @@
 
 #include <sys/types.h>
 
+#include <cstddef>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -18,7 +19,10 @@ namespace oddrank::elf {
 using OpenModule = std::function<Result<UniqueFd>(pid_t pid, const std::string& path)>;
 // Opens the separate debug file of a build id, for a process that has mapped the module.
 using OpenDebugFile = std::function<Result<UniqueFd>(pid_t pid, const std::string& build_id)>;
-// Reads a source file that the debug information of a module names, as that process sees it.
+// Cython makes up to 20 MB of C of a module.
+inline constexpr std::size_t kMaxSourceFile = std::size_t{64} << 20;
+// Reads a source file that the debug information of a module names, as that process sees it; at
+// most kMaxSourceFile bytes.
 using ReadSource = std::function<Result<std::string>(pid_t pid, const std::string& path)>;
 
 struct ModuleFiles {

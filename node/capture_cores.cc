@@ -44,9 +44,9 @@ std::vector<std::string> labels_of(const std::vector<std::string>& paths) {
   return labels;
 }
 
-std::vector<Result<Capture>> read_all(const std::vector<std::string>& paths,
-                                      const CoresRequest& request,
-                                      const CaptureOptions& options) {
+std::vector<Result<Capture>> read_cores(const std::vector<std::string>& paths,
+                                        const CoresRequest& request,
+                                        const CaptureOptions& options) {
   std::vector<IsolatedTask> tasks;
   tasks.reserve(paths.size());
   for (const std::string& path : paths) {
@@ -201,7 +201,7 @@ Result<Capture> capture_cores(const CoresRequest& request, const CaptureOptions&
   std::sort(paths.begin(), paths.end());
   paths.erase(std::unique(paths.begin(), paths.end()), paths.end());
   const std::vector<std::string> labels = labels_of(paths);
-  const std::vector<Result<Capture>> captures = read_all(paths, request, options);
+  const std::vector<Result<Capture>> captures = read_cores(paths, request, options);
   Capture whole;
   whole.job.source = snapshot::JobSource::kCore;
   Gatherer gatherer(whole);

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "attach/files/open_regular.h"
+#include "base/read_file.h"
 #include "node/target_modules.h"
 
 namespace oddrank::node {
@@ -19,7 +20,7 @@ const attach::CoreTarget* CoreOpener::target_of(const CoreOfProcess& core) {
 Result<UniqueFd> CoreOpener::first(
     pid_t pid,
     const std::string& path,
-    const std::function<Result<UniqueFd>(const attach::Target&)>& open_of) {
+    const std::function<Result<UniqueFd>(const attach::CoreTarget&)>& open_of) {
   Result<UniqueFd> best =
       fail(Errc::kNotFound, "no core of pid " + std::to_string(pid) + " has " + path);
   for (const CoreOfProcess& core : cores_) {
@@ -52,11 +53,19 @@ Result<UniqueFd> CoreOpener::open_debug(const std::string& build_id) const {
   return attach::open_regular_below(sysroot_, path);
 }
 
+Result<std::string> CoreOpener::read_source(pid_t pid, const std::string& path) {
+  ODDRANK_TRY(const UniqueFd fd, first(pid, path, [&path](const attach::CoreTarget& target) {
+                return target.open_named(path);
+              }));
+  return read_all(fd.get(), path, elf::kMaxSourceFile);
+}
+
 elf::ModuleFiles CoreOpener::files() {
   elf::ModuleFiles files;
   files.module = [this](pid_t pid, const std::string& path) { return open(pid, path); };
   files.memory = [this](pid_t pid, const std::string& path) { return open_memory(pid, path); };
   files.debug = [this](pid_t /*pid*/, const std::string& build_id) { return open_debug(build_id); };
+  files.source = [this](pid_t pid, const std::string& path) { return read_source(pid, path); };
   return files;
 }
 

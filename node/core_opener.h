@@ -37,14 +37,17 @@ class CoreOpener {
   // Opens a separate debug file below the sysroot.
   Result<UniqueFd> open_debug(const std::string& build_id) const;
 
-  // Returns all three as functions, which borrow this object.
+  // Reads a source file that a module names.
+  Result<std::string> read_source(pid_t pid, const std::string& path);
+
+  // Returns all four as functions, which borrow this object.
   elf::ModuleFiles files();
 
  private:
   const attach::CoreTarget* target_of(const CoreOfProcess& core);
   Result<UniqueFd> first(pid_t pid,
                          const std::string& path,
-                         const std::function<Result<UniqueFd>(const attach::Target&)>& open_of);
+                         const std::function<Result<UniqueFd>(const attach::CoreTarget&)>& open_of);
 
   std::vector<CoreOfProcess> cores_;
   std::string sysroot_;

@@ -41,9 +41,8 @@ constexpr const char* kCutShort =
     "(--timeout)";
 
 Result<std::string> read_source(pid_t pid, const std::string& path) {
-  constexpr std::size_t kMaxSource = std::size_t{64} << 20;  // Cython makes up to 20 MB of a module
   ODDRANK_TRY(const attach::NamedFiles files, attach::NamedFiles::of(pid));
-  return files.read(path, kMaxSource);
+  return files.read(path, elf::kMaxSourceFile);
 }
 
 elf::ModuleFiles files_of(ModuleOpener& opener, DebugFinder& finder) {

@@ -197,7 +197,9 @@ static void print_frame(void) {
 #endif
   FIELD(globals, _PyInterpreterFrame, f_globals);
   FIELD(localsplus, _PyInterpreterFrame, localsplus);
+  FIELD(object, _PyInterpreterFrame, frame_obj);
 #endif
+  FIELD(line, PyFrameObject, f_lineno);
   END();
 }
 

@@ -1,9 +1,8 @@
 // Threads whose outermost Python code a compiler (Nuitka) has made native code of: its frames are
 // in the chain, so that tracebacks have them, but no evaluation loop runs them.
 //
-// Known from the chain: it does not end as CPython ends one (from 3.11 on; before, each frame
-// counts as a loop, and the two stacks stand side by side). Honest limit: its native frames are not
-// matched with its Python frames one by one.
+// Known from the chain: it does not end as CPython ends one. Honest limit: its native frames are
+// not matched with its Python frames one by one.
 #pragma once
 
 #include <optional>

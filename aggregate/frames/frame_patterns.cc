@@ -125,6 +125,11 @@ constexpr auto kFramePatterns = std::to_array<FramePattern>({
     python(kModule, kContains, "<frozen runpy"),
     python(kModule, kContains, "torch/utils/_contextlib.py"),
     python(kModule, kContains, "torch/distributed/c10d_logger.py"),
+    python(kModule, kContains, "torch/_library/"),  // between an operator's call and its code
+    python(kModule, kContains, "torch/_compile.py"),
+    python(kFunction, kPrefix, "DisableContext.__call__.<locals>."),
+    python(kFunction, kExact, "OpOverload.redispatch"),
+    python(kFunction, kExact, "KernelInterface.__getitem__.<locals>.<lambda>"),
     python(kFunction, kExact, "Module._call_impl"),
     python(kFunction, kExact, "Module._wrapped_call_impl"),
     python(kFunction, kExact, "_call_impl"),

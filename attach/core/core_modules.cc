@@ -151,16 +151,18 @@ Status CoreModules::compare(const MappedFile& bytes,
   return ok();
 }
 
-Status CoreModules::look_at(const std::string& path, bool below_sysroot, Known& known) const {
+Result<UniqueFd> CoreModules::open_at(const std::string& path, bool below_sysroot) const {
   // The core names the file, and its owner may have written it himself. Below the folder that the
   // user named, it names nothing else.
-  auto fd = [&]() -> Result<UniqueFd> {
-    if (below_sysroot) {
-      return open_regular_below(sysroot_, path);
-    }
-    ODDRANK_TRY(const ActAs acting, ActAs::begin(core_.owner()));
-    return open_regular(path);
-  }();
+  if (below_sysroot) {
+    return open_regular_below(sysroot_, path);
+  }
+  ODDRANK_TRY(const ActAs acting, ActAs::begin(core_.owner()));
+  return open_regular(path);
+}
+
+Status CoreModules::look_at(const std::string& path, bool below_sysroot, Known& known) const {
+  auto fd = open_at(path, below_sysroot);
   if (!fd) {
     return fail(std::move(fd).error());
   }
@@ -216,6 +218,21 @@ Result<UniqueFd> CoreModules::open(std::size_t file) const {
   UniqueFd fd(::fcntl(known.fd.get(), F_DUPFD_CLOEXEC, 0));
   if (!fd.valid()) {
     return fail(errno_code(errno), "cannot open " + paths_[file] + ": " + errno_text(errno));
+  }
+  return fd;
+}
+
+Result<UniqueFd> CoreModules::open_named(const std::string& path) const {
+  if (path.empty() || path.front() != '/') {
+    return fail(Errc::kNotFound, path + " is not a whole path");
+  }
+  auto fd = open_at(path, !sysroot_.empty());
+  if (!fd && !sysroot_.empty()) {
+    fd = open_at(path, false);
+  }
+  struct stat info {};
+  if (fd && (::fstat(fd->get(), &info) != 0 || info.st_mtim.tv_sec > written_)) {
+    return fail(Errc::kBadData, path + " is newer than the core");
   }
   return fd;
 }

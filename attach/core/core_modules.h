@@ -46,6 +46,9 @@ class CoreModules {
   // Each `file` is an index into paths(). Opens the file for reading if it can be trusted; the
   // caller owns the fd.
   Result<UniqueFd> open(std::size_t file) const;
+  // Opens a file that one of the others names (a source file): below the sysroot, or else where it
+  // was compiled. The core holds nothing to verify it, so it must not be newer than the core.
+  Result<UniqueFd> open_named(const std::string& path) const;
   // Returns its bytes from `offset` on; empty if they do not exist, are not trusted, or belong to a
   // data file, whose contents then are unknown.
   std::span<const std::byte> bytes_at(std::size_t file, std::uint64_t offset) const;
@@ -73,6 +76,7 @@ class CoreModules {
 
   std::span<const std::byte> header_of(const Known& known) const;
   const Known& find(std::size_t file) const;
+  Result<UniqueFd> open_at(const std::string& path, bool below_sysroot) const;
   Status look_at(const std::string& path, bool below_sysroot, Known& known) const;
   Status compare(const MappedFile& bytes, const Known& known, std::int64_t changed) const;
 

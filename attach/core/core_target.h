@@ -35,6 +35,8 @@ class CoreTarget final : public Target {
   const MemoryMap& maps() const override { return maps_; }
   // Fails with kNotFound, or with kBadData if the file is not the one that was mapped.
   Result<UniqueFd> open_file(const Mapping& mapping) const override;
+  // Opens a file that a mapped file names, as CoreModules::open_named does.
+  Result<UniqueFd> open_named(const std::string& path) const { return modules_.open_named(path); }
   Result<std::vector<ThreadState>> threads() const override { return threads_; }
   Result<ThreadState> thread(pid_t tid) const override;
 

@@ -4,7 +4,8 @@
 //   __pyx_pf_ 3pkg_ 3cyx_ 5Model_ forward    what that calls: a number, but for the first of a
 //   scope
 //   __pyx_gb_ 3pkg_ 3cyx_ 2generator         the body of a generator, a number before a fixed name
-// A number before a name can look like the length of its first word ("2do_it").
+// A number before a name can look like the length of its first word ("2do_it"). Code that was
+// compiled as C++ has these names mangled: "_ZL18__pyx_pw_3cyx_1runP7_object".
 #include "base/names/demangle_cython.h"
 
 #include <array>
@@ -32,6 +33,18 @@ std::size_t digits_of(std::string_view text) {
   return digits;
 }
 
+// Returns the name without what C++ has added; "" if it is mangled otherwise.
+std::string_view c_name(std::string_view symbol) {
+  if (!symbol.starts_with("_Z")) {
+    return symbol;
+  }
+  symbol.remove_prefix(symbol.starts_with("_ZL") ? 3 : 2);
+  const std::size_t digits = digits_of(symbol);
+  const auto length = parse_number<std::size_t>(symbol.substr(0, digits));
+  symbol.remove_prefix(digits);
+  return length && *length <= symbol.size() ? symbol.substr(0, *length) : std::string_view();
+}
+
 // Returns the scope at the front of the text and removes it; "" if what comes is the name.
 std::string_view take_scope(std::string_view& text, bool numbered, bool is_module) {
   const std::size_t digits = digits_of(text);
@@ -54,6 +67,7 @@ std::string_view take_scope(std::string_view& text, bool numbered, bool is_modul
 }  // namespace
 
 std::optional<std::string> demangle_cython(std::string_view symbol) {
+  symbol = c_name(symbol);
   for (const Kind& kind : kKinds) {
     if (!symbol.starts_with(kind.prefix)) {
       continue;

@@ -71,6 +71,8 @@ struct FrameOffsets {  // PyFrameObject up to 3.10, then _PyInterpreterFrame
   std::uint32_t executing = kAbsent;   // up to 3.10: one signed byte, see Semantics
   std::uint32_t globals = 0;           // a dict
   std::uint32_t localsplus = 0;
+  std::uint32_t object = kAbsent;  // 3.11+: pointer to its PyFrameObject, null if it has none
+  std::uint32_t line = 0;          // in the PyFrameObject: int, see line_of
 };
 
 struct CodeOffsets {  // PyCodeObject
@@ -140,7 +142,7 @@ struct KeysOffsets {
 
 // Which Python frames began a native evaluation loop.
 enum class EntryRule : std::uint8_t {
-  kEvery,       // up to 3.10: each
+  kEvery,       // up to 3.10: each (but those of Nuitka)
   kFlag,        // 3.11: those with is_entry
   kBeforeShim,  // 3.12+: those whose caller is a shim
 };

@@ -47,6 +47,7 @@ constexpr Layout kPython310 = {
             .executing = 108,
             .globals = 48,
             .localsplus = 352,
+            .line = 100,
         },
     .code =
         {

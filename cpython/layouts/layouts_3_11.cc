@@ -49,6 +49,8 @@ constexpr Layout kPython311 = {
             .stack_top = 64,
             .globals = 8,
             .localsplus = 72,
+            .object = 40,
+            .line = 40,
         },
     .code =
         {

@@ -47,6 +47,8 @@ constexpr Layout kPython312 = {
             .stack_top = 64,
             .globals = 24,
             .localsplus = 72,
+            .object = 48,
+            .line = 40,
         },
     .code =
         {

@@ -45,6 +45,8 @@ constexpr Layout kPython313 = {
             .stack_top = 64,
             .globals = 24,
             .localsplus = 72,
+            .object = 48,
+            .line = 40,
         },
     .code =
         {
@@ -160,6 +162,8 @@ constexpr Layout kPython313t = {
             .stack_top = 64,
             .globals = 24,
             .localsplus = 72,
+            .object = 48,
+            .line = 56,
         },
     .code =
         {

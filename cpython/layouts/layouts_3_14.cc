@@ -46,6 +46,8 @@ constexpr Layout kPython314 = {
             .stack_top = 64,
             .globals = 24,
             .localsplus = 80,
+            .object = 48,
+            .line = 40,
         },
     .code =
         {
@@ -161,6 +163,8 @@ constexpr Layout kPython314t = {
             .stack_top = 64,
             .globals = 24,
             .localsplus = 80,
+            .object = 48,
+            .line = 56,
         },
     .code =
         {

@@ -46,6 +46,8 @@ constexpr Layout kPython315 = {
             .stack_top = 64,
             .globals = 24,
             .localsplus = 80,
+            .object = 48,
+            .line = 40,
         },
     .code =
         {
@@ -163,6 +165,8 @@ constexpr Layout kPython315t = {
             .stack_top = 64,
             .globals = 24,
             .localsplus = 80,
+            .object = 48,
+            .line = 56,
         },
     .code =
         {

@@ -33,6 +33,7 @@ constexpr Layout kPython36 = {
             .executing = 132,
             .globals = 48,
             .localsplus = 376,
+            .line = 124,
         },
     .code =
         {

@@ -48,6 +48,7 @@ constexpr Layout kPython38 = {
             .executing = 116,
             .globals = 48,
             .localsplus = 360,
+            .line = 108,
         },
     .code =
         {

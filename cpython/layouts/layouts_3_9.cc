@@ -47,6 +47,7 @@ constexpr Layout kPython39 = {
             .executing = 116,
             .globals = 48,
             .localsplus = 360,
+            .line = 108,
         },
     .code =
         {

@@ -52,7 +52,7 @@ def read(pid, samples=2):
 
 
 def pythons():
-    """Returns one interpreter of each version at hand: 3.8 and later, with a GIL."""
+    """Returns one interpreter of each version at hand, 3.8 and later: ((13, whether it has a GIL), its path)."""
     given = os.environ.get("ODDRANK_PYTHONS")
     paths = [path for path in given.split(":") if path] if given else [
         *glob.glob(os.path.expanduser("~/.pyenv/versions/*/bin/python3")), "/usr/bin/python3"]
@@ -62,8 +62,8 @@ def pythons():
             [path, "-c", "import sys, sysconfig as s;"
              "print(*sys.version_info[:2], s.get_config_var('Py_GIL_DISABLED') or 0)"],
             capture_output=True, text=True, timeout=60, check=False).stdout.split()
-        if len(version) == 3 and version[2] == "0" and int(version[1]) >= 8:
-            found.setdefault(int(version[1]), path)
+        if len(version) == 3 and int(version[1]) >= 8:
+            found.setdefault((int(version[1]), version[2] == "0"), path)
     return sorted(found.items())
 
 
@@ -122,8 +122,10 @@ class Python(Circles):
 
     def each(self, check, mode, *more):
         """Calls check(victim) with each Python."""
-        for minor, python in pythons():
-            with self.subTest(mode=mode, minor=minor):
+        for (minor, has_gil), python in pythons():
+            if mode == "gil" and not has_gil:
+                continue
+            with self.subTest(mode=mode, minor=minor, has_gil=has_gil):
                 victim = self.start(python, mode, *more)
                 try:
                     check(victim)

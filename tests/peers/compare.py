@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Compares oddrank with py-spy and pystack, process by process and then core by core: the same threads, frames,
-lines and locals.
+lines and locals, and the same words for what the interpreter does.
 
     compare.py --oddrank PATH --pyspy PATH --pystack PATH [--python PATH ...]
 
@@ -48,15 +48,25 @@ REASONS = [
     (ANY, "local", r"^oddrank: '[^']*\\[ntrx\\].*' peer: [^\\]*", "the peer does not escape characters"),
     ("pystack", "local", r"^oddrank: .*[^\x00-\x7f].* peer: ", "pystack reads only ASCII texts"),
     ("pystack", "frames", r"[^\x00-\x7f]", "pystack drops frames whose names are not ASCII"),
+    ("pystack", "collects", r"^3\.6\..* oddrank: True|oddrank: True .* GIL: False",
+     "pystack tells a collection only of a thread that holds the GIL, from 3.7 on"),
+    ("pystack", "collects", r" by ld\.so .*oddrank: False peer: True",
+     "pystack does not find the GIL, and says of all threads that they collect"),
+    ("pystack", "GIL", r" by ld\.so .*oddrank: True peer: False", "pystack does not find the GIL"),
+    ("pystack", "GIL", r"^3\.7\..* shutdown.* oddrank: False peer: True",
+     "while Python ends, pystack takes its thread for the holder: gdb shows an unlocked GIL"),
+    ("py-spy", "refused", r"panicked at", "py-spy crashes on the core"),
     ("py-spy", "refused", r"", "py-spy knows no such Python, or not one that ld.so started (scripts/pythons)"),
     ("pystack", "refused", r"", "pystack knows no such Python, or not one that ld.so started (scripts/pythons)"),
 ]
 
 Frame = collections.namedtuple("Frame", "function file line locals")
+# `work`: whether it holds the GIL, and whether it collects garbage; without what the tool never tells.
+Thread = collections.namedtuple("Thread", "frames work")
 
 
-def places(frames):
-    return [(frame.function, frame.file, frame.line) for frame in frames]
+def places(thread):
+    return [(frame.function, frame.file, frame.line) for frame in thread.frames]
 
 
 def last_part(name):
@@ -87,7 +97,9 @@ def read_oddrank(options, pid, core=None):
             frames.append(Frame(last_part(frame["name"]), os.path.basename(frame["filename"]),
                                 frame["line"], variables))
         if frames:
-            threads[thread["tid"]] = frames
+            work = {"GIL": thread["holds_gil"],
+                    "collects": "collects_garbage" in thread.get("interpreter", [])}
+            threads[thread["tid"]] = Thread(frames, work)
     return threads
 
 
@@ -104,11 +116,12 @@ def read_pyspy(options, pid, core=None):
     threads = {}
     for index, thread in enumerate(json.loads(out)):
         tid = thread["os_thread_id"]  # null in a core
-        threads[-index if tid is None else tid] = [
+        frames = [
             Frame(last_part(frame["name"]), os.path.basename(frame["filename"]), frame["line"],
                   {one["name"]: one["repr"] for one in frame["locals"] or []})
             for frame in thread["frames"]]
-    return {tid: found for tid, found in threads.items() if found}, ""
+        threads[-index if tid is None else tid] = Thread(frames, {"GIL": thread["owns_gil"]})
+    return {tid: found for tid, found in threads.items() if found.frames}, ""
 
 
 def read_pystack(options, pid, core=None):
@@ -118,17 +131,19 @@ def read_pystack(options, pid, core=None):
         return None, (err or out).strip()[:200]
     threads, frames = {}, []
     for line in out.splitlines():
-        head = re.match(r"Traceback for thread (\d+) ", line)
+        head = re.match(r"Traceback for thread (\d+) .*\[([\w ,]*)\] \(most recent", line)
         place = re.match(r'    \(Python\) File "(.*)", line (\d+), in (.*)$', line)
         value = re.match(r"        {1,4}(\w+|\.\d+): (.*)$", line)
         if head:
-            frames = threads.setdefault(int(head.group(1)), [])
+            words = head.group(2).split(",")
+            work = {"GIL": "Has the GIL" in words, "collects": "Garbage collecting" in words}
+            frames = threads.setdefault(int(head.group(1)), Thread([], work)).frames
         elif place:
             frames.insert(0, Frame(last_part(place.group(3)), os.path.basename(place.group(1)),
                                    int(place.group(2)), {}))
         elif value and frames:
             frames[0].locals[value.group(1)] = value.group(2)
-    return {tid: found for tid, found in threads.items() if found}, ""
+    return {tid: found for tid, found in threads.items() if found.frames}, ""
 
 
 def normal(text):
@@ -153,7 +168,8 @@ def is_rounded(ours, theirs):
 def equal_locals(ours, theirs):
     """Counts the variables that have equal values."""
     return sum(same_value(mine.locals.get(name, ""), value)
-               for mine, other in zip(ours, theirs) for name, value in other.locals.items())
+               for mine, other in zip(ours.frames, theirs.frames)
+               for name, value in other.locals.items())
 
 
 class Comparison:
@@ -179,12 +195,12 @@ class Comparison:
     def with_tids(ours, theirs):
         """Returns the peer's threads of a core, whose numbers it does not know, by those of equal threads."""
         known, left = {}, dict(ours)
-        for number, frames in theirs.items():
-            same = [tid for tid, mine in left.items() if places(mine) == places(frames)]
-            same.sort(key=lambda tid: -equal_locals(left[tid], frames))
+        for number, thread in theirs.items():
+            same = [tid for tid, mine in left.items() if places(mine) == places(thread)]
+            same.sort(key=lambda tid: -equal_locals(left[tid], thread))
             tid = number if number > 0 else same[0] if same else number
             left.pop(tid, None)
-            known[tid] = frames
+            known[tid] = thread
         return known
 
     def compare(self, where, ours, theirs):
@@ -194,13 +210,19 @@ class Comparison:
         for tid in sorted(set(ours) & set(theirs)):
             self.counts["threads"] += 1
             self.compare_frames(where, ours[tid], theirs[tid])
+            for word, told in theirs[tid].work.items():
+                own = ours[tid].work[word]
+                if own != told:
+                    self.differs(word, where, f"{where} oddrank: {own} peer: {told} "
+                                 f"GIL: {ours[tid].work['GIL']}")
 
     def compare_frames(self, where, ours, theirs):
         if places(ours) != places(theirs):
             different = [pair for pair in zip(places(ours), places(theirs)) if pair[0] != pair[1]]
-            self.differs("frames", where, f"{len(ours)} and {len(theirs)} frames, {different[:2]}")
+            self.differs("frames", where,
+                         f"{len(ours.frames)} and {len(theirs.frames)} frames, {different[:2]}")
             return
-        for mine, other in zip(ours, theirs):
+        for mine, other in zip(ours.frames, theirs.frames):
             self.counts["frames"] += 1
             for name, value in other.locals.items():
                 self.counts["locals"] += 1
@@ -215,8 +237,11 @@ class Comparison:
 
 
 def version_of(python):
-    return subprocess.run([python, "-c", "import sys; print('%d.%d.%d' % sys.version_info[:3])"],
-                          stdout=subprocess.PIPE, check=True, encoding="utf-8").stdout.strip()
+    """Returns "3.13.5", or "3.13.5 by ld.so" of one that a starter of scripts/pythons starts."""
+    version = subprocess.run([python, "-c", "import sys; print('%d.%d.%d' % sys.version_info[:3])"],
+                             stdout=subprocess.PIPE, check=True, encoding="utf-8").stdout.strip()
+    with open(python, "rb") as file:
+        return version + (" by ld.so" if file.read(2) == b"#!" else "")
 
 
 def allow_cores():

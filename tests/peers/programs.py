@@ -209,6 +209,37 @@ def collection():
     finaliser()
 
 
+def keep_gil():
+    """Blocks in a function in C that keeps the GIL."""
+    libc = ctypes.PyDLL(None)
+    libc.write(1, b"ready\n", 6)
+    libc.read(0, ctypes.create_string_buffer(1), 1)
+
+
+def gil_kept():
+    begun = threading.Event()
+
+    def other():
+        begun.set()
+        while True:
+            time.sleep(0.001)
+    threading.Thread(target=other, daemon=True).start()
+    begun.wait()
+    sys.setswitchinterval(1000)
+    keep_gil()
+
+
+def collection_with_gil():
+    class Owner:
+        def __init__(self):
+            self.own = self
+
+        def __del__(self):
+            keep_gil()
+    Owner()
+    gc.collect()
+
+
 def mapped_twice():
     """Where Python has its library built in, libffi maps its file once more."""
     kept = ctypes.CFUNCTYPE(ctypes.c_int)(ctypes.CDLL(None).PyGILState_Check)
@@ -321,6 +352,8 @@ PROGRAMS = {
     "shutdown": shutdown,
     "exit_hook": exit_hook,
     "collection": collection,
+    "gil_kept": gil_kept,
+    "collection_with_gil": collection_with_gil,
     "mapped_twice": mapped_twice,
     "foreign": foreign,
     "wide": wide,

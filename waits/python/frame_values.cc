@@ -58,16 +58,20 @@ std::size_t depth_by_table(std::span<const std::byte> table, std::uint64_t instr
   return row == rows.end() ? 0 : row->depth;
 }
 
-std::size_t depth_by_code(PythonMemory& memory, const RawFrame& frame) {
+// Each copy that a free-threaded thread may run has the same table.
+std::size_t depth_by_code(PythonMemory& memory,
+                          const cpython::CodeObject& code,
+                          const RawFrame& frame) {
   const Layout& layout = memory.layout();
   constexpr std::uint64_t kUnit = 2;  // bytes; the table counts in units
-  const std::uint64_t begin = attach::value_of(frame.code + layout.code.instructions);
-  if (frame.code_copy != 0 || frame.instruction < begin) {
+  const std::int64_t offset = cpython::instruction_offset(layout, code, frame);
+  const bool known = frame.code_copy == 0 || frame.code_copy < code.copies.size();
+  if (!code.readable || !known || offset < 0) {
     return 0;
   }
   const Addr table = memory.pointer_or_null(frame.code + layout.code.exceptions);
   const auto bytes = cpython::read_bytes(memory, table);
-  return bytes ? depth_by_table(*bytes, (frame.instruction - begin) / kUnit) : 0;
+  return bytes ? depth_by_table(*bytes, static_cast<std::uint64_t>(offset) / kUnit) : 0;
 }
 
 }  // namespace
@@ -79,7 +83,7 @@ std::size_t FrameValues::live_depth(const RawFrame& frame) {
   const auto [at, is_new] =
       depths_.try_emplace({attach::value_of(frame.code), frame.instruction}, 0);
   if (is_new) {
-    at->second = depth_by_code(memory_, frame);
+    at->second = depth_by_code(memory_, python_.code(frame), frame);
   }
   return at->second;
 }

@@ -19,18 +19,18 @@
 
 #include "cpython/frame_chain.h"
 #include "cpython/python_memory.h"
+#include "cpython/python_sample.h"
 
 namespace oddrank::waits {
 
 // Caches facts about code: many frames run the same code.
 class FrameValues {
  public:
-  // `memory` must outlive the object.
-  explicit FrameValues(cpython::PythonMemory& memory) : memory_(memory) {}
+  // `python` must outlive the object.
+  explicit FrameValues(cpython::PythonSample& python) : python_(python), memory_(python.memory()) {}
 
   // Returns the objects in stack slots that are certainly in use, outermost first; bounded. Empty
-  // if there are none, or if it is unknown (generated code without a table, a free-threaded copy of
-  // the code).
+  // if there are none, or if it is unknown (generated code without a table).
   std::vector<attach::Addr> live(const cpython::RawFrame& frame);
 
   // Returns the objects of all slots of the frame, in use or not, locals first. Trust an object
@@ -50,6 +50,7 @@ class FrameValues {
   attach::Addr stack_base(const cpython::RawFrame& frame);
   std::vector<attach::Addr> read_slots(attach::Addr base, std::size_t count);
 
+  cpython::PythonSample& python_;
   cpython::PythonMemory& memory_;
   std::map<std::pair<std::uint64_t, std::uint64_t>, std::size_t> depths_;  // code, instruction
   std::unordered_map<std::uint64_t, std::size_t> locals_;                  // by code

@@ -51,7 +51,7 @@ bool polls(const snapshot::ThreadCapture& thread,
 std::string read_path(PythonSample& python,
                       const cpython::RawFrame& frame,
                       const LockFileKind& kind) {
-  Addr value = FrameValues(python.memory()).local(frame, kind.local);
+  Addr value = FrameValues(python).local(frame, kind.local);
   if (!kind.attribute.empty()) {
     value = cpython::read_attribute(python.memory(), value, kind.attribute);
   }

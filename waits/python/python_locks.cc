@@ -43,8 +43,7 @@ struct Holding {
 
 class PythonLocks {
  public:
-  explicit PythonLocks(PythonSample& python)
-      : python_(python), values_(python.memory()), objects_(python) {}
+  explicit PythonLocks(PythonSample& python) : python_(python), values_(python), objects_(python) {}
 
   std::uint64_t word_of_futex(std::uint64_t futex) { return objects_.word_of_futex(futex); }
 

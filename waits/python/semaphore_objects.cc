@@ -115,7 +115,7 @@ void SemaphoreObjects::add_values(const std::vector<Addr>& values,
 }
 
 std::vector<SemaphoreObject> SemaphoreObjects::find() {
-  FrameValues values(python_.memory());
+  FrameValues values(python_);
   std::unordered_set<std::uint64_t> seen;
   std::vector<SemaphoreObject> found;
   std::size_t budget = kMaxFrames;

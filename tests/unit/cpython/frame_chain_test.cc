@@ -42,6 +42,11 @@ TEST_CASE("entry frames in each version", "[cpython]") {
   CHECK(read(layout_3_12(), "ff") == "fE");
 }
 
+TEST_CASE("no loop evaluates a frame of Nuitka", "[cpython]") {
+  CHECK(read(layout_3_8(), "fnnfn") == "EffEf");
+  CHECK(read(layout_3_10(), "nf") == "fE");
+}
+
 TEST_CASE("a loop without a frame keeps its place", "[cpython]") {
   CHECK(read(layout_3_12(), "sfs") == "-E");
   CHECK(read(layout_3_12(), "fssfs") == "E-E");
@@ -63,6 +68,7 @@ TEST_CASE("a chain is whole if it ends where a thread's stack ends", "[cpython]"
   };
   CHECK(is_whole(layout_3_8(), "fff"));
   CHECK(is_whole(layout_3_11(), "ffe"));
+  CHECK_FALSE(is_whole(layout_3_10(), "fn"));
   CHECK_FALSE(is_whole(layout_3_11(), "ff"));
   CHECK(is_whole(layout_3_12(), "ffs"));
   CHECK_FALSE(is_whole(layout_3_12(), "ff"));

@@ -9,7 +9,8 @@
 
 namespace oddrank::test {
 
-// Writes frames given as text, innermost first: "f" a frame, "e" a frame with is_entry, "s" a shim.
+// Writes frames given as text, innermost first: "f" a frame, "e" a frame with is_entry, "s" a shim,
+// "n" one of Nuitka.
 inline std::vector<attach::Addr> put_frames(PythonHeap& heap, std::string_view kinds) {
   const cpython::FrameOffsets& offsets = heap.layout().frame;
   std::vector<attach::Addr> frames;
@@ -19,6 +20,9 @@ inline std::vector<attach::Addr> put_frames(PythonHeap& heap, std::string_view k
   for (std::size_t i = 0; i < kinds.size(); ++i) {
     const attach::Addr previous = i + 1 < kinds.size() ? frames[i + 1] : attach::Addr{};
     heap.put_pointer(frames[i] + offsets.previous, previous);
+    if (kinds[i] == 'n') {
+      heap.put_pointer(frames[i] + heap.layout().object.type, heap.type("compiled_frame"));
+    }
     heap.put_pointer(frames[i] + offsets.code, attach::Addr{0x1000 + i});
     if (offsets.is_entry != cpython::kAbsent) {
       heap.put(frames[i] + offsets.is_entry, std::uint8_t{kinds[i] == 'e'});
