@@ -16,6 +16,8 @@ find_path(ODDRANK_EXPECTED_INCLUDE tl/expected.hpp REQUIRED)
 # chooses those of other programs, and the linker is told to make the table.
 if(ODDRANK_STATIC)
   set(ODDRANK_LINK_STATIC -static -Wl,--gc-sections)
+  # So that the linker can leave out single functions.
+  add_compile_options(-ffunction-sections -fdata-sections)
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     list(APPEND ODDRANK_LINK_STATIC -specs=${PROJECT_SOURCE_DIR}/cmake/static_start.specs
       -Wl,--eh-frame-hdr)

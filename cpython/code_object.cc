@@ -164,16 +164,25 @@ std::uint32_t line_of(const Layout& layout, const CodeObject& code, const RawFra
 
 std::uint32_t line_of(PythonMemory& memory, const CodeObject& code, const RawFrame& frame) {
   const Layout& layout = memory.layout();
-  const FrameOffsets& offsets = layout.frame;
-  const Addr object = offsets.object == kAbsent
-                          ? frame.address
-                          : memory.pointer_or_null(frame.address + offsets.object);
   // Up to 3.9 a frame keeps the line of the last trace function, or its first line. Where all is on
   // one line, as an empty table says, that is the same.
   const bool kept = layout.semantics.lines == LineFormat::kLnotab && !code.line_table.empty();
-  const auto line =
-      kept || object == Addr{} ? std::nullopt : memory.value<std::int32_t>(object + offsets.line);
+  const auto line = kept || frame.object == Addr{}
+                        ? std::nullopt
+                        : memory.value<std::int32_t>(frame.object + layout.frame.line);
   return line.value_or(0) > 0 ? static_cast<std::uint32_t>(*line) : line_of(layout, code, frame);
+}
+
+void prefetch_lines(PythonMemory& memory, std::span<const FrameChain> chains) {
+  Ranges ranges;
+  for (const FrameChain& chain : chains) {
+    for (const RawFrame& frame : chain.frames) {
+      if (frame.object != frame.address && frame.object != Addr{}) {
+        ranges.push_back({frame.object + memory.layout().frame.line, sizeof(std::int32_t)});
+      }
+    }
+  }
+  memory.prefetch(ranges);
 }
 
 }  // namespace oddrank::cpython

@@ -61,5 +61,7 @@ std::uint32_t line_of(const Layout& layout, const CodeObject& code, const RawFra
 // object may have it. It does while a trace function is called, and in code of Nuitka, whose line
 // tables are empty (up to 3.11) or of another function.
 std::uint32_t line_of(PythonMemory& memory, const CodeObject& code, const RawFrame& frame);
+// Fetches at once what that will read of the chains' frames.
+void prefetch_lines(PythonMemory& memory, std::span<const FrameChain> chains);
 
 }  // namespace oddrank::cpython

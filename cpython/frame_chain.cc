@@ -105,6 +105,8 @@ void ChainReader::add_frame(Addr previous) {
   frame.address = next_;
   frame.previous = previous;
   frame.code = without_tags(layout, memory_.pointer_or_null(next_ + offsets.code));
+  frame.object =
+      offsets.object == kAbsent ? next_ : memory_.pointer_or_null(next_ + offsets.object);
   if (offsets.tlbc_index != kAbsent) {
     const auto copy = memory_.value<std::int32_t>(next_ + offsets.tlbc_index).value_or(0);
     frame.code_copy = static_cast<std::uint32_t>(std::max(copy, 0));

@@ -25,6 +25,7 @@ struct RawFrame {
   Addr address{};                 // null: placeholder for a loop without a frame
   Addr previous{};                // what the frame refers to as the next one: a frame or a shim
   Addr code{};                    // the code object; not checked
+  Addr object{};                  // its PyFrameObject; null if it has none. Up to 3.10: itself
   std::uint64_t instruction = 0;  // in the layout's InstructionFormat
   std::uint32_t code_copy = 0;    // free-threaded: the copy of the code that contains `instruction`
   bool entry = false;

@@ -391,6 +391,7 @@ Result<std::vector<PythonThread>> PythonProcess::threads(Locals locals,
     const bool is_main = tids[i] != 0 && tids[i] == main_tid;
     with_locals[i] = impl_->frames_with_locals(chains[i], locals, is_main);
   }
+  prefetch_lines(memory, chains);
   impl_->prefetch_chain_locals(memory, chains, with_locals);
 
   std::vector<OrderedThread> threads(rows.size());

@@ -16,12 +16,8 @@ std::uint32_t line_told(const Layout& layout, std::int32_t told, std::vector<std
   test::PythonHeap heap(layout);
   RawFrame frame;
   frame.address = heap.allocate(layout.frame.localsplus);
-  Addr object = frame.address;
-  if (layout.frame.object != kAbsent) {
-    object = heap.allocate(64);
-    heap.put_pointer(frame.address + layout.frame.object, object);
-  }
-  heap.put(object + layout.frame.line, told);
+  frame.object = layout.frame.object == kAbsent ? frame.address : heap.allocate(64);
+  heap.put(frame.object + layout.frame.line, told);
   CodeObject code;
   code.first_line = 10;
   code.line_table = std::move(table);
