@@ -6,6 +6,7 @@
 #include <array>
 #include <chrono>
 #include <map>
+#include <optional>
 #include <set>
 #include <string_view>
 #include <thread>
@@ -191,18 +192,16 @@ void collect_counts_again(Capture& capture, const CaptureOptions& options) {
 
 // Collects the other sources about the job's communication. Call after find_calls: dumps add to its
 // calls.
-void collect_beside(Capture& capture, const CaptureOptions& options) {
-  if (!options.beside) {
-    return;
-  }
-  collect_recorders(capture, options.newest_calls, options.timeout);
+void collect_beside(Capture& capture, RecorderSearch search, const CaptureOptions& options) {
+  PendingTask programs = read_programs_of(capture, std::min(options.timeout, kProgramPatience));
+  collect_recorders(capture, search, options.newest_calls, options.timeout);
   collect_dumps(capture, options.timeout);
   add_given_dumps(capture, options.fr, false, options.timeout);
   collectives::join_flight(capture);
   collect_log(capture, options.timeout / 2);
   collect_step_tasks(capture, options.timeout / 2);
   collect_hardware(capture);
-  collect_programs(capture, std::min(options.timeout, kProgramPatience));
+  add_programs(capture, std::move(programs));
 }
 
 // Returns the job of the process or of its child; "" if neither is a rank.
@@ -266,7 +265,7 @@ Result<Capture> capture_node(const NodeRequest& request, const CaptureOptions& o
   node.nodes.front().host = request.host.empty() ? host_name() : request.host;
   node.nodes.front().answered = true;
   const std::uint64_t found_us = clock_us(CLOCK_BOOTTIME);
-  waits::HeldLocksReader locks;
+  waits::NodeStart start;
   ODDRANK_TRY(Capture capture, find_processes(request, std::move(node), options.timeout));
   ODDRANK_TRY_STATUS(check_jobs(capture, request));
   steps.done(words_of_processes(capture));
@@ -285,10 +284,14 @@ Result<Capture> capture_node(const NodeRequest& request, const CaptureOptions& o
                 "or jax.distributed; for any other process give its pid");
   }
   collect_counts(capture, options);
-  const waits::NodeStart start = waits::start_node(capture, locks);
-  steps.done("counters of NCCL, sockets and locks of the node");
+  start.faults = waits::read_major_faults(capture);
+  steps.done("counters of NCCL, and sockets");
   take_samples(capture, options, request, found_us, steps);
   collect_counts_again(capture, options);
+  std::optional<RecorderSearch> recorders;
+  if (options.beside) {
+    recorders.emplace(capture, options.timeout);
+  }
   name_in_child(capture);
   steps.done("names of native frames");
   settle_ranks(capture);
@@ -300,7 +303,9 @@ Result<Capture> capture_node(const NodeRequest& request, const CaptureOptions& o
   waits::join_node(start, open, capture);
   collectives::find_calls(capture);
   steps.done("what each thread waits for, and its calls");
-  collect_beside(capture, options);
+  if (recorders) {
+    collect_beside(capture, *std::move(recorders), options);
+  }
   steps.done("recorders, dumps, logs and devices");
   if (options.inlines) {
     add_inlines_in_child(capture, options.timeout / 2);

@@ -99,7 +99,8 @@ std::vector<Check> check_calls(Capture& capture, std::chrono::milliseconds timeo
   const auto ranks = std::count_if(
       capture.processes.begin(), capture.processes.end(),
       [](const auto& one) { return one.is_rank && one.rank >= 0 && !one.groups.empty(); });
-  collect_recorders(capture, 1, timeout);
+  RecorderSearch search(capture, timeout);
+  collect_recorders(capture, search, 1, timeout);
   const std::size_t recorded = capture.collectives.flight.size();
   checks.push_back(recorded > 0 ? Check{"recorder", Answer::kYes,
                                         "calls in the memory of " + std::to_string(recorded) +

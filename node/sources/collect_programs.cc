@@ -80,10 +80,12 @@ Capture read_programs(const Capture& known) {
 
 }  // namespace
 
-void collect_programs(Capture& capture, std::chrono::milliseconds timeout) {
-  const IsolatedTask task{[&capture](int fd) { send_capture(fd, read_programs(capture)); },
-                          timeout};
-  const auto answer = received_capture(run_isolated({task}, 1).front(), timeout);
+PendingTask read_programs_of(const Capture& capture, std::chrono::milliseconds timeout) {
+  return PendingTask({[&capture](int fd) { send_capture(fd, read_programs(capture)); }, timeout});
+}
+
+void add_programs(Capture& capture, PendingTask programs) {
+  const auto answer = received_capture(programs.finish(), std::chrono::milliseconds(0));
   if (!answer) {
     return;  // what is unknown of a rank is no difference
   }

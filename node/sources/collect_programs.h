@@ -4,14 +4,18 @@
 
 #include <chrono>
 
+#include "base/isolated.h"
 #include "snapshot/capture.h"
 
 namespace oddrank::node {
 
-// Adds to ProcessCapture::setup of the ranks that run a script with Python: "train.py"
-// "sha256 3f2a9c1d7e55", "git commit" "9c1d7e553f2a". Only of files on this node that have not
-// changed since the rank began (unchanged_files.h); scripts of at most 1 MiB. Uses a child with a
-// deadline. Precondition: one thread (it forks).
-void collect_programs(snapshot::Capture& capture, std::chrono::milliseconds timeout);
+// Has the scripts of the ranks and their repositories read, in a child that runs meanwhile. Only
+// files on this node that have not changed since the rank began (unchanged_files.h); scripts of at
+// most 1 MiB. Precondition: one thread (it forks).
+PendingTask read_programs_of(const snapshot::Capture& capture, std::chrono::milliseconds timeout);
+
+// Waits for it, and adds to ProcessCapture::setup of the ranks that run a script with Python:
+// "train.py" "sha256 3f2a9c1d7e55", "git commit" "9c1d7e553f2a".
+void add_programs(snapshot::Capture& capture, PendingTask programs);
 
 }  // namespace oddrank::node

@@ -1,6 +1,7 @@
 #include "node/sources/collect_recorders.h"
 
 #include <algorithm>
+#include <iterator>
 #include <optional>
 #include <string>
 #include <utility>
@@ -63,37 +64,43 @@ Capture read_recorders_of(const Capture& known,
   return answer;
 }
 
-// Has the libraries of one process searched; the other ranks usually map the same files.
-std::vector<RecorderVariables> variables_of(const ProcessCapture& process, milliseconds patience) {
-  const IsolatedTask task{[&process](int fd) {
-                            if (const auto target = attach::LiveTarget::open(process.pid)) {
-                              elf::ModuleMap modules(**target);
-                              send_bytes(fd, encode_variables(find_recorder_variables(modules)));
-                            }
-                          },
-                          patience};
-  return decode_variables(run_isolated({task}, 1).front().bytes);
-}
-
 bool may_have_recorders(const ProcessCapture& process) {
   return process.is_rank && process.rank >= 0 && process.state != 'Z' && !process.groups.empty();
 }
 
 }  // namespace
 
-void collect_recorders(Capture& capture, std::size_t newest, milliseconds timeout) {
+RecorderSearch::RecorderSearch(const Capture& capture, milliseconds timeout) {
+  const auto& all = capture.processes;
+  const auto first = std::find_if(all.begin(), all.end(), may_have_recorders);
+  if (first == all.end() || std::none_of(std::next(first), all.end(), may_have_recorders)) {
+    return;  // a single rank's own reader searches as well
+  }
+  search_.emplace(IsolatedTask{[first](int fd) {
+                                 if (const auto target = attach::LiveTarget::open(first->pid)) {
+                                   elf::ModuleMap modules(**target);
+                                   send_bytes(fd,
+                                              encode_variables(find_recorder_variables(modules)));
+                                 }
+                               },
+                               std::min(timeout, kRecorderPatience)});
+}
+
+std::string RecorderSearch::finish() {
+  return search_ ? search_->finish().bytes : std::string();
+}
+
+void collect_recorders(Capture& capture,
+                       RecorderSearch& search,
+                       std::size_t newest,
+                       milliseconds timeout) {
   std::vector<IsolatedTask> tasks;
   std::vector<std::uint32_t> nodes;  // of each task's process
   const milliseconds patience = std::min(timeout, kRecorderPatience);
-  RecordersWanted wanted{newest, {}};
-  const auto ranks =
-      std::count_if(capture.processes.begin(), capture.processes.end(), may_have_recorders);
+  const RecordersWanted wanted{newest, decode_variables(search.finish())};
   for (const ProcessCapture& process : capture.processes) {
     if (!may_have_recorders(process)) {
       continue;
-    }
-    if (tasks.empty() && ranks > 1) {
-      wanted.known = variables_of(process, patience);
     }
     nodes.push_back(process.node);
     tasks.push_back({[&capture, &process, &wanted](int fd) {

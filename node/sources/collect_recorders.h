@@ -4,16 +4,32 @@
 
 #include <chrono>
 #include <cstddef>
+#include <optional>
+#include <string>
 
+#include "base/isolated.h"
 #include "snapshot/capture.h"
 
 namespace oddrank::node {
+
+// Has the libraries of one rank searched for recorders, in a child that runs meanwhile: the other
+// ranks usually map the same files. Precondition: as below.
+class RecorderSearch {
+ public:
+  RecorderSearch(const snapshot::Capture& capture, std::chrono::milliseconds timeout);
+  // Waits for what was found (read_recorders.h); "" if there are not several ranks. Call once.
+  std::string finish();
+
+ private:
+  std::optional<PendingTask> search_;
+};
 
 // Adds a record (FlightRecord::from_memory) for each rank whose recorder holds calls. A rank
 // without one is normal; what does not fit becomes one note. Each rank has a child with a deadline.
 // `newest`: how many calls of each group are kept; 0: all. Call it after the samples, so that a
 // call that a record shows as open was open during them. Precondition: one thread (it forks).
 void collect_recorders(snapshot::Capture& capture,
+                       RecorderSearch& search,
                        std::size_t newest,
                        std::chrono::milliseconds timeout);
 

@@ -7,7 +7,7 @@
 //   that, so that the note names the holder first, then the file's age.
 // - Sleepers in state D are counted after join_processes, which replaces the notes of a wait for a
 //   pool of workers.
-// - The node's pressure comes last: its page faults are counted up to the end.
+// - The node's pressure is read meanwhile; its notes come last.
 #include "waits/node/join_node.h"
 
 #include <chrono>
@@ -29,19 +29,21 @@ namespace {
 
 using snapshot::Capture;
 
-// Runs in a child, because it reads file systems, which may block.
-void note_pressure(const MajorFaults& before, Capture& capture) {
+// Reads file systems, which may block: in a child, while the waits are joined.
+PendingTask read_pressure(const MajorFaults& before, const Capture& capture) {
   constexpr std::chrono::milliseconds kPatience{1000};
-  const IsolatedTask task{[&](int fd) {
-                            std::string lines;
-                            for (const std::string& note : node_pressure(capture, before)) {
-                              lines += note + "\n";
-                            }
-                            send_bytes(fd, lines);
-                          },
-                          kPatience};
-  const IsolatedResult result = run_isolated({task}, 1).front();
-  for (const std::string_view note : split(result.bytes, '\n')) {
+  return PendingTask({[&](int fd) {
+                        std::string lines;
+                        for (const std::string& note : node_pressure(capture, before)) {
+                          lines += note + "\n";
+                        }
+                        send_bytes(fd, lines);
+                      },
+                      kPatience});
+}
+
+void add_notes(std::string_view lines, Capture& capture) {
+  for (const std::string_view note : split(lines, '\n')) {
     if (!note.empty()) {
       capture.nodes.front().notes.emplace_back(note);
     }
@@ -50,12 +52,9 @@ void note_pressure(const MajorFaults& before, Capture& capture) {
 
 }  // namespace
 
-NodeStart start_node(const Capture& capture, HeldLocksReader& locks) {
-  return {read_major_faults(capture), locks.finish()};
-}
-
-void join_node(const NodeStart& start, const OpenTarget& open, Capture& capture) {
-  name_polled_locks(start.locks, capture);
+void join_node(NodeStart& start, const OpenTarget& open, Capture& capture) {
+  PendingTask pressure = read_pressure(start.faults, capture);
+  name_polled_locks(start.locks.finish(), capture);
   name_lock_holders(capture);
   join_ends(read_ends(capture), capture);
   name_semaphore_owners(capture, open);
@@ -63,7 +62,7 @@ void join_node(const NodeStart& start, const OpenTarget& open, Capture& capture)
   date_lock_files(capture);
   join_processes(capture);
   count_uninterruptible(capture);
-  note_pressure(start.faults, capture);
+  add_notes(pressure.finish().bytes, capture);
 }
 
 void join_cores(Capture& capture) {

@@ -1,8 +1,8 @@
 // The single entry point for what shows only across a whole node, once each process has been read
 // (collect_waits.h): which process holds what another one waits for, and what the node lacks.
 //
-//   HeldLocksReader locks;                                // as early as possible
-//   const NodeStart start = start_node(capture, locks);   // before the first sample
+//   NodeStart start;                               // as early as possible
+//   start.faults = read_major_faults(capture);     // before the first sample
 //   ... samples of all processes, names of their frames ...
 //   join_node(start, open, capture);
 #pragma once
@@ -20,19 +20,16 @@ namespace oddrank::waits {
 // The state of the node before the first sample; join_node compares it with the state after the
 // last.
 struct NodeStart {
-  MajorFaults faults;
-  std::vector<HeldLock> locks;  // all file locks of the node
+  HeldLocksReader locks;  // all file locks of the node; read from now on
+  MajorFaults faults;     // of the capture's processes
 };
-
-// Reads the counters of the capture's processes, and waits for the locks.
-NodeStart start_node(const snapshot::Capture& capture, HeldLocksReader& locks);
 
 // Fills in the holders and notes of the capture's waits, and the notes of its node. Call once per
 // capture of one live node, while its processes still wait and after the frames have their names.
 // `open` opens a process whose semaphores are read. Never fails: what cannot be read stays unknown.
 // Reads that may block run in a child with a deadline (base/isolated.h: the caller must have one
 // thread only), so the call takes a few seconds at most.
-void join_node(const NodeStart& start, const OpenTarget& open, snapshot::Capture& capture);
+void join_node(NodeStart& start, const OpenTarget& open, snapshot::Capture& capture);
 
 // Does the same for processes that were read from core files: the steps that need no live process.
 void join_cores(snapshot::Capture& capture);

@@ -18,7 +18,8 @@ namespace oddrank::waits {
 namespace {
 
 constexpr std::size_t kMaxRecord = 8192;  // the kernel's own limit, CONSOLE_EXT_LOG_MAX
-constexpr std::size_t kMaxKills = 64;     // the newest are kept
+constexpr std::size_t kMaxKills = 64;
+constexpr std::size_t kMaxServerWords = 4096;
 
 }  // namespace
 
@@ -45,36 +46,31 @@ std::optional<MemoryKill> parse_memory_kill(std::string_view record) {
   return MemoryKill{*pid, std::move(name), *at};
 }
 
-void each_kernel_record(const std::function<void(std::string_view record)>& visit,
-                        std::chrono::milliseconds patience) {
+KernelWords read_kernel_words(std::chrono::milliseconds patience) {
+  KernelWords words;
   const UniqueFd log(::open("/dev/kmsg", O_RDONLY | O_NONBLOCK | O_CLOEXEC));
   const Deadline end = Deadline::after(patience);
-  std::array<char, kMaxRecord> record{};
+  std::array<char, kMaxRecord> bytes{};
   while (log.valid() && !end.passed()) {
-    const auto size = ::read(log.get(), record.data(), record.size());
+    const auto size = ::read(log.get(), bytes.data(), bytes.size());
     if (size < 0 && (errno == EPIPE || errno == EINTR)) {
       continue;  // EPIPE: the record was overwritten, the next read returns the oldest one left
     }
     if (size <= 0) {
       break;
     }
-    visit({record.data(), static_cast<std::size_t>(size)});
+    const std::string_view record(bytes.data(), static_cast<std::size_t>(size));
+    if (auto kill = parse_memory_kill(record)) {
+      words.kills.push_back(*std::move(kill));
+      if (words.kills.size() > kMaxKills) {
+        words.kills.erase(words.kills.begin());
+      }
+    } else if (auto word = parse_server_word(record);
+               word && words.servers.size() < kMaxServerWords) {
+      words.servers.push_back(*std::move(word));
+    }
   }
-}
-
-std::vector<MemoryKill> read_memory_kills(std::chrono::milliseconds patience) {
-  std::vector<MemoryKill> kills;
-  each_kernel_record(
-      [&kills](std::string_view record) {
-        if (auto kill = parse_memory_kill(record)) {
-          kills.push_back(*std::move(kill));
-        }
-        if (kills.size() > kMaxKills) {
-          kills.erase(kills.begin());
-        }
-      },
-      patience);
-  return kills;
+  return words;
 }
 
 }  // namespace oddrank::waits

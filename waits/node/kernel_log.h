@@ -1,16 +1,17 @@
-// The kernel's log: reads its records, and finds processes that it killed for lack of memory, and
-// when.
+// The kernel's log: which processes it killed for lack of memory, and when, and what it says of
+// servers of file systems (lost_servers.h).
 #pragma once
 
 #include <sys/types.h>
 
 #include <chrono>
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "waits/node/lost_servers.h"
 
 namespace oddrank::waits {
 
@@ -25,13 +26,14 @@ struct MemoryKill {
 // is about something else.
 std::optional<MemoryKill> parse_memory_kill(std::string_view record);
 
-// Visits the records that the log still has, oldest first, with their heads ("3,1234,5678901,-;").
-// None if it may not be read. Takes at most `patience`; never waits for another record.
-void each_kernel_record(const std::function<void(std::string_view record)>& visit,
-                        std::chrono::milliseconds patience = std::chrono::milliseconds{100});
+struct KernelWords {
+  std::vector<MemoryKill> kills;    // oldest first; the newest 64
+  std::vector<ServerWord> servers;  // oldest first; the oldest 4,096
+};
 
-// Returns all kills that the log still has, oldest first. Empty if it may not be read.
-std::vector<MemoryKill> read_memory_kills(
-    std::chrono::milliseconds patience = std::chrono::milliseconds{100});
+// Reads what the log still has of both, in one pass: each record takes a system call, and there may
+// be thousands. Empty if it may not be read. Takes at most `patience`; never waits for another
+// record.
+KernelWords read_kernel_words(std::chrono::milliseconds patience = std::chrono::milliseconds{100});
 
 }  // namespace oddrank::waits

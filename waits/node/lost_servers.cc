@@ -10,13 +10,11 @@
 #include "base/parse_number.h"
 #include "base/span_words.h"
 #include "base/split.h"
-#include "waits/node/kernel_log.h"
 
 namespace oddrank::waits {
 namespace {
 
 constexpr std::size_t kMaxServerName = 64;
-constexpr std::size_t kMaxServerWords = 4096;
 constexpr std::size_t kMaxServerNotes = 4;
 
 // What the kernel writes before and after the name of a server.
@@ -108,17 +106,6 @@ std::vector<std::string> lost_servers(const std::vector<ServerWord>& words, std:
     }
   }
   return notes;
-}
-
-std::vector<ServerWord> read_server_words() {
-  std::vector<ServerWord> words;
-  each_kernel_record([&words](std::string_view record) {
-    auto word = parse_server_word(record);
-    if (word && words.size() < kMaxServerWords) {
-      words.push_back(*std::move(word));
-    }
-  });
-  return words;
 }
 
 }  // namespace oddrank::waits

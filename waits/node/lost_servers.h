@@ -29,7 +29,4 @@ std::optional<ServerWord> parse_server_word(std::string_view record);
 // not responded for 3 min (kernel log)"; four at most. `words` in the order of the log.
 std::vector<std::string> lost_servers(const std::vector<ServerWord>& words, std::uint64_t now_us);
 
-// Returns the words on servers that the log still has, oldest first. Empty if it may not be read.
-std::vector<ServerWord> read_server_words();
-
 }  // namespace oddrank::waits

@@ -162,14 +162,16 @@ std::uint64_t since_boot_us() {
              : 0;
 }
 
-void add_lost_servers(std::vector<std::string>& notes) {
-  for (std::string& note : lost_servers(read_server_words(), since_boot_us())) {
+void add_lost_servers(const std::vector<ServerWord>& words, std::vector<std::string>& notes) {
+  for (std::string& note : lost_servers(words, since_boot_us())) {
     notes.push_back(std::move(note));
   }
 }
 
 // Adds kills since the first rank began; earlier ones do not concern the job.
-void add_kills(const snapshot::Capture& capture, std::vector<std::string>& notes) {
+void add_kills(const snapshot::Capture& capture,
+               std::vector<MemoryKill> kills,
+               std::vector<std::string>& notes) {
   constexpr std::size_t kMaxKillNotes = 8;
   std::uint64_t begun_us = UINT64_MAX;
   for (const snapshot::ProcessCapture& process : capture.processes) {
@@ -179,7 +181,6 @@ void add_kills(const snapshot::Capture& capture, std::vector<std::string>& notes
   if (begun_us == UINT64_MAX || now_us == 0) {
     return;
   }
-  std::vector<MemoryKill> kills = read_memory_kills();
   std::erase_if(kills, [begun_us](const MemoryKill& kill) {
     return kill.at_us + kSecondUs < begun_us;  // the times are from two kernel clocks
   });
@@ -261,8 +262,9 @@ std::vector<std::string> node_pressure(const snapshot::Capture& capture,
     add_full_file_systems(process.pid, file_systems, notes);
     add_swap(process.pid, before, notes);
   }
-  add_kills(capture, notes);
-  add_lost_servers(notes);
+  KernelWords log = read_kernel_words();
+  add_kills(capture, std::move(log.kills), notes);
+  add_lost_servers(log.servers, notes);
   add_pressure(notes);
   const long cpus = ::sysconf(_SC_NPROCESSORS_ONLN);
   notes.push_back(load_note(text_of("/proc", "loadavg"),

@@ -34,8 +34,12 @@ TEST_CASE("other records, and hostile ones") {
 }
 
 TEST_CASE("the log of this machine is read to its end, or may not be read") {
-  for (const MemoryKill& kill : read_memory_kills()) {
+  const KernelWords words = read_kernel_words();
+  for (const MemoryKill& kill : words.kills) {
     CHECK(kill.pid > 0);
+  }
+  for (const ServerWord& each : words.servers) {
+    CHECK_FALSE(each.server.empty());
   }
 }
 
