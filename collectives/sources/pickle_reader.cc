@@ -4,6 +4,7 @@
 #include <array>
 #include <bit>
 #include <cstring>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,29 @@ constexpr std::array<std::string_view, 5> kListMarkers = {
 
 enum class Step : std::uint8_t { kGoOn, kStop, kCut };
 
+// As a std::vector, but that adding a value is no call: millions are added.
+class ValueStack {
+ public:
+  std::size_t size() const { return size_; }
+  std::size_t room() const { return values_.size(); }
+  bool empty() const { return size_ == 0; }
+  const PlainValue& front() const { return values_.front(); }
+  const PlainValue& back() const { return values_[size_ - 1]; }
+  const PlainValue& operator[](std::size_t at) const { return values_[at]; }
+  std::span<const PlainValue> from(std::size_t first) const {
+    return std::span(values_).first(size_).subspan(first);
+  }
+  void make_room() { values_.resize(std::max<std::size_t>(64, 2 * size_)); }
+  // Precondition: there is room.
+  void add(const PlainValue& value) { values_[size_++] = value; }
+  // Precondition: not above the top.
+  void drop_from(std::size_t first) { size_ = first; }
+
+ private:
+  std::vector<PlainValue> values_;
+  std::size_t size_ = 0;
+};
+
 class Machine {
  public:
   explicit Machine(std::string_view bytes) : bytes_(bytes), data_(bytes.size()) {}
@@ -31,9 +55,8 @@ class Machine {
   [[gnu::always_inline]] bool take_number(std::size_t width, std::uint64_t& number);
   bool take_bytes(std::uint64_t size, std::string_view& text);
   bool take_line(std::string_view& line);
-  void push(const PlainValue& value);
-  // Takes what lies from there on off the stack. Precondition: not above its top.
-  void drop_from(std::size_t first);
+  [[gnu::always_inline]] void push(const PlainValue& value);
+  void grow_stack();
   template <std::size_t kWidth>
   Step push_text();
   template <std::size_t kWidth, bool kSigned>
@@ -71,7 +94,7 @@ class Machine {
   std::string_view bytes_;
   std::size_t at_ = 0;
   PlainData data_;
-  std::vector<PlainValue> stack_;
+  ValueStack stack_;
   std::vector<std::size_t> marks_;
   std::vector<PlainValue> memo_;
   std::string problem_;
@@ -141,16 +164,16 @@ bool Machine::take_line(std::string_view& line) {
   return true;
 }
 
-void Machine::push(const PlainValue& value) {
-  if (stack_.size() == stack_.capacity()) {
-    stack_.reserve(std::max<std::size_t>(64, 2 * stack_.size()));
-    data_.charge((stack_.capacity() - stack_.size()) * sizeof(PlainValue));
-  }
-  stack_.push_back(value);
+void Machine::grow_stack() {
+  stack_.make_room();
+  data_.charge((stack_.room() - stack_.size()) * sizeof(PlainValue));
 }
 
-void Machine::drop_from(std::size_t first) {
-  stack_.erase(stack_.begin() + static_cast<std::ptrdiff_t>(first), stack_.end());
+inline void Machine::push(const PlainValue& value) {
+  if (stack_.size() == stack_.room()) {
+    grow_stack();
+  }
+  stack_.add(value);
 }
 
 template <std::size_t kWidth>
@@ -257,8 +280,8 @@ Step Machine::append(std::size_t first, bool pairs) {
   if (!fits || (pairs && (stack_.size() - first) % 2 != 0)) {
     return bad("the pickle adds items to what cannot hold them");
   }
-  data_.append(container, std::span(stack_).subspan(first));
-  drop_from(first);
+  data_.append(container, stack_.from(first));
+  stack_.drop_from(first);
   return Step::kGoOn;
 }
 
@@ -281,8 +304,8 @@ Step Machine::tuple_from(std::size_t first) {
     return bad("the pickle closes what it has not opened");
   }
   const PlainValue tuple = data_.list();
-  data_.append(tuple, std::span(stack_).subspan(first));
-  drop_from(first);
+  data_.append(tuple, stack_.from(first));
+  stack_.drop_from(first);
   push(tuple);
   return Step::kGoOn;
 }
@@ -301,7 +324,7 @@ Step Machine::close_mark(bool keep) {
   if (keep) {
     return tuple_from(mark);
   }
-  drop_from(std::min(mark, stack_.size()));
+  stack_.drop_from(std::min(mark, stack_.size()));
   return Step::kGoOn;
 }
 
@@ -328,7 +351,7 @@ Step Machine::reduce() {
   }
   const auto arguments = data_.items(stack_.back());
   const PlainValue first = arguments.empty() ? PlainData::none() : arguments.front();
-  drop_from(stack_.size() - 2);
+  stack_.drop_from(stack_.size() - 2);
   push(first);
   return Step::kGoOn;
 }
@@ -337,7 +360,7 @@ Step Machine::pop() {
   if (stack_.empty()) {
     return bad("the pickle drops what is not there");
   }
-  stack_.pop_back();
+  stack_.drop_from(stack_.size() - 1);
   return Step::kGoOn;
 }
 
@@ -384,8 +407,8 @@ void Machine::close_all() {
     const PlainValue container = stack_[first - 1];
     std::size_t count = stack_.size() - first;
     count -= container.kind == PlainKind::kDict ? count % 2 : 0;
-    data_.append(container, std::span(stack_).subspan(first, count));
-    drop_from(first);
+    data_.append(container, stack_.from(first).first(count));
+    stack_.drop_from(first);
   }
 }
 

@@ -74,8 +74,12 @@ void PlainData::append(const PlainValue& container, std::span<const PlainValue> 
   }
   Node& node = nodes_[container.node];
   const std::size_t size = node.size + values.size();
-  // Most are filled at once.
-  if (size > node.room && !make_room(node, node.size == 0 ? size : 2 * size)) {
+  if (node.room == 0 && size <= values_left_) {  // most are filled at once
+    node.values = values_at_;
+    node.room = static_cast<std::uint32_t>(size);
+    values_at_ += size;
+    values_left_ -= size;
+  } else if (size > node.room && !make_room(node, node.size == 0 ? size : 2 * size)) {
     return;
   }
   std::copy(values.begin(), values.end(), node.values + node.size);
