@@ -84,7 +84,10 @@ void send_names(int fd, const elf::ModuleKey& module, const elf::AddressNames& n
                            std::to_string(static_cast<std::uint32_t>(module.second)) + " ";
   std::string rows;
   for (const auto& [address, name] : names) {
-    rows += head + std::to_string(address) + " " + name + '\0';
+    rows += head;
+    rows += std::to_string(address);
+    rows += " " + name;
+    rows += '\0';
   }
   send_bytes(fd, rows);
 }

@@ -34,10 +34,11 @@ void append_as(std::span<const std::uint8_t> bytes, std::vector<std::int64_t>& i
   const std::size_t before = into.size();
   const std::size_t count = bytes.size() / sizeof(Stored);
   into.resize(before + count);
+  constexpr unsigned kAbove = 64 - 8 * sizeof(Stored);  // bits that take the sign
   for (std::size_t i = 0; i < count; ++i) {
     Stored stored{};
     std::memcpy(&stored, bytes.data() + i * sizeof stored, sizeof stored);
-    into[before + i] = stored;
+    into[before + i] = static_cast<std::int64_t>(std::uint64_t{stored} << kAbove) >> kAbove;
   }
 }
 
@@ -96,13 +97,13 @@ std::optional<PackedColumn> read_packed(std::span<const std::uint8_t> bytes) {
 void PackedColumn::append_to(std::vector<std::int64_t>& into) const {
   switch (width) {
     case 1:
-      return append_as<std::int8_t>(bytes, into);
+      return append_as<std::uint8_t>(bytes, into);
     case 2:
-      return append_as<std::int16_t>(bytes, into);
+      return append_as<std::uint16_t>(bytes, into);
     case 4:
-      return append_as<std::int32_t>(bytes, into);
+      return append_as<std::uint32_t>(bytes, into);
     default:
-      return append_as<std::int64_t>(bytes, into);
+      return append_as<std::uint64_t>(bytes, into);
   }
 }
 
