@@ -17,13 +17,7 @@ class TextCache {
  public:
   // Returns make(), or what it returned for the same text before. `value` must be a text.
   template <typename Make>
-  const Value& of(const PlainValue& value, const Make& make) {
-    Slot& slot = slots_[place_of(value.text)];
-    if (!slot.value || slot.text != value.text || slot.size != value.size) {
-      slot = {value.text, value.size, make()};
-    }
-    return *slot.value;
-  }
+  const Value& of(const PlainValue& value, const Make& make);
 
  private:
   struct Slot {
@@ -34,12 +28,25 @@ class TextCache {
 
   static constexpr unsigned kBits = 8;
 
-  static std::size_t place_of(const char* text) {
-    const auto address = reinterpret_cast<std::uintptr_t>(text);
-    return static_cast<std::size_t>((address * 0x9e3779b97f4a7c15ULL) >> (64 - kBits));
-  }
+  static std::size_t place_of(const char* text);
 
   std::array<Slot, std::size_t{1} << kBits> slots_;
 };
+
+template <typename Value>
+template <typename Make>
+const Value& TextCache<Value>::of(const PlainValue& value, const Make& make) {
+  Slot& slot = slots_[place_of(value.text)];
+  if (!slot.value || slot.text != value.text || slot.size != value.size) {
+    slot = {value.text, value.size, make()};
+  }
+  return *slot.value;
+}
+
+template <typename Value>
+std::size_t TextCache<Value>::place_of(const char* text) {
+  const auto address = reinterpret_cast<std::uintptr_t>(text);
+  return static_cast<std::size_t>((address * 0x9e3779b97f4a7c15ULL) >> (64 - kBits));
+}
 
 }  // namespace oddrank::collectives
