@@ -80,21 +80,11 @@ std::optional<Running> start(const IsolatedTask& task, std::size_t index) {
   return running;
 }
 
-// Returns once the child can be reaped, or after a while.
-void await_end(const UniqueFd& child, const Deadline& deadline) {
-  if (child.get() < 0) {
-    ::poll(nullptr, 0, 1);
-    return;
-  }
-  pollfd polled{child.get(), POLLIN, 0};
-  ::poll(&polled, 1, static_cast<int>(std::max<std::int64_t>(deadline.left().count(), 1)));
-}
-
 // Reaps a child that has closed its pipe or was killed. A child in state D cannot die yet; it is
 // left to init rather than waited for.
 std::optional<int> reap(pid_t pid, std::chrono::milliseconds patience) {
   const Deadline deadline = Deadline::after(patience);
-  UniqueFd child;  // Linux 5.3
+  UniqueFd child;
   while (true) {
     int status = 0;
     const pid_t reaped = ::waitpid(pid, &status, WNOHANG);
@@ -104,10 +94,13 @@ std::optional<int> reap(pid_t pid, std::chrono::milliseconds patience) {
     if ((reaped < 0 && errno != EINTR) || deadline.passed()) {
       return std::nullopt;
     }
-    if (child.get() < 0) {
+    if (!child.valid()) {
       child = UniqueFd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
     }
-    await_end(child, deadline);
+    // Before Linux 5.3 there is nothing to wait for, and the child is asked every millisecond.
+    pollfd polled{child.get(), POLLIN, 0};
+    const auto longest = child.valid() ? deadline.left().count() : 0;
+    ::poll(&polled, 1, static_cast<int>(std::max<std::int64_t>(longest, 1)));
   }
 }
 
@@ -171,7 +164,7 @@ void wait_for_any(std::vector<pollfd>& polled,
   }
 }
 
-// Waits for any of the children, and takes what they send. Those that have ended leave `running`.
+// Waits for any of the children, and takes what they send. A child that has ended leaves `running`.
 void take_outputs(std::vector<Running>& running,
                   std::vector<IsolatedResult>& results,
                   std::size_t byte_limit,

@@ -66,9 +66,9 @@ class PendingTask {
   // Kills it if it was not finished.
   ~PendingTask();
 
-  // Waits for its end as run_isolated does; its time has run since it was started, but what it has
-  // sent by now counts even after that. A child whose output does not fit into a pipe (64 KiB)
-  // waits for this call. Call once.
+  // Waits for the task's end, as run_isolated does. The timeout counts from the start of the task;
+  // what the child has sent by now counts even if that time is over. A child whose output does not
+  // fit into a pipe (64 KiB) waits for this call. Call once.
   IsolatedResult finish(std::size_t byte_limit = kMaxOutput);
 
  private:

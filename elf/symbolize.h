@@ -28,7 +28,7 @@ using TakeNames = std::function<void(const ModuleKey& module, const AddressNames
 void find_names(const snapshot::Capture& capture, const ModuleFiles& files, const TakeNames& take);
 void give_names(snapshot::Capture& capture, const std::map<ModuleKey, AddressNames>& names);
 
-// Does both with the modules' own files, and this node's debug files.
+// Takes both steps, with the modules' own files and this node's debug files.
 void name_frames(snapshot::Capture& capture, const OpenModule& open);
 
 }  // namespace oddrank::elf

@@ -68,6 +68,13 @@ PlainValue PlainData::dict() {
   return container(PlainKind::kDict);
 }
 
+void PlainData::take_room(Node& node, std::size_t room) {
+  node.values = values_at_;
+  node.room = static_cast<std::uint32_t>(room);
+  values_at_ += room;
+  values_left_ -= room;
+}
+
 void PlainData::append(const PlainValue& container, std::span<const PlainValue> values) {
   if (container.kind != PlainKind::kList && container.kind != PlainKind::kDict) {
     return;
@@ -75,10 +82,7 @@ void PlainData::append(const PlainValue& container, std::span<const PlainValue> 
   Node& node = nodes_[container.node];
   const std::size_t size = node.size + values.size();
   if (node.room == 0 && size <= values_left_) {  // most are filled at once
-    node.values = values_at_;
-    node.room = static_cast<std::uint32_t>(size);
-    values_at_ += size;
-    values_left_ -= size;
+    take_room(node, size);
   } else if (size > node.room && !make_room(node, node.size == 0 ? size : 2 * size)) {
     return;
   }
@@ -110,10 +114,7 @@ bool PlainData::make_room(Node& node, std::size_t room) {
     values_at_ = value_chunks_.back().get();
   }
   std::copy_n(node.values, node.size, values_at_);
-  node.values = values_at_;
-  node.room = static_cast<std::uint32_t>(room);
-  values_at_ += room;
-  values_left_ -= room;
+  take_room(node, room);
   return true;
 }
 

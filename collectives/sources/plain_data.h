@@ -66,6 +66,8 @@ class PlainData {
   };
 
   PlainValue container(PlainKind kind);
+  // Gives the node the next free values. Precondition: there are as many.
+  void take_room(Node& node, std::size_t room);
   // Moves the node's values to where `room` of them fit; false if that is more than a node may
   // have.
   bool make_room(Node& node, std::size_t room);

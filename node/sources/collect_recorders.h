@@ -12,8 +12,8 @@
 
 namespace oddrank::node {
 
-// Has the libraries of one rank searched for recorders, in a child that runs meanwhile: the other
-// ranks usually map the same files. Precondition: as below.
+// Searches the libraries of one rank for recorders, in a child; the other ranks usually map the
+// same files. Precondition: one thread (it forks).
 class RecorderSearch {
  public:
   RecorderSearch(const snapshot::Capture& capture, std::chrono::milliseconds timeout);

@@ -33,6 +33,8 @@ class DocumentReader {
   bool refuse(std::string what);
   bool spend(std::size_t values);
   bool next(CborItem& item);
+  // Also refuses an item of another type; `place`: what should be there.
+  bool next(CborType type, std::string_view place, CborItem& item);
   bool name(std::string_view& name);
   bool texts();
   bool table(std::string_view name);
@@ -64,13 +66,18 @@ bool DocumentReader::next(CborItem& item) {
   return refuse("damage at byte " + std::to_string(cbor_.position()));
 }
 
+bool DocumentReader::next(CborType type, std::string_view place, CborItem& item) {
+  return next(item) &&
+         (item.type == type || refuse("something else in the place of " + std::string(place)));
+}
+
 bool DocumentReader::name(std::string_view& name) {
   CborItem item;
-  if (!next(item)) {
+  if (!next(CborType::kText, "a name", item)) {
     return false;
   }
-  if (item.type != CborType::kText || item.bytes.size() > kMaxName) {
-    return refuse("something else in the place of a name");
+  if (item.bytes.size() > kMaxName) {
+    return refuse("a name of " + std::to_string(item.bytes.size()) + " bytes");
   }
   name = item.bytes;
   return spend(kCostOfName);
@@ -79,32 +86,23 @@ bool DocumentReader::name(std::string_view& name) {
 // {"text": [text, ...]}; a column of another name has no place for anything.
 bool DocumentReader::texts() {
   CborItem columns;
-  if (!next(columns)) {
+  if (!next(CborType::kMap, "a table", columns)) {
     return false;
-  }
-  if (columns.type != CborType::kMap) {
-    return refuse("something else in the place of a table");
   }
   for (std::uint64_t i = 0; i < columns.number; ++i) {
     std::string_view column;
     CborItem list;
-    if (!name(column) || !next(list)) {
+    if (!name(column) || !next(CborType::kArray, "the texts", list)) {
       return false;
     }
-    if (column != kTextColumn || list.type != CborType::kArray) {
-      return refuse("something else in the place of the texts");
+    if (column != kTextColumn) {
+      return refuse("another column than the texts");
     }
     document.strings.reserve(document.strings.size() +
                              std::min<std::uint64_t>(list.number, cbor_.left()));
     for (std::uint64_t text = 0; text < list.number; ++text) {
       CborItem item;
-      if (!next(item)) {
-        return false;
-      }
-      if (item.type != CborType::kText) {
-        return refuse("something else in the place of a text");
-      }
-      if (!spend(kCostOfName + item.bytes.size() / 4)) {
+      if (!next(CborType::kText, "a text", item) || !spend(kCostOfName + item.bytes.size() / 4)) {
         return false;
       }
       document.strings.push_back(item.bytes);
@@ -153,11 +151,8 @@ bool DocumentReader::table(std::string_view name) {
   ReadTable& table = document.tables.emplace_back();
   table.name = name;
   CborItem columns;
-  if (!next(columns)) {
+  if (!next(CborType::kMap, "a table", columns)) {
     return false;
-  }
-  if (columns.type != CborType::kMap) {
-    return refuse("something else in the place of a table");
   }
   table.columns.reserve(std::min<std::uint64_t>(columns.number, kUsualColumns));
   for (std::uint64_t i = 0; i < columns.number; ++i) {
@@ -180,11 +175,8 @@ bool DocumentReader::table(std::string_view name) {
 
 bool DocumentReader::run() {
   CborItem tables;
-  if (!next(tables)) {
+  if (!next(CborType::kMap, "the tables", tables)) {
     return false;
-  }
-  if (tables.type != CborType::kMap) {
-    return refuse("something else in the place of the tables");
   }
   document.numbers.reserve(std::min(left_, cbor_.left()) / 2);
   document.tables.reserve(std::min<std::uint64_t>(tables.number, kUsualTables));

@@ -30,7 +30,7 @@ class FrameValues {
   explicit FrameValues(cpython::PythonSample& python) : python_(python), memory_(python.memory()) {}
 
   // Returns the objects in stack slots that are certainly in use, outermost first; bounded. Empty
-  // if there are none, or if it is unknown (generated code without a table).
+  // if there are none, and for generated code without a table, where they are unknown.
   std::vector<attach::Addr> live(const cpython::RawFrame& frame);
 
   // Returns the objects of all slots of the frame, in use or not, locals first. Trust an object
