@@ -83,7 +83,7 @@ std::map<std::string, std::string> labels_of_meshes(PythonMemory& memory,
     }
   });
   const Addr main = modules.find("__main__");
-  for (const auto& variable : cpython::read_module(memory, main)) {
+  for (const auto& variable : cpython::read_dict(memory, cpython::dict_of_module(memory, main))) {
     if (cpython::type_name(memory, variable.value) == "DeviceMesh") {
       add(cpython::print_object(memory, variable.value));
     }

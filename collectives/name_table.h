@@ -1,36 +1,30 @@
-// A dict of the target whose keys are names, for many look-ups: the keys' lengths are read once,
-// and only names of the right length are compared.
+// A dict of the target whose keys are names: those of a module, or of all modules.
 #pragma once
 
-#include <cstdint>
 #include <string_view>
-#include <vector>
 
-#include "cpython/objects/dicts.h"
+#include "attach/address.h"
 #include "cpython/python_memory.h"
 
 namespace oddrank::collectives {
 
 class NameTable {
  public:
-  // `memory` must outlive the table.
-  NameTable(cpython::PythonMemory& memory, const std::vector<cpython::DictItem>& items);
-  // Returns the names of a module; empty if the object is not a module.
+  // Returns the names of a module; empty if the object is not a module. `memory` must outlive the
+  // table.
   static NameTable of_module(cpython::PythonMemory& memory, attach::Addr module);
   // Returns sys.modules of an interpreter.
   static NameTable of_modules(cpython::PythonMemory& memory, attach::Addr interpreter);
 
   // Returns the object of that name; null if there is none.
   attach::Addr find(std::string_view name) const;
-  bool empty() const { return rows_.empty(); }
+  bool empty() const { return dict_ == attach::Addr{}; }
 
  private:
-  struct Row {
-    std::uint64_t length = 0;
-    cpython::DictItem item;
-  };
+  NameTable(cpython::PythonMemory& memory, attach::Addr dict) : memory_(memory), dict_(dict) {}
+
   cpython::PythonMemory& memory_;
-  std::vector<Row> rows_;
+  attach::Addr dict_{};
 };
 
 }  // namespace oddrank::collectives

@@ -177,11 +177,8 @@ Result<Runtime> examine(const attach::Target& target, const Candidate& candidate
 
 Status check(const attach::Target& target, const Runtime& runtime) {
   PythonMemory memory(target, runtime.layout);
-  const auto threads = read_thread_states(memory, runtime.address);
-  if (!threads) {
-    return fail(Error(threads.error()).in("Python " + runtime.version.text));
-  }
-  return ok();
+  const Status checked = check_thread_states(memory, runtime.address);
+  return checked ? ok() : fail(Error(checked.error()).in("Python " + runtime.version.text));
 }
 
 void add_evaluation_ranges(const Candidate& candidate, Runtime& runtime) {
@@ -193,6 +190,14 @@ void add_evaluation_ranges(const Candidate& candidate, Runtime& runtime) {
   for (const elf::ElfRange& range : parts) {
     runtime.evaluation_ranges.push_back({range.address + candidate.bias, range.size});
   }
+}
+
+// Returns null for 3.6, which follows another order of slots in its dicts.
+Addr find_hash_secret(const Candidate& candidate, const Version& version) {
+  const auto symbol = version.minor == kLastWithoutRuntime
+                          ? std::nullopt
+                          : candidate.image->symbol("_Py_HashSecret");
+  return symbol ? Addr{symbol->address + candidate.bias} : Addr{};
 }
 
 // Ranks failures by what they say: an unsupported Python above a broken one, and a broken one above
@@ -215,6 +220,7 @@ Result<Runtime> detect_runtime(const attach::Target& target, elf::ModuleMap& mod
     const Status checked = runtime ? check(target, *runtime) : fail(runtime.error());
     if (checked) {
       add_evaluation_ranges(candidate, *runtime);
+      runtime->hash_secret = find_hash_secret(candidate, runtime->version);
       return runtime;
     }
     if (weight(checked.error().code) > weight(worst.code)) {

@@ -23,6 +23,7 @@ struct Runtime {
   Addr address{};  // of _PyRuntime; 3.6: of the lowest of its variables
   Version version;
   Layout layout;
+  Addr hash_secret{};  // of _Py_HashSecret; null if the file does not name it
   // Code of _PyEval_EvalFrameDefault and its parts, absolute.
   std::vector<elf::ElfRange> evaluation_ranges;
 };

@@ -12,7 +12,7 @@ std::string last_exception(const PythonProcess& python) {
   if (sys == Addr{}) {
     return {};
   }
-  const Addr type = find_key(memory, read_module(memory, sys), "last_type");
+  const Addr type = find_global(memory, sys, "last_type");
   // At exit the names of sys are set to None, one after the other.
   if (type == Addr{} || !is_instance(memory, type, TypeFlag::kType)) {
     return {};

@@ -125,10 +125,8 @@ std::vector<PythonLocal> read_module_variables(PythonMemory& memory,
                                                std::span<const std::string> names) {
   std::vector<PythonLocal> variables;
   const Addr dict = memory.pointer_or_null(frame.address + memory.layout().frame.globals);
-  const std::vector<DictItem> items =
-      names.empty() ? std::vector<DictItem>() : read_dict(memory, dict);
   for (const std::string& name : names) {
-    const Addr value = find_key(memory, items, name);
+    const Addr value = find_in_dict(memory, dict, name);
     if (value != Addr{} && is_plain(memory, value)) {
       variables.push_back(shown(memory, name, value));
     }

@@ -1,27 +1,31 @@
-// The memory of one Python: reads of it, and its layout.
+// The memory of one Python: reads of it, its layout, and how it hashes names.
 //
-// Neither is of use without the other, so all readers of Python's objects take this one type, by
+// None is of use without the others, so all readers of Python's objects take this one type, by
 // reference: each read may fetch pages. Code that needs no layout (for C++ objects, glibc's
 // structs) takes its base, RemoteReader.
 #pragma once
 
 #include "attach/target.h"
 #include "cpython/layouts/layout.h"
+#include "cpython/objects/string_hash.h"
 #include "cpython/remote_reader.h"
 
 namespace oddrank::cpython {
 
 class PythonMemory final : public RemoteReader {
  public:
-  // Keeps a copy of the layout. `target` must outlive the object.
-  PythonMemory(const attach::Target& target, const Layout& layout)
-      : RemoteReader(target), layout_(layout) {}
+  // Keeps a copy of the layout. `target` must outlive the object. `hash_secret` is the address of
+  // _Py_HashSecret; without it names are searched for among all keys of a dict.
+  PythonMemory(const attach::Target& target, const Layout& layout, Addr hash_secret = {})
+      : RemoteReader(target), layout_(layout), hasher_(hash_secret) {}
 
   // Valid until the object is moved.
   const Layout& layout() const { return layout_; }
+  StringHasher& hasher() { return hasher_; }
 
  private:
   Layout layout_;
+  StringHasher hasher_;
 };
 
 }  // namespace oddrank::cpython

@@ -85,7 +85,8 @@ struct PythonProcess::Impl {
   CodeCache codes;
   KernelTids tids;
   ThreadNames names;
-  pid_t main_tid = 0;  // in the target's pid namespace; 0 = not known yet
+  Addr main_interpreter{};  // null = not known yet; it lives as long as the runtime
+  pid_t main_tid = 0;       // in the target's pid namespace; 0 = not known yet
   // The sample that the last call of threads() took; nullopt: none yet, or it was handed over.
   std::optional<PythonMemory> sample_memory;
   std::optional<std::vector<SampledThread>> sample_threads;
@@ -95,7 +96,7 @@ struct PythonProcess::Impl {
       : target(target_in), modules(modules_in), runtime(std::move(runtime_in)) {}
 
   // Returns a memory with nothing read yet.
-  PythonMemory fresh_memory() const { return {target, runtime.layout}; }
+  PythonMemory fresh_memory() const { return {target, runtime.layout, runtime.hash_secret}; }
 
   // Forgets the last sample; the returned memory has the pages that it used, read anew.
   PythonMemory& begin_sample();
@@ -131,7 +132,7 @@ PythonMemory& PythonProcess::Impl::begin_sample() {
   if (sample_memory) {
     sample_memory->refresh();
   } else {
-    sample_memory.emplace(target, runtime.layout);
+    sample_memory.emplace(fresh_memory());
   }
   return *sample_memory;
 }
@@ -356,9 +357,14 @@ PythonMemory PythonProcess::memory() const {
 }
 
 Addr PythonProcess::main_interpreter() const {
-  PythonMemory memory = impl_->fresh_memory();
-  const auto interpreters = read_interpreters(memory, impl_->runtime.address);
-  return interpreters.empty() ? Addr{} : interpreters.back().address;  // the newest comes first
+  if (impl_->main_interpreter == Addr{}) {
+    PythonMemory memory = impl_->fresh_memory();
+    const auto interpreters = read_interpreters(memory, impl_->runtime.address);
+    if (!interpreters.empty()) {
+      impl_->main_interpreter = interpreters.back().address;  // the newest comes first
+    }
+  }
+  return impl_->main_interpreter;
 }
 
 elf::ElfRange PythonProcess::gil_words() const {

@@ -209,34 +209,6 @@ std::uint32_t RemoteReader::find_or_fetch(std::uint64_t number) {
   return find(number);
 }
 
-std::vector<std::optional<std::uint64_t>> RemoteReader::words(std::span<const Addr> addresses) {
-  std::vector<std::uint64_t> read(addresses.size());
-  std::vector<attach::ReadRequest> requests;
-  requests.reserve(addresses.size());
-  std::vector<std::optional<std::uint64_t>> words(addresses.size());
-  std::vector<std::size_t> asked;  // the places of the requests
-  for (std::size_t i = 0; i < addresses.size(); ++i) {
-    const std::uint64_t start = value_of(addresses[i]);
-    if (start < kLowest || start >= kHighest - sizeof(read[i])) {
-      continue;
-    }
-    if (find(start / kPageSize) != kNoPage) {
-      words[i] = value<std::uint64_t>(addresses[i]);
-      continue;
-    }
-    requests.push_back({addresses[i], std::as_writable_bytes(std::span(&read[i], 1)), 0});
-    asked.push_back(i);
-  }
-  target_.read_many(requests);
-  ++calls_;
-  for (std::size_t i = 0; i < requests.size(); ++i) {
-    if (requests[i].got == sizeof(std::uint64_t)) {
-      words[asked[i]] = read[asked[i]];
-    }
-  }
-  return words;
-}
-
 bool RemoteReader::read(Addr address, std::span<std::byte> into) {
   const std::uint64_t start = value_of(address);
   if (start < kLowest || start >= kHighest || into.size() > kHighest - start) {

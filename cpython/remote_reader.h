@@ -49,10 +49,6 @@ class RemoteReader {
   // no further reason to report.)
   bool read(Addr address, std::span<std::byte> into);
 
-  // Returns the word at each address, if it can be read. Keeps no pages: for a field of thousands
-  // of objects that are looked at once.
-  std::vector<std::optional<std::uint64_t>> words(std::span<const Addr> addresses);
-
   template <typename T>
   std::optional<T> value(Addr address);
   std::optional<Addr> pointer(Addr address);

@@ -13,10 +13,7 @@ namespace {
 
 Addr find_active(PythonMemory& memory, Addr interpreter) {
   const Addr module = find_module(memory, interpreter, "threading");
-  if (module == Addr{}) {
-    return module;
-  }
-  return find_key(memory, read_module(memory, module), "_active");
+  return module == Addr{} ? module : find_global(memory, module, "_active");
 }
 
 }  // namespace

@@ -61,7 +61,10 @@ void read_collection(PythonMemory& memory, Addr collecting, InterpreterRow& row)
 
 // Appends the thread states of one interpreter. A state that does not point back ends the list: it
 // was freed meanwhile, or was never a thread state.
-void read_list(PythonMemory& memory, Addr interpreter, std::vector<ThreadStateRow>& rows) {
+void read_list(PythonMemory& memory,
+               Addr interpreter,
+               std::size_t limit,
+               std::vector<ThreadStateRow>& rows) {
   const Layout& layout = memory.layout();
   constexpr std::uint64_t kNear = std::uint64_t{32} << 10;
   const ThreadOffsets& offsets = layout.thread;
@@ -70,7 +73,7 @@ void read_list(PythonMemory& memory, Addr interpreter, std::vector<ThreadStateRo
   // A cyclic list returns to an anchor that moves at each power of two (Brent's algorithm), so no
   // set of visited members is needed.
   Addr anchor{};
-  while (next != Addr{} && rows.size() < kMaxThreads && next != anchor) {
+  while (next != Addr{} && rows.size() < limit && next != anchor) {
     const std::size_t count = rows.size() - first;
     if (count == 1) {
       // The list can only be followed step by step; but most of its members were allocated one
@@ -115,6 +118,11 @@ void read_newest_frames(PythonMemory& memory, std::vector<ThreadStateRow>& rows)
     rows[i].newest_frame = memory.pointer_or_null(cframes[i] + offsets.frame);
     rows[i].native_anchor = cframes[i];
   }
+}
+
+Error no_threads() {
+  return Error{Errc::kBadData, "no thread state points back to an interpreter",
+               "the interpreter may be starting up or shutting down; try again"};
 }
 
 }  // namespace
@@ -181,6 +189,17 @@ Addr gil_holder(PythonMemory& memory, Addr runtime, const InterpreterRow& interp
   return memory.pointer_or_null(gil + layout.gil.last_holder);
 }
 
+Status check_thread_states(PythonMemory& memory, Addr runtime) {
+  std::vector<ThreadStateRow> rows;
+  for (const InterpreterRow& interpreter : read_interpreters(memory, runtime)) {
+    read_list(memory, interpreter.address, 1, rows);
+    if (!rows.empty()) {
+      return ok();
+    }
+  }
+  return fail(no_threads());
+}
+
 Result<ThreadStates> read_thread_states(PythonMemory& memory, Addr runtime) {
   ThreadStates states;
   states.interpreters = read_interpreters(memory, runtime);
@@ -189,7 +208,7 @@ Result<ThreadStates> read_thread_states(PythonMemory& memory, Addr runtime) {
     const InterpreterRow& interpreter = states.interpreters[index];
     const std::size_t first = states.threads.size();
     const Addr holder = gil_holder(memory, runtime, interpreter);
-    read_list(memory, interpreter.address, states.threads);
+    read_list(memory, interpreter.address, kMaxThreads, states.threads);
     for (std::size_t i = first; i < states.threads.size(); ++i) {
       states.threads[i].interpreter = index;
       ThreadStateRow& row = states.threads[i];
@@ -200,8 +219,7 @@ Result<ThreadStates> read_thread_states(PythonMemory& memory, Addr runtime) {
     }
   }
   if (states.threads.empty()) {
-    return fail(Errc::kBadData, "no thread state points back to an interpreter",
-                "the interpreter may be starting up or shutting down; try again");
+    return fail(no_threads());
   }
   read_newest_frames(memory, states.threads);
   return states;

@@ -56,6 +56,10 @@ Addr find_generations(PythonMemory& memory, Addr collecting);
 // does not point back to its interpreter: then `runtime` is not a runtime with this layout.
 Result<ThreadStates> read_thread_states(PythonMemory& memory, Addr runtime);
 
+// Succeeds if some thread state points back to its interpreter; else the same error. Reads no more
+// than the first ones.
+Status check_thread_states(PythonMemory& memory, Addr runtime);
+
 // Returns the thread state that holds the GIL of an interpreter; null if none does.
 Addr gil_holder(PythonMemory& memory, Addr runtime, const InterpreterRow& interpreter);
 

@@ -130,7 +130,7 @@ Addr LoopReader::method_of(Addr object, const std::string& name) {
     return Addr{};
   }
   const Addr field = type + (memory_.layout().object.type_dict_offset - kDictBeforeOffset);
-  return find_key(memory_, read_dict(memory_, memory_.pointer_or_null(field)), name);
+  return find_in_dict(memory_, memory_.pointer_or_null(field), name);
 }
 
 Addr LoopReader::inner_code(const CodeCall& call, SymbolValues& values, const CodeCalls& calls) {

@@ -153,11 +153,8 @@ Addr SymbolValues::global(const std::string& name) {
   if (frame_.address == Addr{} || name.empty()) {
     return Addr{};
   }
-  if (!globals_) {
-    const Addr dict = memory_.pointer_or_null(frame_.address + memory_.layout().frame.globals);
-    globals_ = read_dict(memory_, dict);
-  }
-  return find_key(memory_, *globals_, name);
+  const Addr dict = memory_.pointer_or_null(frame_.address + memory_.layout().frame.globals);
+  return find_in_dict(memory_, dict, name);
 }
 
 Addr SymbolValues::object_within(std::uint32_t symbol, int depth) {
@@ -180,9 +177,8 @@ Addr SymbolValues::object_within(std::uint32_t symbol, int depth) {
         return Addr{};
       }
       const std::string name = name_of(symbol);
-      return type_name(memory_, base) == "module"
-                 ? find_key(memory_, read_module(memory_, base), name)
-                 : read_attribute(memory_, base, name);
+      return type_name(memory_, base) == "module" ? find_global(memory_, base, name)
+                                                  : read_attribute(memory_, base, name);
     }
     default:
       return Addr{};

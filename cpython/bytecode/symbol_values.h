@@ -55,7 +55,6 @@ class SymbolValues {
   const CodeCalls& calls_;
   RawFrame frame_;
   int parts_left_ = 0;  // of the text that is being put together
-  std::optional<std::vector<DictItem>> globals_;
 };
 
 }  // namespace oddrank::cpython

@@ -101,7 +101,10 @@ std::vector<DictItem> read_attributes(PythonMemory& memory, Addr object) {
 }
 
 Addr read_attribute(PythonMemory& memory, Addr object, std::string_view name) {
-  return find_key(memory, read_attributes(memory, object), name);
+  const Place place = place_of(memory, object);
+  return place.values != Addr{}
+             ? find_in_split(memory, cached_keys(memory, object), place.values, name)
+             : find_in_dict(memory, place.dict, name);
 }
 
 void prefetch_attributes(PythonMemory& memory, std::span<const Addr> objects) {
@@ -138,16 +141,19 @@ void prefetch_attributes(PythonMemory& memory, std::span<const Addr> objects) {
   memory.prefetch(ranges);
 }
 
-std::vector<DictItem> read_module(PythonMemory& memory, Addr module) {
-  if (type_name(memory, module) != "module") {
-    return {};
-  }
-  return read_dict(memory, memory.pointer_or_null(module + memory.layout().object.module_dict));
+Addr dict_of_module(PythonMemory& memory, Addr module) {
+  return type_name(memory, module) == "module"
+             ? memory.pointer_or_null(module + memory.layout().object.module_dict)
+             : Addr{};
+}
+
+Addr find_global(PythonMemory& memory, Addr module, std::string_view name) {
+  return find_in_dict(memory, dict_of_module(memory, module), name);
 }
 
 Addr find_module(PythonMemory& memory, Addr interpreter, std::string_view name) {
-  const Addr modules = memory.pointer_or_null(interpreter + memory.layout().interpreter.modules);
-  return find_key(memory, read_dict(memory, modules), name);
+  return find_in_dict(
+      memory, memory.pointer_or_null(interpreter + memory.layout().interpreter.modules), name);
 }
 
 }  // namespace oddrank::cpython

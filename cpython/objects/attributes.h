@@ -20,8 +20,11 @@ Addr read_attribute(PythonMemory& memory, Addr object, std::string_view name);
 // Fetches what read_attributes will need of these objects, in a few system calls.
 void prefetch_attributes(PythonMemory& memory, std::span<const Addr> objects);
 
-// Returns the global names of a module; empty if `module` is not a module.
-std::vector<DictItem> read_module(PythonMemory& memory, Addr module);
+// Returns the dict of a module's global names; null if `module` is not a module.
+Addr dict_of_module(PythonMemory& memory, Addr module);
+
+// Returns the value of a module's global name; null if it has none, or `module` is not a module.
+Addr find_global(PythonMemory& memory, Addr module, std::string_view name);
 
 // Returns sys.modules[name] of an interpreter; null if the module was not imported.
 Addr find_module(PythonMemory& memory, Addr interpreter, std::string_view name);

@@ -4,70 +4,24 @@
 #include <optional>
 #include <span>
 
+#include "cpython/objects/dict_table.h"
 #include "cpython/objects/strings.h"
 #include "cpython/objects/types.h"
 
 namespace oddrank::cpython {
 namespace {
 
-// Where the entries of a table are, and the size of one.
-struct Entries {
-  Addr start{};
-  std::size_t count = 0;
-  std::size_t stride = 0;
-  std::size_t key = 0;  // offset of the key; the value follows it
-};
+constexpr std::size_t kMaxSearched = std::size_t{1} << 16;  // keys, where they are read one by one
 
-std::optional<Entries> locate_logarithmic(PythonMemory& memory, Addr keys) {
-  const Layout& layout = memory.layout();
-  constexpr std::uint8_t kMaxIndexBits = 40;
-  const auto index_bytes = memory.value<std::uint8_t>(keys + layout.keys.index_bytes);
-  const auto kind = memory.value<std::uint8_t>(keys + layout.keys.kind);
-  if (!index_bytes || !kind || *index_bytes > kMaxIndexBits || *kind > 2) {
-    return std::nullopt;
+// Locates a table, and fetches the first entries.
+std::optional<DictTable> open_table(PythonMemory& memory, Addr keys, std::size_t limit) {
+  auto table = locate_table(memory, keys);
+  if (table) {
+    table->count = std::min(table->count, limit);
+    const PythonMemory::Range range{table->entries, table->count * table->stride};
+    memory.prefetch(std::span(&range, 1));
   }
-  Entries entries;
-  entries.start = keys + layout.keys.indices + (std::uint64_t{1} << *index_bytes);
-  const bool hashed = *kind == 0;
-  entries.key = hashed ? kPointerSize : 0;
-  entries.stride = entries.key + 2 * kPointerSize;
-  return entries;
-}
-
-std::optional<Entries> locate_sized(PythonMemory& memory, Addr keys) {
-  const Layout& layout = memory.layout();
-  constexpr std::uint64_t kMaxSize = std::uint64_t{1} << 40;
-  const auto size = memory.value<std::uint64_t>(keys + layout.keys.size);
-  if (!size || *size == 0 || *size > kMaxSize) {
-    return std::nullopt;
-  }
-  std::uint64_t width = 8;
-  if (*size <= 0xff) {
-    width = 1;
-  } else if (*size <= 0xffff) {
-    width = 2;
-  } else if (*size <= 0xffffffff) {
-    width = 4;
-  }
-  Entries entries;
-  entries.start = keys + layout.keys.indices + *size * width;
-  entries.key = kPointerSize;
-  entries.stride = 3 * kPointerSize;
-  return entries;
-}
-
-std::optional<Entries> locate_entries(PythonMemory& memory, Addr keys, std::size_t limit) {
-  const Layout& layout = memory.layout();
-  auto entries = layout.keys.index_bytes == kAbsent ? locate_sized(memory, keys)
-                                                    : locate_logarithmic(memory, keys);
-  const auto count = memory.value<std::int64_t>(keys + layout.keys.count);
-  if (!entries || !count || *count < 0) {
-    return std::nullopt;
-  }
-  entries->count = std::min(static_cast<std::size_t>(*count), limit);
-  const PythonMemory::Range range{entries->start, entries->count * entries->stride};
-  memory.prefetch(std::span(&range, 1));
-  return entries;
+  return table;
 }
 
 // Returns the indices of a split table's values in the order in which they were set; that of the
@@ -103,12 +57,12 @@ std::vector<std::size_t> split_order(PythonMemory& memory, Addr values, std::siz
 
 std::vector<DictItem> read_split(PythonMemory& memory, Addr keys, Addr values, std::size_t limit) {
   std::vector<DictItem> items;
-  const auto entries = locate_entries(memory, keys, limit);
-  if (!entries) {
+  const auto table = open_table(memory, keys, limit);
+  if (!table) {
     return items;
   }
-  for (const std::size_t i : split_order(memory, values, entries->count)) {
-    const Addr key = memory.pointer_or_null(entries->start + i * entries->stride + entries->key);
+  for (const std::size_t i : split_order(memory, values, table->count)) {
+    const Addr key = memory.pointer_or_null(table->key_at(i));
     const Addr value =
         memory.pointer_or_null(values + memory.layout().keys.first_value + i * kPointerSize);
     if (key != Addr{} && value != Addr{}) {
@@ -129,9 +83,9 @@ std::vector<DictItem> read_dict(PythonMemory& memory, Addr dict, std::size_t lim
   if (values != Addr{}) {
     return read_split(memory, keys, values, limit);
   }
-  const auto entries = locate_entries(memory, keys, limit);
-  for (std::size_t i = 0; entries && i < entries->count; ++i) {
-    const Addr at = entries->start + i * entries->stride + entries->key;
+  const auto table = open_table(memory, keys, limit);
+  for (std::size_t i = 0; table && i < table->count; ++i) {
+    const Addr at = table->key_at(i);
     const DictItem item{memory.pointer_or_null(at), memory.pointer_or_null(at + kPointerSize)};
     if (item.key != Addr{} && item.value != Addr{}) {  // null: removed
       items.push_back(item);
@@ -170,6 +124,36 @@ Addr find_key(PythonMemory& memory, const std::vector<DictItem>& items, std::str
     }
   }
   return Addr{};
+}
+
+Addr find_in_split(PythonMemory& memory, Addr keys, Addr values, std::string_view key) {
+  const auto table = locate_table(memory, keys);
+  const auto entry = table ? look_up(memory, *table, key) : std::nullopt;
+  if (!entry) {
+    return find_key(memory, read_split(memory, keys, values), key);
+  }
+  return *entry == table->count ? Addr{}
+                                : memory.pointer_or_null(values + memory.layout().keys.first_value +
+                                                         *entry * kPointerSize);
+}
+
+Addr find_in_dict(PythonMemory& memory, Addr dict, std::string_view key) {
+  if (!is_instance(memory, dict, TypeFlag::kDict)) {
+    return {};
+  }
+  const Layout& layout = memory.layout();
+  const Addr keys = memory.pointer_or_null(dict + layout.object.dict_keys);
+  const Addr values = memory.pointer_or_null(dict + layout.object.dict_values);
+  if (values != Addr{}) {
+    return find_in_split(memory, keys, values, key);
+  }
+  const auto table = locate_table(memory, keys);
+  const auto entry = table ? look_up(memory, *table, key) : std::nullopt;
+  if (!entry) {
+    return find_key(memory, read_dict(memory, dict, kMaxSearched), key);
+  }
+  return *entry == table->count ? Addr{}
+                                : memory.pointer_or_null(table->key_at(*entry) + kPointerSize);
 }
 
 }  // namespace oddrank::cpython

@@ -1,8 +1,9 @@
 // Python's dicts, read from the tables in the target's memory.
 //
-// A dict has an index table (not used here: nothing is hashed) and its entries in the order of
-// insertion. Instances of one class may share the keys and have separate values ("split"). The
-// target may change a dict while it is read; inconsistent items are left out.
+// All items are read from the entries, which are in the order of insertion; one key is found by its
+// hash, as Python does it, if it is known how this Python hashes. Instances of one class may share
+// the keys and have separate values ("split"). The target may change a dict while it is read;
+// inconsistent items are left out.
 #pragma once
 
 #include <cstddef>
@@ -31,8 +32,11 @@ std::vector<DictItem> read_split(PythonMemory& memory,
                                  Addr values,
                                  std::size_t limit = kMaxDictItems);
 
-// Returns the value whose key is this str; null if there is none. Reads the keys in batches and
-// stops when it finds the key.
+// Return the value whose key is this str, in a dict and in a split one; null if there is none.
+Addr find_in_dict(PythonMemory& memory, Addr dict, std::string_view key);
+Addr find_in_split(PythonMemory& memory, Addr keys, Addr values, std::string_view key);
+
+// The same among items that were read. Reads the keys in batches and stops when it finds the key.
 Addr find_key(PythonMemory& memory, const std::vector<DictItem>& items, std::string_view key);
 
 }  // namespace oddrank::cpython

@@ -100,9 +100,8 @@ std::vector<Addr> find_tasks(PythonMemory& memory,
   TaskSet tasks;
   for (const InterpreterRow& interpreter : states.interpreters) {
     const Addr module = find_module(memory, interpreter.address, "asyncio.tasks");
-    const auto names = module == Addr{} ? std::vector<DictItem>() : read_module(memory, module);
     for (const std::string_view name : {"_all_tasks", "_scheduled_tasks"}) {
-      const Addr weak = find_key(memory, names, name);
+      const Addr weak = module == Addr{} ? module : find_global(memory, module, name);
       const Addr set = weak == Addr{} ? weak : read_attribute(memory, weak, "data");
       if (set != Addr{}) {
         add_weak_set(memory, set, tasks);

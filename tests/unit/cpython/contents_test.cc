@@ -20,6 +20,7 @@ Addr put_dict(test::PythonHeap& heap,
               std::int64_t used) {
   const Layout& layout = heap.layout();
   const Addr keys = heap.allocate(4096);
+  heap.put(keys + layout.keys.size, std::uint8_t{3});
   heap.put(keys + layout.keys.index_bytes, std::uint8_t{3});
   heap.put(keys + layout.keys.kind, std::uint8_t{1});
   heap.put(keys + layout.keys.count, static_cast<std::int64_t>(items.size()));

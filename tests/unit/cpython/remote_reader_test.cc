@@ -97,32 +97,6 @@ TEST_CASE("memory that ends behind the wanted page is no error", "[cpython]") {
   CHECK_FALSE(reader.value<std::uint64_t>(Addr{(std::uint64_t{1} << 56) - kPage}));
 }
 
-TEST_CASE("single words are read in one call, and keep no pages", "[cpython]") {
-  constexpr std::uint64_t kStart = 0x10000;
-  test::FakeTarget target;
-  target.add_memory(Addr{kStart}, pages_at(kStart));
-  RemoteReader reader(target);
-  REQUIRE(reader.value<std::uint64_t>(Addr{kStart + 8}) == kStart + 8);  // this page is kept
-  const auto before = reader.calls();
-  std::vector<Addr> addresses = {Addr{kStart + 16}, Addr{8}, Addr{kStart + 64 * kPage},
-                                 Addr{~std::uint64_t{0}}};
-  for (std::uint64_t page = 1; page < 64; ++page) {
-    addresses.push_back(Addr{kStart + page * kPage + 24});
-  }
-  const auto words = reader.words(addresses);
-  CHECK(reader.calls() == before + 1);
-  REQUIRE(words.size() == addresses.size());
-  CHECK(words[0] == kStart + 16);
-  CHECK_FALSE(words[1]);
-  CHECK_FALSE(words[2]);
-  CHECK_FALSE(words[3]);
-  for (std::size_t i = 4; i < words.size(); ++i) {
-    CHECK(words[i] == value_of(addresses[i]));
-  }
-  CHECK(reader.value<std::uint64_t>(addresses.back()) == value_of(addresses.back()));
-  CHECK(reader.calls() == before + 2);  // its page was not there
-}
-
 TEST_CASE("a refresh reads the pages of the last sample at once, as they are now", "[cpython]") {
   constexpr std::uint64_t kStart = 0x7f0000000000;
   test::FakeTarget target;

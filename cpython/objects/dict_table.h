@@ -1,0 +1,39 @@
+// Where the parts of a dict's table of keys are (PyDictKeysObject): an index table, which the hash
+// of a key leads into, and the entries in the order of insertion.
+//
+// Up to 3.10 an entry is a hash, a key and a value. From 3.11 on a table with no other keys than
+// str has entries without hashes. A table may be shared by the instances of a class ("split"):
+// then their values are elsewhere.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "cpython/python_memory.h"
+
+namespace oddrank::cpython {
+
+struct DictTable {
+  Addr indices{};
+  std::uint64_t slots = 0;     // of the index table: a power of two
+  std::size_t index_size = 0;  // bytes of an index: 1, 2, 4 or 8
+  Addr entries{};
+  std::size_t count = 0;  // of entries, removed ones included
+  std::size_t stride = 0;
+  std::size_t key = 0;  // offset of the key in an entry; the value follows it
+
+  Addr key_at(std::size_t entry) const { return entries + entry * stride + key; }
+};
+
+// Returns nullopt if this is no table, or it cannot be read.
+std::optional<DictTable> locate_table(PythonMemory& memory, Addr keys);
+
+// Finds the entry whose key is this str, by its hash. Returns nullopt if it is not known how this
+// Python hashes; DictTable::count if there is no such key.
+std::optional<std::size_t> look_up(PythonMemory& memory,
+                                   const DictTable& table,
+                                   std::string_view key);
+
+}  // namespace oddrank::cpython
