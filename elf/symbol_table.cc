@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <tuple>
 
 namespace oddrank::elf {
@@ -94,49 +95,48 @@ SymbolSearch::SymbolSearch(std::span<const std::uint64_t> sorted_addresses)
   if (addresses_.empty()) {
     return;
   }
-  const std::uint64_t extent = addresses_.back() - addresses_.front();
-  while (extent >> shift_ >= kMaxSlices) {
+  while (addresses_.back() >> shift_ >= kMaxSlices) {
     ++shift_;
   }
-  slices_.reserve((extent >> shift_) + 1);
-  for (std::size_t i = 0; i < addresses_.size(); ++i) {
-    const std::uint64_t slice = (addresses_[i] - addresses_.front()) >> shift_;
-    slices_.resize(std::max<std::size_t>(slices_.size(), slice + 1), static_cast<std::uint32_t>(i));
+  next_.reserve((addresses_.back() >> shift_) + 2);
+  for (const std::uint64_t address : addresses_) {
+    const std::size_t slice = address >> shift_;
+    next_.resize(std::max(next_.size(), slice), address);
+    next_.resize(slice + 1, 0);
   }
+  next_.push_back(UINT64_MAX);  // of all that lie behind the last address
 }
 
-std::size_t SymbolSearch::first_from(std::uint64_t value) const {
-  if (value <= addresses_.front()) {
-    return 0;
-  }
-  const std::uint64_t slice = (value - addresses_.front()) >> shift_;
-  const std::size_t end = slice + 1 < slices_.size() ? slices_[slice + 1] : addresses_.size();
-  const auto from = addresses_.begin() + static_cast<std::ptrdiff_t>(slices_[slice]);
-  const auto to = addresses_.begin() + static_cast<std::ptrdiff_t>(end);
-  return static_cast<std::size_t>(std::lower_bound(from, to, value) - addresses_.begin());
-}
-
+// Nearly all symbols leave at the first condition. It has no branch that depends on where one lies:
+// symbols come in no order, and a wrong guess costs more than the rest of the work on one.
 void SymbolSearch::visit(const SymbolTable& table) {
-  if (addresses_.empty()) {
+  const std::uint64_t* const next = next_.data();
+  const std::size_t last = next_.empty() ? 0 : next_.size() - 1;
+  const unsigned shift = shift_;
+  for (const Elf64_Sym& symbol : next_.empty() ? std::span<const Elf64_Sym>() : table.symbols()) {
+    const std::size_t slice = std::min<std::size_t>(symbol.st_value >> shift, last);
+    if (next[slice] < symbol.st_value + symbol.st_size) {
+      look_at(symbol, table);
+    }
+  }
+}
+
+void SymbolSearch::look_at(const Elf64_Sym& symbol, const SymbolTable& table) {
+  if (symbol.st_size == 0 || !is_defined(symbol) || !may_be_code(symbol)) {
     return;
   }
-  for (const Elf64_Sym& symbol : table.symbols()) {
-    if (symbol.st_size == 0 || symbol.st_value > addresses_.back() || !is_defined(symbol) ||
-        !may_be_code(symbol)) {
-      continue;
-    }
-    std::size_t at = first_from(symbol.st_value);
-    if (at == addresses_.size() || addresses_[at] - symbol.st_value >= symbol.st_size) {
-      continue;
-    }
-    const Candidate candidate{&symbol, table.name(symbol)};
-    if (candidate.name.empty() || is_mapping_mark(candidate.name)) {
-      continue;
-    }
-    for (; at < addresses_.size() && addresses_[at] - symbol.st_value < symbol.st_size; ++at) {
-      if (better(candidate, best_[at])) {
-        best_[at] = candidate;
-      }
+  auto at = static_cast<std::size_t>(
+      std::lower_bound(addresses_.begin(), addresses_.end(), symbol.st_value) - addresses_.begin());
+  if (at == addresses_.size() || addresses_[at] - symbol.st_value >= symbol.st_size) {
+    return;
+  }
+  const Candidate candidate{&symbol, table.name(symbol)};
+  if (candidate.name.empty() || is_mapping_mark(candidate.name)) {
+    return;
+  }
+  for (; at < addresses_.size() && addresses_[at] - symbol.st_value < symbol.st_size; ++at) {
+    if (better(candidate, best_[at])) {
+      best_[at] = candidate;
     }
   }
 }

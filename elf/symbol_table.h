@@ -71,15 +71,14 @@ class SymbolSearch {
     std::string_view name;
   };
   static bool better(const Candidate& candidate, const Candidate& than);
-  // Returns the index of the first address that is not below `value`, which is at most the last
-  // one.
-  std::size_t first_from(std::uint64_t value) const;
+  // Takes a symbol that may contain one of the addresses.
+  void look_at(const Elf64_Sym& symbol, const SymbolTable& table);
 
   std::span<const std::uint64_t> addresses_;
-  // The addresses lie in slices of 2^shift_ bytes, the first of which begins at the first address:
-  // [slice] -> index of the first address in it or behind. A library has a hundred thousand symbols
-  // for each address, and most of them are ruled out by their slice.
-  std::vector<std::uint32_t> slices_;
+  // [address >> shift_] -> the next address that is searched for; 0 if one lies in the same slice,
+  // so that there may be one. A library has a hundred thousand symbols for each address: that a
+  // symbol ends before the next one rules out nearly all, before anything else is asked about them.
+  std::vector<std::uint64_t> next_;
   unsigned shift_ = 0;
   std::vector<Candidate> best_;
 };
