@@ -50,9 +50,26 @@ std::size_t slot_of(std::uint64_t number, std::size_t slots) {
   return static_cast<std::size_t>(number * kGolden >> 32) & (slots - 1);
 }
 
+// Returns the blocks that no reader uses now. Its capacity does not change: 4 MiB of blocks.
+std::vector<std::byte*>& spare_blocks() {
+  constexpr std::size_t kMaxSpare = 64;
+  // Never destroyed: readers may live as long as the program.
+  thread_local std::vector<std::byte*>* const spare = [] {
+    auto* const blocks = new std::vector<std::byte*>();
+    blocks->reserve(kMaxSpare);
+    return blocks;
+  }();
+  return *spare;
+}
+
 }  // namespace
 
 RemoteReader::Block::Block() {
+  if (std::vector<std::byte*>& spare = spare_blocks(); !spare.empty()) {
+    bytes_ = spare.back();
+    spare.pop_back();
+    return;
+  }
   void* memory = ::mmap(nullptr, kBlockPages * kPageSize, PROT_READ | PROT_WRITE,
                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
   if (memory == MAP_FAILED) {  // NOLINT: the macro has a cast
@@ -67,7 +84,12 @@ RemoteReader::Block& RemoteReader::Block::operator=(Block&& other) noexcept {
 }
 
 RemoteReader::Block::~Block() {
-  if (bytes_ != nullptr) {
+  if (bytes_ == nullptr) {
+    return;
+  }
+  if (std::vector<std::byte*>& spare = spare_blocks(); spare.size() < spare.capacity()) {
+    spare.push_back(bytes_);
+  } else {
     ::munmap(bytes_, kBlockPages * kPageSize);
   }
 }

@@ -71,7 +71,8 @@ class RemoteReader {
     bool used = false;         // not only fetched
   };
   // The bytes of some pages. The kernel provides their memory at once: taking it page by page,
-  // while it copies into them, costs as much as the copying.
+  // while it copies into them, costs as much as the copying. What one reader gives back, the next
+  // one of the thread takes.
   class Block {
    public:
     Block();

@@ -55,7 +55,7 @@ Error reader_failure(const IsolatedResult& result, std::chrono::milliseconds tim
 }  // namespace
 
 void send_capture(int fd, const Result<snapshot::Capture>& capture) {
-  send_bytes(fd, capture ? snapshot::encode_capture(*capture, snapshot::Packing::kFast)
+  send_bytes(fd, capture ? snapshot::encode_capture(*capture, snapshot::Packing::kStored)
                          : encode_error(capture.error()));
 }
 

@@ -134,7 +134,7 @@ void add_inlines_with(Capture& capture, milliseconds patience, const FindFiles& 
                                      [&deadline] { return deadline.passed(); })) {
           add_note(capture, kCutShort);
         }
-        send_bytes(fd, snapshot::encode_capture(capture, snapshot::Packing::kFast));
+        send_bytes(fd, snapshot::encode_capture(capture, snapshot::Packing::kStored));
       },
       patience + kSendingTime,
       {.programs = DebugFinder::asks_servers(), .memory = kMaxDebugMemory}};

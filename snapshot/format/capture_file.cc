@@ -17,7 +17,44 @@ namespace {
 
 constexpr std::string_view kMagic = "ODDRANK";
 constexpr int kSmallLevel = 9;  // a node's capture is small; 16,384 of them are not
-constexpr int kFastLevel = 1;
+
+void append_little_endian(std::string& bytes, std::uint64_t value, unsigned size) {
+  for (unsigned i = 0; i < size; ++i) {
+    bytes.push_back(static_cast<char>(value >> 8 * i & 0xff));
+  }
+}
+
+// Appends a frame as any reader of zstd takes it, whose blocks hold the bytes as they are (RFC
+// 8878, 3.1.1). The library compresses even at its fastest level, and clears half a megabyte before
+// that.
+void append_stored(std::string& bytes, std::string_view body) {
+  constexpr std::uint32_t kFrameMagic = 0xfd2fb528;
+  constexpr std::uint8_t kSizeOfEightBytes = 3U << 6;
+  constexpr std::uint8_t kOneSegment = 1U << 5;
+  constexpr std::size_t kMaxBlock = std::size_t{128} << 10;
+  constexpr unsigned kSizeAt = 3;  // above the bit of the last block and the two bits of the kind
+  bytes.reserve(bytes.size() + body.size() + 64 + body.size() / 1024);
+  append_little_endian(bytes, kFrameMagic, 4);
+  append_little_endian(bytes, kSizeOfEightBytes | kOneSegment, 1);
+  append_little_endian(bytes, body.size(), 8);
+  bool last = false;
+  while (!last) {
+    const std::string_view block = body.substr(0, kMaxBlock);
+    body.remove_prefix(block.size());
+    last = body.empty();
+    append_little_endian(bytes, block.size() << kSizeAt | (last ? 1U : 0U), 3);
+    bytes.append(block);
+  }
+}
+
+void append_compressed(std::string& bytes, std::string_view body) {
+  const std::size_t header = bytes.size();
+  bytes.resize(header + ::ZSTD_compressBound(body.size()));
+  const std::size_t packed = ::ZSTD_compress(bytes.data() + header, bytes.size() - header,
+                                             body.data(), body.size(), kSmallLevel);
+  // Cannot fail: the buffer has the size that the library requires.
+  bytes.resize(header + (::ZSTD_isError(packed) != 0U ? 0 : packed));
+}
 
 }  // namespace
 
@@ -25,13 +62,7 @@ std::string encode_capture(const Capture& capture, Packing packing) {
   const std::string body = encode_document(to_document(capture));
   std::string bytes(kMagic);
   bytes.push_back(static_cast<char>(kCaptureFormat));
-  const std::size_t header = bytes.size();
-  bytes.resize(header + ::ZSTD_compressBound(body.size()));
-  const std::size_t packed =
-      ::ZSTD_compress(bytes.data() + header, bytes.size() - header, body.data(), body.size(),
-                      packing == Packing::kFast ? kFastLevel : kSmallLevel);
-  // Cannot fail: the buffer has the size that the library requires.
-  bytes.resize(header + (::ZSTD_isError(packed) != 0U ? 0 : packed));
+  packing == Packing::kStored ? append_stored(bytes, body) : append_compressed(bytes, body);
   return bytes;
 }
 

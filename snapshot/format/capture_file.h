@@ -20,7 +20,7 @@ inline constexpr int kOldestFormat = 8;  // the oldest that is still read
 
 enum class Packing : std::uint8_t {
   kSmall = 0,  // to be kept or sent to another machine
-  kFast,       // to be read at once by another process
+  kStored,     // to be read at once by another process: not compressed
 };
 
 std::string encode_capture(const Capture& capture, Packing packing = Packing::kSmall);

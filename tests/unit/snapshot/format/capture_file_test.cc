@@ -29,9 +29,27 @@ TEST_CASE("a capture comes back from its file as it was") {
   CHECK(decoded->tables.text(function) == "Läufer.step");
 }
 
+TEST_CASE("a stored capture comes back as a packed one, whatever its size is") {
+  constexpr std::size_t kBlock = std::size_t{128} << 10;
+  Capture capture = sample_capture();
+  const std::size_t unpacked = encode_document(to_document(capture)).size();
+  for (const std::size_t size : {std::size_t{1}, kBlock - unpacked - 8, kBlock - unpacked,
+                                 kBlock - unpacked + 8, 3 * kBlock}) {
+    capture.nodes.front().why = std::string(size, 'x');
+    const std::string stored = encode_capture(capture, Packing::kStored);
+    CHECK(stored.size() > size);
+    const auto decoded = decode_capture(stored);
+    REQUIRE(decoded);
+    CHECK(decoded->nodes == capture.nodes);
+    CHECK(decoded->processes == capture.processes);
+    CHECK_FALSE(decode_capture(std::string_view(stored).substr(0, stored.size() - 1)));
+  }
+}
+
 TEST_CASE("an empty capture comes back empty") {
   const auto decoded = decode_capture(encode_capture(Capture{}));
   REQUIRE(decoded);
+  CHECK(decode_capture(encode_capture(Capture{}, Packing::kStored)));
   CHECK(decoded->processes.empty());
   CHECK(decoded->nodes.empty());
   CHECK(decoded->job.world_size == -1);
