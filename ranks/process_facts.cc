@@ -15,6 +15,7 @@
 #include "attach/proc_pids.h"
 #include "attach/proc_root.h"
 #include "base/isolated.h"
+#include "base/parse_number.h"
 #include "base/read_file.h"
 #include "ranks/field_record.h"
 #include "ranks/process_role.h"
@@ -81,6 +82,17 @@ std::set<pid_t> family_of(const std::vector<ProcessFacts>& all, const std::vecto
   return family;
 }
 
+// Returns 4026531840 of "net:[4026531840]".
+std::uint64_t network_of(const std::string& folder) {
+  constexpr std::string_view kBefore = "net:[";
+  const auto link = read_link(folder + "/ns/net");
+  return link && link->starts_with(kBefore) && link->ends_with(']')
+             ? parse_number<std::uint64_t>(std::string_view(*link).substr(
+                                               kBefore.size(), link->size() - kBefore.size() - 1))
+                   .value_or(0)
+             : 0;
+}
+
 // Reads the details of one process, in the child. `with_libraries`: whether it is to be looked at
 // for a library, too, which takes as long as all the rest.
 void read_details(ProcessFacts& facts, bool with_libraries) {
@@ -91,6 +103,7 @@ void read_details(ProcessFacts& facts, bool with_libraries) {
   if (auto link = attach::read_process_link(facts.stat.pid, "exe")) {
     facts.executable = *std::move(link);
   }
+  facts.network = network_of(folder);
   auto environment = attach::read_proc_environ(facts.stat.pid);
   facts.read = environment ? FactsRead::kRead : refusal(environment.error());
   if (environment) {
@@ -116,6 +129,7 @@ std::string encode_details(const ProcessFacts& facts) {
   put_field(record, std::to_string(facts.stat.pid));
   put_field(record, std::to_string(static_cast<int>(facts.read)));
   put_field(record, facts.executable);
+  put_field(record, std::to_string(facts.network));
   put_field(record, facts.loaded ? "1" : "0");
   put_field(record, std::to_string(facts.arguments.size()));
   for (const std::string& argument : facts.arguments) {
@@ -130,15 +144,17 @@ std::optional<ProcessFacts> decode_details(FieldReader& reader) {
   const auto pid = reader.next_number();
   const auto read = reader.next_number();
   const auto executable = reader.next();
+  const auto network = reader.next_number();
   const auto loaded = reader.next_number();
   const auto arguments = reader.next_number();
-  if (!pid || !read || *read > 3 || !executable || !loaded || !arguments ||
+  if (!pid || !read || *read > 3 || !executable || !network || !loaded || !arguments ||
       *arguments > kMaxArguments) {
     return std::nullopt;
   }
   facts.stat.pid = static_cast<pid_t>(*pid);
   facts.read = static_cast<FactsRead>(*read);
   facts.executable = std::string(*executable);
+  facts.network = *network;
   facts.loaded = *loaded == 1;
   for (std::size_t i = 0; i < *arguments; ++i) {
     const auto argument = reader.next();
@@ -189,6 +205,7 @@ std::size_t read_batch(const std::vector<ProcessFacts*>& wanted,
     }
     wanted[done]->read = details->read;
     wanted[done]->executable = std::move(details->executable);
+    wanted[done]->network = details->network;
     wanted[done]->loaded = details->loaded;
     wanted[done]->arguments = std::move(details->arguments);
     wanted[done]->environment = std::move(details->environment);

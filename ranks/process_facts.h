@@ -31,7 +31,8 @@ enum class FactsRead : std::uint8_t {
 struct ProcessFacts {
   attach::ProcStat stat;
   FactsRead read = FactsRead::kNone;
-  std::string executable;  // "" if it may not be read
+  std::string executable;     // "" if it may not be read
+  std::uint64_t network = 0;  // the inode of its network namespace; 0 = unknown
   std::vector<std::string> arguments;
   attach::Environment environment;
   // Has a communication library mapped. Read only if its variables do not identify it, or only as

@@ -52,4 +52,10 @@ std::size_t ProcessTree::ancestor(std::size_t index,
   return kNoProcess;
 }
 
+bool is_orphan(const ProcessTree& tree, std::size_t index) {
+  const TreeNode& node = tree[index];
+  return node.parent == kNoProcess || node.facts->stat.parent <= 1 ||
+         adopts_orphans(tree[node.parent].facts->stat.name);
+}
+
 }  // namespace oddrank::ranks

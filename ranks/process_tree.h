@@ -44,4 +44,7 @@ class ProcessTree {
   std::unordered_map<pid_t, std::size_t> index_;
 };
 
+// Returns whether the process has lost the one that started it.
+bool is_orphan(const ProcessTree& tree, std::size_t index);
+
 }  // namespace oddrank::ranks

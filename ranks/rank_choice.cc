@@ -6,6 +6,7 @@
 #include <tuple>
 #include <utility>
 
+#include "ranks/job_split.h"
 #include "ranks/job_tiers.h"
 #include "ranks/wrappers.h"
 
@@ -70,12 +71,6 @@ void drop_inherited_numbers(ProcessTree& tree, const std::vector<char>& launcher
       tree[i].identity.reset();
     }
   }
-}
-
-bool is_orphan(const ProcessTree& tree, std::size_t index) {
-  const TreeNode& node = tree[index];
-  return node.parent == kNoProcess || node.facts->stat.parent <= 1 ||
-         adopts_orphans(tree[node.parent].facts->stat.name);
 }
 
 // A process that only inherited the group of the one which forked it is no rank while that lives.
@@ -169,36 +164,6 @@ std::vector<std::size_t> outermost(const ProcessTree& tree,
     }
   }
   return found;
-}
-
-std::map<JobRank, std::vector<std::size_t>> by_rank(const ProcessTree& tree,
-                                                    const std::vector<std::size_t>& candidates) {
-  std::map<JobRank, std::vector<std::size_t>> groups;
-  for (const std::size_t i : candidates) {
-    groups[JobRank(tree[i].identity->job, tree[i].identity->rank)].push_back(i);
-  }
-  return groups;
-}
-
-// Two jobs in one Slurm step (a sweep) have the same rank twice, with different addresses. Then the
-// address becomes part of each job's name.
-void split_jobs(ProcessTree& tree, const std::vector<std::size_t>& candidates) {
-  std::set<std::string> split;
-  for (const auto& [key, group] : by_rank(tree, candidates)) {
-    std::set<std::string> addresses;
-    for (const std::size_t i : group) {
-      addresses.insert(tree[i].identity->rendezvous);
-    }
-    if (addresses.size() > 1 && addresses.count("") == 0) {
-      split.insert(key.first);
-    }
-  }
-  for (std::size_t i = 0; i < tree.size(); ++i) {
-    auto& identity = tree[i].identity;
-    if (identity && split.count(identity->job) != 0 && !identity->rendezvous.empty()) {
-      identity->job += " " + identity->rendezvous;
-    }
-  }
 }
 
 // Recognises an orphan that a rank has left behind: a process that the rank forked, or that

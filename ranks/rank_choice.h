@@ -7,12 +7,11 @@
 #include <utility>
 #include <vector>
 
+#include "ranks/job_split.h"
 #include "ranks/process_tree.h"
 #include "ranks/rank_tree.h"
 
 namespace oddrank::ranks {
-
-using JobRank = std::pair<std::string, std::int32_t>;  // a job, and a rank of it
 
 struct RankChoice {
   // Indices into the tree. The tree's identities of these have their final `job`.

@@ -139,12 +139,6 @@ std::optional<RankIdentity> from_itself(const attach::Environment& environment,
   return identity;
 }
 
-// "127.0.0.1:29500", "localhost:29500", "[::1]:29500".
-bool is_own_address(std::string_view address) {
-  const std::string_view host = address.substr(0, address.rfind(':'));
-  return host == "localhost" || host.starts_with("127.") || host == "::1" || host == "[::1]";
-}
-
 std::vector<std::int32_t> all_below(std::int32_t size) {
   std::vector<std::int32_t> ranks;
   for (std::int32_t rank = 0; rank < size && ranks.size() < kMaxListed; ++rank) {
@@ -198,6 +192,11 @@ std::vector<std::int32_t> node_ranks_of(const attach::Environment& environment,
 }
 
 }  // namespace
+
+bool is_own_address(std::string_view address) {
+  const std::string_view host = address.substr(0, address.rfind(':'));
+  return host == "localhost" || host.starts_with("127.") || host == "::1" || host == "[::1]";
+}
 
 std::vector<std::int32_t> parse_ranks(std::string_view text) {
   std::vector<std::int32_t> ranks;

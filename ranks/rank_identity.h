@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "attach/proc_environ.h"
@@ -46,6 +47,10 @@ struct RankIdentity {
 std::optional<RankIdentity> identify_rank(const attach::Environment& environment,
                                           bool single_task = false,
                                           const ToldWorld& told = {});
+
+// Returns whether an address, "127.0.0.1:29500", "localhost:29500" or "[::1]:29500", is that of the
+// machine itself, or of the network that it is used in.
+bool is_own_address(std::string_view address);
 
 // Returns whether two identities name different places in a job: another rank, or another number of
 // ranks.

@@ -91,7 +91,7 @@ REVIEWED_OPENS = {
     "node/sources/collect_step_tasks.cc": 1,
     "node/sources/dump_files.cc": 4,
     "node/sources/ras_services.cc": 1,
-    "ranks/process_facts.cc": 2,
+    "ranks/process_facts.cc": 3,
     "waits/cgroups.cc": 2,
     "waits/ends/read_ends.cc": 1,
     "waits/ends/read_sockets.cc": 2,

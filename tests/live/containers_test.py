@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Runs `oddrank node` in a container, of which other ranks of the job may be outside: in a pid namespace of its own,
-with the machine's network.
+with the machine's network; and beside containers with networks of their own.
 
     containers_test.py --oddrank PATH
 """
@@ -32,11 +32,15 @@ else:
 """
 
 
+PORT = 20000 + os.getpid() % 10000
+ADDRESS = f"127.0.0.1:{PORT}"
+
+
 class Containers(unittest.TestCase):
     def start(self, rank, *words, before=()):
         """Returns the process when it has said a line, and the line."""
         environment = dict(os.environ, RANK=str(rank), WORLD_SIZE="2", MASTER_ADDR="127.0.0.1",
-                           MASTER_PORT=str(20000 + os.getpid() % 10000))
+                           MASTER_PORT=str(PORT))
         process = subprocess.Popen([*before, "/usr/bin/python3", "-c", RANK, *words], env=environment,
                                    stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         self.addCleanup(self.end, process)
@@ -62,6 +66,19 @@ class Containers(unittest.TestCase):
         self.assertNotEqual(report["verdict"]["kind"], "missing_rank")
         self.assertEqual([(each["rank"], each["why"]) for each in report["coverage"]["unread"]],
                          [(1, "not in the containers that were looked at")])
+
+    def test_two_containers_at_one_address_have_two_jobs(self):
+        pids = []
+        for _ in range(2):
+            unshare, _ = self.start(1, before=harness.unshare("--net", "--fork", "--kill-child=KILL"))
+            pids.extend(proc_facts.children(unshare.pid))
+        found = []
+        for network in {os.readlink(f"/proc/{pid}/ns/net").strip("net:[]") for pid in pids}:
+            run = harness.Run(harness.run_here(
+                [harness.Options.oddrank, "node", "--select", f"{ADDRESS} in network {network}", "--json", "-",
+                 *harness.PATIENTLY]))
+            found.append([each["pid"] for each in run.json()["ranks"]])
+        self.assertEqual(sorted(found), sorted([pid] for pid in pids))
 
     def test_a_rank_of_another_container_is_not_gone(self):
         _, port = self.start(1)

@@ -108,6 +108,11 @@ class Node {
     }
     return text;
   }
+  // Puts the last process into a network namespace.
+  Node& network(std::uint64_t inode) {
+    facts_.back().network = inode;
+    return *this;
+  }
   Node& started(std::uint64_t start_us) {
     facts_.back().stat.start_us = start_us;
     return *this;

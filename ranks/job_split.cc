@@ -1,0 +1,102 @@
+#include "ranks/job_split.h"
+
+#include <algorithm>
+#include <set>
+
+namespace oddrank::ranks {
+namespace {
+
+using Jobs = std::set<std::string>;
+
+void split_addresses(ProcessTree& tree, const std::vector<std::size_t>& candidates) {
+  Jobs split;
+  for (const auto& [key, group] : by_rank(tree, candidates)) {
+    std::set<std::string> addresses;
+    for (const std::size_t i : group) {
+      addresses.insert(tree[i].identity->rendezvous);
+    }
+    if (addresses.size() > 1 && addresses.count("") == 0) {
+      split.insert(key.first);
+    }
+  }
+  for (std::size_t i = 0; i < tree.size(); ++i) {
+    auto& identity = tree[i].identity;
+    if (identity && split.count(identity->job) != 0 && !identity->rendezvous.empty()) {
+      identity->job += " " + identity->rendezvous;
+    }
+  }
+}
+
+// Returns whether the process proves that its network has ranks. A helper that was put into a
+// network of its own, to run what nobody trusts, carries the variables of its rank, too; if it has
+// lost its parent, it stands beside the ranks.
+bool is_proof(const ProcessTree& tree, std::size_t index) {
+  const TreeNode& node = tree[index];
+  return node.facts->network != 0 && (node.facts->told.told() || !is_orphan(tree, index));
+}
+
+Jobs jobs_in_networks(const ProcessTree& tree, const std::vector<std::size_t>& candidates) {
+  Jobs split;
+  std::map<std::string, std::set<std::uint64_t>> at_own_address;  // job -> networks
+  for (const auto& [key, group] : by_rank(tree, candidates)) {
+    std::set<std::uint64_t> networks;
+    for (const std::size_t i : group) {
+      if (!is_proof(tree, i)) {
+        continue;
+      }
+      networks.insert(tree[i].facts->network);
+      if (is_own_address(tree[i].identity->rendezvous)) {
+        at_own_address[key.first].insert(tree[i].facts->network);
+      }
+    }
+    if (networks.size() > 1) {
+      split.insert(key.first);
+    }
+  }
+  for (const auto& [job, networks] : at_own_address) {
+    if (networks.size() > 1) {
+      split.insert(job);
+    }
+  }
+  return split;
+}
+
+void split_networks(ProcessTree& tree, const std::vector<std::size_t>& candidates) {
+  const Jobs split = jobs_in_networks(tree, candidates);
+  if (split.empty()) {
+    return;
+  }
+  const std::set<std::size_t> heads(candidates.begin(), candidates.end());
+  std::vector<std::uint64_t> networks(tree.size(), 0);
+  for (std::size_t i = 0; i < tree.size(); ++i) {
+    // What a rank has started is of its job, wherever it is.
+    const std::size_t head = heads.contains(i) ? i : tree.ancestor(i, [&heads](std::size_t above) {
+      return heads.contains(above);
+    });
+    networks[i] = tree[head == kNoProcess ? i : head].facts->network;
+  }
+  for (std::size_t i = 0; i < tree.size(); ++i) {
+    auto& identity = tree[i].identity;
+    if (identity && networks[i] != 0 && split.contains(identity->job)) {
+      identity->job += " in network " + std::to_string(networks[i]);
+    }
+  }
+}
+
+}  // namespace
+
+std::map<JobRank, std::vector<std::size_t>> by_rank(const ProcessTree& tree,
+                                                    const std::vector<std::size_t>& candidates) {
+  std::map<JobRank, std::vector<std::size_t>> groups;
+  for (const std::size_t i : candidates) {
+    groups[JobRank(tree[i].identity->job, tree[i].identity->rank)].push_back(i);
+  }
+  return groups;
+}
+
+void split_jobs(ProcessTree& tree, const std::vector<std::size_t>& candidates) {
+  split_addresses(tree, candidates);
+  split_networks(tree, candidates);
+}
+
+}  // namespace oddrank::ranks

@@ -1,0 +1,30 @@
+// Tells jobs of one name apart. Private to ranks/.
+//
+// A job's name is what its launcher or its address says, and several jobs of a node may have the
+// same: those of a sweep in one step of SLURM, and those in containers with networks of their own,
+// whose ranks all meet at localhost:29500.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "ranks/process_tree.h"
+
+namespace oddrank::ranks {
+
+using JobRank = std::pair<std::string, std::int32_t>;  // a job, and a rank of it
+
+// Returns the candidates of each rank.
+std::map<JobRank, std::vector<std::size_t>> by_rank(const ProcessTree& tree,
+                                                    const std::vector<std::size_t>& candidates);
+
+// Makes the address part of a job's name if one of its ranks occurs with several addresses; and its
+// network if ranks of the same number are in several, or if the address is the machine's own, which
+// is another one in each network. `candidates`: indices of the processes that may be ranks.
+void split_jobs(ProcessTree& tree, const std::vector<std::size_t>& candidates);
+
+}  // namespace oddrank::ranks
