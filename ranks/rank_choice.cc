@@ -8,6 +8,7 @@
 
 #include "ranks/job_split.h"
 #include "ranks/job_tiers.h"
+#include "ranks/other_runs.h"
 #include "ranks/wrappers.h"
 
 namespace oddrank::ranks {
@@ -248,6 +249,7 @@ RankChoice choose_ranks(ProcessTree& tree, const DiscoverOptions& options) {
   if (options.pids.empty()) {
     choice.survivors = take_survivors(tree, candidates);
   }
+  choice.other_runs = drop_other_runs(tree, options, candidates);
   for (const auto& [key, group] : by_rank(tree, candidates)) {
     const std::size_t best = *std::min_element(
         group.begin(), group.end(),

@@ -19,6 +19,8 @@ struct RankChoice {
   // Processes that carry the variables of one of `ranks` but began earlier: left over from another
   // run.
   std::vector<std::size_t> leftovers;
+  // Ranks of another run at the same address (other_runs.h).
+  std::vector<std::size_t> other_runs;
   // Orphans that outlive the process that was their rank; that rank has no process any more.
   std::vector<std::size_t> survivors;
   // Processes that carry the numbers of a job that does not train (job_tiers.h).

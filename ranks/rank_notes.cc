@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <map>
 #include <set>
 #include <string_view>
 
@@ -58,11 +59,12 @@ std::set<std::size_t> starters(const RankTable& table) {
 // Names processes with a communication library that belong to no job: not those that have started
 // ranks.
 void note_strangers(const RankTable& table, Notes& notes) {
-  const std::set<std::size_t> above = starters(table);
+  std::set<std::size_t> known = starters(table);
+  known.insert(table.choice.other_runs.begin(), table.choice.other_runs.end());
   std::string list;
   std::size_t count = 0;
   for (std::size_t i = 0; i < table.facts.size(); ++i) {
-    if (!table.facts[i].asked || table.row_of[i] != kNoProcess || above.count(i) != 0) {
+    if (!table.facts[i].asked || table.row_of[i] != kNoProcess || known.count(i) != 0) {
       continue;
     }
     if (++count <= kMaxStrangers) {
@@ -89,6 +91,19 @@ void note_leftovers(const RankTable& table, Notes& notes) {
     notes.push_back(pid_and_name(table.stat(i)) + " carries the variables of rank " +
                     std::to_string(table.tree[i].identity->rank) +
                     " but began before it: left over from an earlier run, not read");
+  }
+}
+
+// Names ranks of other runs, those of one job in one note.
+void note_other_runs(const RankTable& table, Notes& notes) {
+  std::map<std::string_view, std::string> lists;  // by the job
+  for (const std::size_t i : table.choice.other_runs) {
+    std::string& list = lists[table.tree[i].identity->job];
+    list += (list.empty() ? "" : ", ") + pid_and_name(table.stat(i)) + " as rank " +
+            std::to_string(table.tree[i].identity->rank);
+  }
+  for (const auto& [job, list] : lists) {
+    notes.push_back("not read, unless by pid: " + list + " of " + std::string(job));
   }
 }
 
@@ -163,6 +178,7 @@ std::vector<std::string> notes_on(const RankTable& table) {
   Notes notes;
   note_contradictions(table, notes);
   if (table.options.pids.empty()) {
+    note_other_runs(table, notes);
     note_strangers(table, notes);
     note_idle_launchers(table, notes);
   }

@@ -1,0 +1,25 @@
+// Ranks of another run of a job: it had the same address, and some of its processes are still
+// there. Private to ranks/.
+//
+// A run that has lost its first rank leaves its port to the next one, while others of its ranks
+// hang. Two processes that are both rank 1 by their own groups are never of one job, though all
+// that names it is the same. Which ranks ran together is told by who started them, and when.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "ranks/process_tree.h"
+#include "ranks/rank_tree.h"
+
+namespace oddrank::ranks {
+
+// Removes the candidates of all runs of a job but one, and returns them. Kept is the run with most
+// of the processes that the options name, if any; else that with the most ranks; else the newest.
+// The tree's identities of the others, and of what they have started, get another job.
+// `candidates`: indices of the processes that may be ranks.
+std::vector<std::size_t> drop_other_runs(ProcessTree& tree,
+                                         const DiscoverOptions& options,
+                                         std::vector<std::size_t>& candidates);
+
+}  // namespace oddrank::ranks

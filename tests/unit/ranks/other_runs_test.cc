@@ -1,0 +1,117 @@
+#include "ranks/other_runs.h"
+
+#include "tests/support/catch.h"
+#include "tests/unit/ranks/node_table.h"
+
+namespace oddrank {
+namespace {
+
+using test::Node;
+
+constexpr std::uint64_t kSecond = 1'000'000;
+
+// A node with ranks of one address, "n0:29500", that say which rank they are.
+class Runs {
+ public:
+  Runs& process(pid_t pid, pid_t parent, const char* command, std::uint64_t started_s) {
+    node_.add(pid, parent, command).started(started_s * kSecond);
+    return *this;
+  }
+  Runs& rank(pid_t pid, pid_t parent, int rank, std::uint64_t started_s, int size = 4) {
+    ranks::ToldWorld told;
+    told.by = ranks::ToldBy::kGroup;
+    told.rank = rank;
+    told.world_size = size;
+    told.address = "n0:29500";
+    node_.add(pid, parent, "python train.py", test::torch(rank, rank, size, size)).says(told);
+    node_.started(started_s * kSecond);
+    return *this;
+  }
+  Node& node() { return node_; }
+  std::string ranks() const { return node_.ranks(); }
+  std::string notes() const {
+    std::string text;
+    for (const std::string& note : node_.decide().notes) {
+      text += note + "\n";
+    }
+    return text;
+  }
+
+ private:
+  Node node_;
+};
+
+}  // namespace
+
+TEST_CASE("a rank of an earlier run does not stand for the one of the new run") {
+  Runs runs;
+  runs.process(50, 1, "bash run.sh", 1).process(60, 1, "bash run.sh", 100);
+  runs.rank(101, 50, 1, 2);  // its rank 0 has ended, and left the port to the next run
+  runs.rank(200, 60, 0, 101).rank(201, 60, 1, 101);
+  CHECK(runs.ranks() == "0:200 1:201");
+  CHECK(runs.notes() ==
+        "not read, unless by pid: pid 101 (python) as rank 1 of n0:29500 (another run)\n");
+}
+
+TEST_CASE("runs are told apart whoever has started their ranks") {
+  for (const bool one_shell : {false, true}) {
+    Runs runs;
+    runs.process(50, 1, "bash", 1);
+    const auto starter = [&](pid_t pid) {
+      if (!one_shell) {
+        runs.process(pid + 1000, 1, "ssh n0", static_cast<std::uint64_t>(pid));
+      }
+      return one_shell ? 50 : pid + 1000;
+    };
+    // Pids are times, too: the ranks of a run start within a second or two.
+    for (const auto& [pid, rank] :
+         {std::pair{101, 1}, {102, 2}, {200, 0}, {201, 1}, {202, 2}, {203, 3}}) {
+      const pid_t parent = starter(pid);
+      runs.rank(pid, parent, rank, static_cast<std::uint64_t>(pid));
+    }
+    CHECK(runs.ranks() == "0:200 1:201 2:202 3:203");
+  }
+}
+
+TEST_CASE("a later program with the number of a rank is not the job") {
+  Runs runs;
+  runs.process(50, 1, "bash run.sh", 1).process(60, 1, "bash debug.sh", 100);
+  for (const int rank : {0, 1, 2}) {
+    runs.rank(100 + rank, 50, rank, 2);
+  }
+  runs.rank(200, 60, 1, 101);
+  CHECK(runs.ranks() == "0:100 1:101 2:102");
+}
+
+TEST_CASE("what another run has started belongs to no rank of this one") {
+  Runs runs;
+  runs.process(50, 1, "bash run.sh", 1).process(60, 1, "bash run.sh", 100);
+  runs.rank(101, 50, 1, 2).rank(200, 60, 0, 101).rank(201, 60, 1, 101);
+  runs.node().add(110, 101, "python train.py", test::torch(1, 1, 4, 4)).forked();
+  runs.node().started(200 * kSecond);
+  runs.node().add(210, 201, "python train.py", test::torch(1, 1, 4, 4)).forked();
+  runs.node().started(200 * kSecond);
+  CHECK(runs.ranks() == "0:200 1:201[210]");
+}
+
+TEST_CASE("helpers with the number of a rank, which is not theirs, are no other run") {
+  Runs runs;
+  runs.process(50, 1, "bash run.sh", 1);
+  runs.rank(100, 50, 0, 2).rank(101, 50, 1, 2);
+  runs.node().add(120, 50, "python monitor.py", test::torch(1, 1, 4, 4)).started(3 * kSecond);
+  CHECK(runs.ranks() == "0:100 1:101[120]");
+  CHECK(runs.notes().empty());
+}
+
+TEST_CASE("ranks that are given by pid are read, of whatever run they are") {
+  Runs runs;
+  runs.process(50, 1, "bash run.sh", 1).process(60, 1, "bash run.sh", 100);
+  runs.rank(101, 50, 1, 2).rank(200, 60, 0, 101).rank(201, 60, 1, 101);
+  ranks::DiscoverOptions options;
+  options.pids = {101};
+  CHECK(runs.node().ranks(options) == "1:101");
+  options.pids = {201, 200};
+  CHECK(runs.node().ranks(options) == "0:200 1:201");
+}
+
+}  // namespace oddrank
