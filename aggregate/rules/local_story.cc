@@ -256,6 +256,10 @@ bool reads_terminal(const JobView& view, const RankView& rank) {
   return path.starts_with("/dev/pts/") || path.starts_with("/dev/tty") || path == "/dev/console";
 }
 
+bool opens_named_pipe(const JobView& view, const RankView& rank) {
+  return rank.leader != nullptr && view.text(rank.leader->wait.wchan) == "wait_for_partner";
+}
+
 bool waits_for_reader(const JobView& view, const RankView& rank) {
   return rank.process != nullptr && rank.leader != nullptr && rank.state() != 'R' &&
          rank.leader->wait.on == WaitOn::kPipe &&

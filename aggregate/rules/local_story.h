@@ -36,6 +36,10 @@ bool talks_to_service(const JobView& view, const RankView& rank);
 // Returns whether the rank waits for somebody to type.
 bool reads_terminal(const JobView& view, const RankView& rank);
 
+// Returns whether the rank waits, in open(), for somebody to open the other end of a named pipe.
+// The kernel sleeps in this function (fs/pipe.c) for nothing else.
+bool opens_named_pipe(const JobView& view, const RankView& rank);
+
 // Returns whether the rank writes to a full pipe that no process of the job is known to read.
 bool waits_for_reader(const JobView& view, const RankView& rank);
 

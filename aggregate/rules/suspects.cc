@@ -116,6 +116,17 @@ Awaited find_awaited(const RuleInput& input, const std::vector<Stand>& stands) {
   return found;
 }
 
+// Leaves out the roots that open a named pipe, if there are others: one of these may have to open
+// its other end.
+void leave_out_openers(const RuleInput& input, std::vector<std::size_t>& roots) {
+  const auto is_opener = [&input](std::size_t at) {
+    return opens_named_pipe(input.view, WaitEnd(input.view, input.view.ranks()[at]).view());
+  };
+  if (!std::all_of(roots.begin(), roots.end(), is_opener)) {
+    std::erase_if(roots, is_opener);
+  }
+}
+
 // Returns whether another rank is at the same place as this one.
 bool has_company(const RuleInput& input, std::size_t rank) {
   const auto& ranks = input.view.ranks();
@@ -385,6 +396,7 @@ std::vector<Suspects> find_suspects(const RuleInput& input) {
   if (awaited.roots.empty() && awaited.left.size() == 1) {
     awaited.roots = awaited.left;
   }
+  leave_out_openers(input, awaited.roots);
   // Where most ranks are in code of their own and few wait for them, not for long yet, they are on
   // their way.
   if (input.young() && are_many(input, awaited.roots)) {

@@ -60,6 +60,8 @@ class Joiner {
 
   void join_pipe(pid_t pid, std::uint64_t inode, Wait& wait, AwaitedFile& file);
 
+  void join_named_pipe(pid_t pid, Wait& wait);
+
   void join_socket(std::size_t process,
                    std::uint64_t inode,
                    const ThreadCapture& thread,
@@ -111,6 +113,10 @@ void Joiner::join(std::size_t process, ThreadCapture& thread) {
     return;
   }
   if (wait.holder_pid != 0) {
+    return;
+  }
+  if (is_named_pipe(wait, capture_.tables)) {
+    join_named_pipe(capture_.processes[process].pid, wait);
     return;
   }
   const AwaitedFiles files = awaited_files(wait, capture_.tables);
@@ -260,6 +266,17 @@ void Joiner::join_pipe(pid_t pid, std::uint64_t inode, Wait& wait, AwaitedFile& 
   } else {
     note(file, std::string("open for ") + end + " in " + list(users.empty() ? owners : users));
   }
+}
+
+void Joiner::join_named_pipe(pid_t pid, Wait& wait) {
+  const auto named = node_.named_pipes.find(capture_.tables.text(wait.path));
+  if (named == node_.named_pipes.end()) {
+    return;
+  }
+  AwaitedFile file{wait.fd, wait.path};
+  join_pipe(pid, named->second, wait, file);
+  wait.awaited = {file};
+  wait.awaited_count = 1;
 }
 
 void Joiner::join_socket(std::size_t process,

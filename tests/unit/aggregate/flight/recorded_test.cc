@@ -128,8 +128,8 @@ TEST_CASE("recorded: an answer that the stacks give too is a source, and no alte
   CHECK(report.sources.at(0).agrees == true);
 }
 
-// Returns the report on a job in which all other ranks wait for these in an all_reduce, by the calls
-// in their memory.
+// Returns the report on a job in which all other ranks wait for these in an all_reduce, by the
+// calls in their memory.
 Diagnosis without(const std::vector<std::int32_t>& ranks, const tests::ThreadSpec& spec) {
   CaptureBuilder job = tests::eight_ranks(tests::in_all_reduce());
   Recorders recorders = recorders_of(job);
@@ -147,7 +147,8 @@ Diagnosis without(const std::vector<std::int32_t>& ranks, const tests::ThreadSpe
   return diagnose(job.capture);
 }
 
-TEST_CASE("recorded: a rank that waits for a message, from whom is not known, is possible at most") {
+TEST_CASE(
+    "recorded: a rank that waits for a message, from whom is not known, is possible at most") {
   tests::ThreadSpec spec = tests::waiting_on(snapshot::WaitOn::kPipe, "pipe:[31]");
   SECTION("in a pipe") {}
   SECTION("at a connection to come") {
