@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "aggregate/circles.h"
+#include "aggregate/polled_ranks.h"
 #include "aggregate/view/remote_calls.h"
 #include "aggregate/words/wait_words.h"
 #include "base/printable.h"
@@ -47,6 +48,9 @@ class GraphBuilder {
   // Returns the only rank, by component, at which its waits end: one that waits for no rank.
   std::vector<std::size_t> find_ends() const;
 
+  // Adds the waits of servers and event loops for those of their ranks that do not, in turn, wait
+  // for them.
+  void add_polled();
   // Adds the waits for the ranks that may run a function for this one.
   void add_servers(std::size_t at);
   std::size_t process_node(const ProcessCapture& process);
@@ -77,6 +81,7 @@ GraphBuilder::GraphBuilder(const JobView& view) : view_(view) {
   graph_.may_have_left.assign(ranks, false);
   graph_.waits_for_rank.assign(ranks, false);
   graph_.opaque.assign(ranks, false);
+  graph_.may_be_woken.assign(ranks, false);
 }
 
 WaitGraph GraphBuilder::run() {
@@ -86,6 +91,7 @@ WaitGraph GraphBuilder::run() {
     add_servers(at);
     add_processes(at);
   }
+  add_polled();
   for (std::size_t at = 0; at < view_.ranks().size(); ++at) {
     if (graph_.awaited[at] && !graph_.waits_for_rank[at]) {
       graph_.roots.push_back(at);
@@ -232,6 +238,35 @@ void GraphBuilder::add_servers(std::size_t at) {
               rank.servers.size() > 1});
     graph_.waits_for_rank[at] = true;
     graph_.awaited[to] = true;
+  }
+}
+
+void GraphBuilder::add_polled() {
+  constexpr std::size_t kMaxServers = 64;  // each needs a search through the graph
+  const Adjacency in = reversed(graph_.out);
+  std::size_t servers = 0;
+  for (std::size_t at = 0; at < view_.ranks().size(); ++at) {
+    const RankView& rank = view_.ranks()[at];
+    PolledRanks polled = polled_ranks(view_, rank);
+    if (polled.ranks.empty() || ++servers > kMaxServers) {
+      continue;
+    }
+    // A rank that waits for this one will not send anything before.
+    const std::vector<std::size_t> distance = distances(in, {at});
+    std::erase_if(polled.ranks, [&](std::size_t to) { return distance[to] != kFar; });
+    for (const std::size_t to : polled.ranks) {
+      if (polled.all && polled.ranks.size() > 1) {
+        possible_.push_back(graph_.edges.size());
+      }
+      add_edge({at, to, "a message", wait_evidence(*rank.process, *rank.leader),
+                !polled.all || polled.ranks.size() > 1});
+      graph_.waits_for_rank[at] = true;
+      graph_.awaited[to] = true;
+    }
+    // If all of them wait for it, but some may have had its answer, they wait for something else,
+    // or it does.
+    graph_.opaque[at] = graph_.opaque[at] || (polled.ranks.empty() && !polled.owes_all);
+    graph_.may_be_woken[at] = !polled.all;
   }
 }
 

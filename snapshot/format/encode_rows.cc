@@ -201,6 +201,24 @@ void encode_possible_peers(const std::vector<ProcessCapture>& processes, Documen
   }
 }
 
+// Only captures in which a thread waits for several files at once have this table.
+void encode_other_ends(const std::vector<ProcessCapture>& processes, Document& document) {
+  for (std::size_t i = 0; i < processes.size(); ++i) {
+    for (std::size_t j = 0; j < processes[i].threads.size(); ++j) {
+      const auto& awaited = processes[i].threads[j].wait.awaited;
+      for (std::size_t k = 0; k < awaited.size(); ++k) {
+        if (awaited[k].holder_pid != 0) {
+          RowWriter rows(document.tables["other_ends"]);
+          rows("process", i);
+          rows("thread", j);
+          rows("file", k);
+          rows("holder_pid", awaited[k].holder_pid);
+        }
+      }
+    }
+  }
+}
+
 void encode_job(const JobInfo& job, Texts& texts, Document& document) {
   RowWriter row(document.tables["job"]);
   const auto text = [&](const char* name, const std::string& value) {
@@ -258,6 +276,7 @@ Document to_document(const Capture& capture) {
   encode_processes(capture, document);
   encode_crashes(capture.processes, document);
   encode_possible_peers(capture.processes, document);
+  encode_other_ends(capture.processes, document);
   encode_collectives(capture.collectives, document);
   return document;
 }

@@ -156,6 +156,7 @@ void Joiner::join_several(std::size_t process, const AwaitedFiles& files, Thread
     const bool own = end.kind == FdKind::kPipe && owners_.is_own_pipe(end.inode, pid);
     if (alone.holder_pid != 0 && alone.holder_pid != pid) {
       holders.insert(alone.holder_pid);
+      thread.wait.awaited[i].holder_pid = alone.holder_pid;
     } else if (alone.holder_pid == 0 && !own) {
       all_known = false;
     }

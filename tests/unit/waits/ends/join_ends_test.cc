@@ -322,6 +322,9 @@ TEST_CASE("several files with several other ends: no holder is named, all are de
   scene.add_socket(20, 701);
   scene.add(30, false, true);
   CHECK(scene.join(scene.waiter).holder_pid == 0);
+  const auto& awaited = scene.build.wait(scene.waiter).awaited;
+  CHECK(awaited.at(0).holder_pid == 30);
+  CHECK(awaited.at(1).holder_pid == 20);
   CHECK(scene.build.says(scene.waiter).find("fd 4: pid 30 has it open") != std::string::npos);
   CHECK(scene.build.says(scene.waiter).find("other end is pid 20") != std::string::npos);
 }
