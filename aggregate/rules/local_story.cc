@@ -228,9 +228,9 @@ bool may_need_others(const JobView& view, const RankView& rank) {
            last.polls == PollOn::kReady || last.polls == PollOn::kConnection;
   }
   const snapshot::Wait& wait = last.leader->wait;
-  // A semaphore that processes share: those of other ranks may share it, too.
+  // What processes share, those of other ranks may share, too.
   const bool shared = wait.on == WaitOn::kLock && wait.holder_pid == 0 &&
-                      wait.lock.kind == snapshot::LockKind::kShared;
+                      (wait.lock.shared || wait.lock.kind == snapshot::LockKind::kShared);
   return shared || wait.on == WaitOn::kSocket || wait.on == WaitOn::kFileLock ||
          is_to_be_woken(view, last) ||
          (wait.on == WaitOn::kPipe && !has_reader_outside(view, last));

@@ -58,6 +58,7 @@ class Decoder {
         crashes_(reader("crashes")),
         possible_peers_(reader("possible_peers")),
         other_ends_(reader("other_ends")),
+        shared_locks_(reader("shared_locks")),
         collectives_(document_, limits_, format) {}
 
   Result<Capture> run();
@@ -80,6 +81,7 @@ class Decoder {
   void decode_crashes();
   void decode_possible_peers();
   void decode_other_ends();
+  void decode_shared_locks();
   void decode_wait_facts(Wait& wait);
   ThreadCapture decode_thread();
   CollectiveCall decode_call();
@@ -97,7 +99,7 @@ class Decoder {
   RowReader frames_, stacks_, stack_frames_, job_, job_hosts_, job_notes_, nodes_, expected_ranks_,
       notes_, processes_, environment_, setup_, groups_, group_counters_, connections_, tasks_,
       task_members_, threads_, awaited_files_, pool_pids_, samples_, calls_, frame_locals_, locals_,
-      loops_, loop_calls_, crashes_, possible_peers_, other_ends_;
+      loops_, loop_calls_, crashes_, possible_peers_, other_ends_, shared_locks_;
   CollectiveDecoder collectives_;
   Capture capture_;
 };
@@ -110,6 +112,7 @@ Result<Capture> Decoder::run() {
   decode_crashes();
   decode_possible_peers();
   decode_other_ends();
+  decode_shared_locks();
   capture_.collectives = collectives_.run(capture_.nodes.size());
   return finish();
 }
@@ -418,15 +421,30 @@ void Decoder::decode_other_ends() {
   }
 }
 
+void Decoder::decode_shared_locks() {
+  std::size_t process = 0;
+  std::size_t thread = 0;
+  while (shared_locks_.next()) {
+    shared_locks_("process", process);
+    shared_locks_("thread", thread);
+    if (process < capture_.processes.size() &&
+        thread < capture_.processes[process].threads.size()) {
+      capture_.processes[process].threads[thread].wait.lock.shared = true;
+    } else {
+      shared_locks_.refuse("a shared lock is of a thread that does not exist");
+    }
+  }
+}
+
 Result<Capture> Decoder::finish() {
-  std::vector<RowReader*> all = {&frames_,         &stacks_,    &stack_frames_, &job_,
-                                 &job_hosts_,      &job_notes_, &nodes_,        &notes_,
-                                 &expected_ranks_, &processes_, &environment_,  &groups_,
-                                 &connections_,    &tasks_,     &task_members_, &threads_,
-                                 &samples_,        &calls_,     &frame_locals_, &locals_,
-                                 &awaited_files_,  &pool_pids_, &loops_,        &loop_calls_,
-                                 &group_counters_, &setup_,     &crashes_,      &possible_peers_,
-                                 &other_ends_};
+  std::vector<RowReader*> all = {&frames_,         &stacks_,      &stack_frames_, &job_,
+                                 &job_hosts_,      &job_notes_,   &nodes_,        &notes_,
+                                 &expected_ranks_, &processes_,   &environment_,  &groups_,
+                                 &connections_,    &tasks_,       &task_members_, &threads_,
+                                 &samples_,        &calls_,       &frame_locals_, &locals_,
+                                 &awaited_files_,  &pool_pids_,   &loops_,        &loop_calls_,
+                                 &group_counters_, &setup_,       &crashes_,      &possible_peers_,
+                                 &other_ends_,     &shared_locks_};
   const auto beside = collectives_.tables();
   all.insert(all.end(), beside.begin(), beside.end());
   std::size_t known = 0;

@@ -219,6 +219,19 @@ void encode_other_ends(const std::vector<ProcessCapture>& processes, Document& d
   }
 }
 
+// Only captures in which a thread waits for a lock that processes share have this table.
+void encode_shared_locks(const std::vector<ProcessCapture>& processes, Document& document) {
+  for (std::size_t i = 0; i < processes.size(); ++i) {
+    for (std::size_t j = 0; j < processes[i].threads.size(); ++j) {
+      if (processes[i].threads[j].wait.lock.shared) {
+        RowWriter rows(document.tables["shared_locks"]);
+        rows("process", i);
+        rows("thread", j);
+      }
+    }
+  }
+}
+
 void encode_job(const JobInfo& job, Texts& texts, Document& document) {
   RowWriter row(document.tables["job"]);
   const auto text = [&](const char* name, const std::string& value) {
@@ -277,6 +290,7 @@ Document to_document(const Capture& capture) {
   encode_crashes(capture.processes, document);
   encode_possible_peers(capture.processes, document);
   encode_other_ends(capture.processes, document);
+  encode_shared_locks(capture.processes, document);
   encode_collectives(capture.collectives, document);
   return document;
 }

@@ -16,7 +16,7 @@ using tests::waiting_on;
 
 namespace {
 
-using Named = std::vector<std::int32_t>;
+using Numbers = std::vector<std::int32_t>;
 
 constexpr std::int32_t kClients = 3;
 constexpr std::int64_t kOldMs = 9000;
@@ -48,8 +48,8 @@ struct Star {
   }
   snapshot::Wait& wait() { return job.process(pid_of(0)).threads.front().wait; }
   Verdict verdict() const { return diagnose(job.capture).verdict; }
-  Named named() const {
-    Named ranks;
+  Numbers named() const {
+    Numbers ranks;
     for (const Culprit& one : verdict().culprits) {
       ranks.push_back(one.rank);
     }
@@ -68,12 +68,12 @@ ThreadSpec at_own_lock() {
 TEST_CASE("polled ranks: a server waits for the client that does not wait for it") {
   Star star;
   tests::replace(star.job, 2, at_own_lock());
-  CHECK(star.named() == Named{2});
+  CHECK(star.named() == Numbers{2});
   CHECK(star.verdict().confidence == Confidence::kLikely);
   // Somebody else may be the one that is to send something.
   star.wait().awaited.emplace_back();
   star.wait().awaited_count = kClients + 1;
-  CHECK(star.named() == Named{2});
+  CHECK(star.named() == Numbers{2});
   CHECK(star.verdict().confidence == Confidence::kPossible);
 }
 
@@ -87,7 +87,7 @@ TEST_CASE("polled ranks: of two clients that do not ask, the one that is held is
 }
 
 TEST_CASE("polled ranks: a server that owes an answer to all is possible") {
-  CHECK(Star().named() == Named{0});
+  CHECK(Star().named() == Numbers{0});
 }
 
 TEST_CASE("polled ranks: nobody is named if a client may have had its answer") {

@@ -159,11 +159,15 @@ TEST_CASE(
     spec.wait.how = snapshot::WaitHow::kLock;
     spec.wait.lock.kind = snapshot::LockKind::kShared;
   }
+  SECTION("at another lock that processes share") {
+    spec = tests::waiting_on(snapshot::WaitOn::kLock);
+    spec.wait.lock.shared = true;
+  }
   const Diagnosis report = without({3}, spec);
   INFO(report.verdict.summary);
   CHECK(report.verdict.confidence == Confidence::kPossible);
   CHECK(recorded_culprits(report) == std::vector<std::int32_t>{3});
-  // Of several, each may wait for any other.
+  // If there are several, each may wait for any other.
   CHECK(without({3, 4}, spec).verdict.culprits.empty());
 }
 
