@@ -59,6 +59,8 @@ class GraphBuilder {
   // end.
   void add_processes(std::size_t at);
 
+  // If the process that a rank waits for belongs to another rank, that one is the one to look at.
+  bool add_owner(std::size_t at, std::size_t node, const ProcessCapture& process);
   void add_resource(std::size_t node, const ProcessCapture& process);
   std::string wait_evidence(const ProcessCapture& process, const ThreadCapture& thread) const;
 
@@ -308,9 +310,26 @@ void GraphBuilder::add_processes(std::size_t at) {
     node = next_node;
     process = next;
   }
-  if (process != nullptr) {
+  if (process != nullptr && !add_owner(at, node, *process)) {
     add_resource(node, *process);
   }
+}
+
+bool GraphBuilder::add_owner(std::size_t at, std::size_t node, const ProcessCapture& process) {
+  const ProcessCapture* owner =
+      process.is_rank ? nullptr : view_.process(process.node, process.owner);
+  if (owner == nullptr || !owner->is_rank) {
+    return false;
+  }
+  const std::size_t rank =
+      owner->rank >= 0 ? view_.index_of(owner->rank) : view_.index_of(*owner);
+  if (rank == JobView::kNone || rank == at) {
+    return false;
+  }
+  add_edge({node, rank, "its rank", "", false});
+  graph_.waits_for_rank[at] = true;
+  graph_.awaited[rank] = true;
+  return true;
 }
 
 void GraphBuilder::add_resource(std::size_t node, const ProcessCapture& process) {
