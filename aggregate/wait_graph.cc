@@ -9,6 +9,7 @@
 
 #include "aggregate/circles.h"
 #include "aggregate/polled_ranks.h"
+#include "aggregate/side_servers.h"
 #include "aggregate/view/remote_calls.h"
 #include "aggregate/words/wait_words.h"
 #include "base/printable.h"
@@ -268,7 +269,7 @@ void GraphBuilder::add_polled() {
     // If all of them wait for it, but some may have had its answer, they wait for something else,
     // or it does.
     graph_.opaque[at] = graph_.opaque[at] || (polled.ranks.empty() && !polled.owes_all);
-    graph_.may_be_woken[at] = !polled.all;
+    graph_.may_be_woken[at] = graph_.may_be_woken[at] || !polled.all;
   }
 }
 
@@ -298,9 +299,12 @@ void GraphBuilder::add_processes(std::size_t at) {
       return;
     }
     const ThreadCapture* thread = deciding_thread(view_, *process);
+    const bool beside = next_node < view_.ranks().size() && next_node != at &&
+                        answers_beside(view_, thread->wait, *next, view_.ranks()[next_node].leader);
     add_edge({node, next_node,
               fmt::format("{} ({})", wait_name(thread->wait.on), process_words(view_, *next)),
-              wait_evidence(*process, *thread), false});
+              wait_evidence(*process, *thread), beside});
+    graph_.may_be_woken[at] = graph_.may_be_woken[at] || beside;
     if (next_node < view_.ranks().size()) {
       // A child that waits for its own rank: a circle of one rank, with no other rank in it.
       graph_.awaited[next_node] = graph_.awaited[next_node] || next_node != at;
@@ -321,8 +325,7 @@ bool GraphBuilder::add_owner(std::size_t at, std::size_t node, const ProcessCapt
   if (owner == nullptr || !owner->is_rank) {
     return false;
   }
-  const std::size_t rank =
-      owner->rank >= 0 ? view_.index_of(owner->rank) : view_.index_of(*owner);
+  const std::size_t rank = owner->rank >= 0 ? view_.index_of(owner->rank) : view_.index_of(*owner);
   if (rank == JobView::kNone || rank == at) {
     return false;
   }
