@@ -22,7 +22,7 @@ bool is_local_socket(const JobView& view, const AwaitedFile& file) {
   return view.text(file.local).empty() && view.text(file.link).starts_with("socket:");
 }
 
-bool serves(const JobView& view, const ThreadCapture& thread, std::string_view port) {
+bool serves_at(const JobView& view, const ThreadCapture& thread, std::string_view port) {
   const Wait& wait = thread.wait;
   if (thread.call || wait.on != WaitOn::kSocket) {
     return false;
@@ -46,7 +46,7 @@ bool answers_beside(const JobView& view,
   }
   const std::string_view port = port_of(view.text(waiter.peer));
   return std::any_of(server.threads.begin(), server.threads.end(), [&](const ThreadCapture& each) {
-    return each.has_python && &each != speaker && serves(view, each, port);
+    return each.has_python && &each != speaker && serves_at(view, each, port);
   });
 }
 

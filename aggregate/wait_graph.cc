@@ -60,8 +60,9 @@ class GraphBuilder {
   // end.
   void add_processes(std::size_t at);
 
-  // If the process that a rank waits for belongs to another rank, that one is the one to look at.
-  bool add_owner(std::size_t at, std::size_t node, const ProcessCapture& process);
+  // If the wait of a rank ends at another rank's process for which that one waits, too, that one is
+  // the one to look at.
+  void add_owners();
   void add_resource(std::size_t node, const ProcessCapture& process);
   std::string wait_evidence(const ProcessCapture& process, const ThreadCapture& thread) const;
 
@@ -70,6 +71,11 @@ class GraphBuilder {
   std::map<const ProcessCapture*, std::size_t> process_nodes_;
   std::map<std::string, std::size_t> resource_nodes_;
   std::vector<std::size_t> possible_;  // edges, each one of several
+  struct ProcessEnd {
+    std::size_t rank = 0;
+    std::size_t node = 0;
+  };
+  std::vector<ProcessEnd> ends_;  // where the waits of ranks for processes end
 };
 
 GraphBuilder::GraphBuilder(const JobView& view) : view_(view) {
@@ -94,6 +100,7 @@ WaitGraph GraphBuilder::run() {
     add_servers(at);
     add_processes(at);
   }
+  add_owners();
   add_polled();
   for (std::size_t at = 0; at < view_.ranks().size(); ++at) {
     if (graph_.awaited[at] && !graph_.waits_for_rank[at]) {
@@ -314,25 +321,28 @@ void GraphBuilder::add_processes(std::size_t at) {
     node = next_node;
     process = next;
   }
-  if (process != nullptr && !add_owner(at, node, *process)) {
+  if (process != nullptr) {
     add_resource(node, *process);
+    ends_.push_back({at, node});
   }
 }
 
-bool GraphBuilder::add_owner(std::size_t at, std::size_t node, const ProcessCapture& process) {
-  const ProcessCapture* owner =
-      process.is_rank ? nullptr : view_.process(process.node, process.owner);
-  if (owner == nullptr || !owner->is_rank) {
-    return false;
+void GraphBuilder::add_owners() {
+  for (const auto& [at, node] : ends_) {
+    const ProcessCapture& process = *graph_.nodes[node].process;
+    const ProcessCapture* owner =
+        process.is_rank ? nullptr : view_.process(process.node, process.owner);
+    if (owner == nullptr || !owner->is_rank) {
+      continue;
+    }
+    const std::size_t rank =
+        owner->rank >= 0 ? view_.index_of(owner->rank) : view_.index_of(*owner);
+    if (rank != JobView::kNone && rank != at && graph_.edge(rank, node) != nullptr) {
+      add_edge({at, rank, "its process", "both wait for " + graph_.nodes[node].label, false});
+      graph_.waits_for_rank[at] = true;
+      graph_.awaited[rank] = true;
+    }
   }
-  const std::size_t rank = owner->rank >= 0 ? view_.index_of(owner->rank) : view_.index_of(*owner);
-  if (rank == JobView::kNone || rank == at) {
-    return false;
-  }
-  add_edge({node, rank, "its rank", "", false});
-  graph_.waits_for_rank[at] = true;
-  graph_.awaited[rank] = true;
-  return true;
 }
 
 void GraphBuilder::add_resource(std::size_t node, const ProcessCapture& process) {

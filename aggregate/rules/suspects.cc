@@ -46,8 +46,10 @@ bool waits_for_somebody(const RuleInput& input, const RankView& rank) {
   switch (last.leader->wait.on) {
     case WaitOn::kLock:
     case WaitOn::kThread:
-      // What a child waits for is of its own rank: it has no part in calls of the job.
-      return last.process == rank.process && !waits_for_worker(input.view, rank);
+      // What a child waits for is of its own rank, as it has no part in calls of the job; unless
+      // other processes may release it.
+      return is_shared_lock(last.leader->wait) ||
+             (last.process == rank.process && !waits_for_worker(input.view, rank));
     case WaitOn::kPipe:
     case WaitOn::kSocket:
       return awaited_process(input.view, *last.process) == nullptr;

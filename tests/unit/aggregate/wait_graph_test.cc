@@ -105,11 +105,15 @@ TEST_CASE("a worker that waits for another rank's worker makes its rank wait for
   locked.wait.holder_alive = snapshot::Known::kYes;
   job.thread(job.child(tests::pid_of(4), tests::host_of(4), kFirst), locked);
   job.thread(job.child(tests::pid_of(5), tests::host_of(5), kSecond), tests::sleeping());
-  const Built built(std::move(job));
+  Built built(std::move(job));
   CHECK(built.graph.waits_for_rank[4]);
   CHECK(built.graph.roots == std::vector<std::size_t>{5});
   const auto chain = chain_to(built.view, built.graph, 5);
   CHECK(chain.front().waits_for == "4-5");
+
+  // A process of another rank for which that one does not wait says nothing about it.
+  tests::replace(built.job, 5, tests::in_all_reduce());
+  CHECK_FALSE(Built(std::move(built.job)).graph.waits_for_rank[4]);
 }
 
 TEST_CASE("a circle of holders ends") {
