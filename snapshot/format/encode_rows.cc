@@ -203,18 +203,20 @@ void encode_possible_peers(const std::vector<ProcessCapture>& processes, Documen
 
 // Only captures in which a thread waits for several files at once have this table.
 void encode_other_ends(const std::vector<ProcessCapture>& processes, Document& document) {
+  const auto add = [&document](std::size_t process, std::size_t thread, const Wait& wait) {
+    for (std::size_t i = 0; i < wait.awaited.size(); ++i) {
+      if (wait.awaited[i].holder_pid != 0) {
+        RowWriter rows(document.tables["other_ends"]);
+        rows("process", process);
+        rows("thread", thread);
+        rows("file", i);
+        rows("holder_pid", wait.awaited[i].holder_pid);
+      }
+    }
+  };
   for (std::size_t i = 0; i < processes.size(); ++i) {
     for (std::size_t j = 0; j < processes[i].threads.size(); ++j) {
-      const auto& awaited = processes[i].threads[j].wait.awaited;
-      for (std::size_t k = 0; k < awaited.size(); ++k) {
-        if (awaited[k].holder_pid != 0) {
-          RowWriter rows(document.tables["other_ends"]);
-          rows("process", i);
-          rows("thread", j);
-          rows("file", k);
-          rows("holder_pid", awaited[k].holder_pid);
-        }
-      }
+      add(i, j, processes[i].threads[j].wait);
     }
   }
 }
