@@ -253,13 +253,16 @@ void GraphBuilder::add_servers(std::size_t at) {
 
 void GraphBuilder::add_polled() {
   constexpr std::size_t kMaxServers = 64;  // each needs a search through the graph
-  const Adjacency in = reversed(graph_.out);
+  Adjacency in;                            // before the waits that are added here
   std::size_t servers = 0;
   for (std::size_t at = 0; at < view_.ranks().size(); ++at) {
     const RankView& rank = view_.ranks()[at];
     PolledRanks polled = polled_ranks(view_, rank);
     if (polled.ranks.empty() || ++servers > kMaxServers) {
       continue;
+    }
+    if (in.empty()) {
+      in = reversed(graph_.out);
     }
     // A rank that waits for this one will not send anything before.
     const std::vector<std::size_t> distance = distances(in, {at});
