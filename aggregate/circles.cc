@@ -59,7 +59,8 @@ std::set<std::size_t> closed_components(const JobView& view,
     const GraphNode& it = graph.nodes[node];
     const bool unsure =
         (it.kind == NodeKind::kSlot && !is_sure(graph.slots[it.index])) ||
-        (it.kind == NodeKind::kRank && view.ranks()[it.index].presence != Presence::kRead);
+        (it.kind == NodeKind::kRank &&
+         (view.ranks()[it.index].presence != Presence::kRead || graph.may_be_woken[it.index]));
     open[component] = open[component] || leaves || unsure;
     ranks[component] += it.kind == NodeKind::kRank ? 1 : 0;
   }

@@ -8,6 +8,8 @@
 #include <fmt/format.h>
 
 #include "aggregate/circles.h"
+#include "aggregate/polled_ranks.h"
+#include "aggregate/side_servers.h"
 #include "aggregate/view/remote_calls.h"
 #include "aggregate/words/wait_words.h"
 #include "base/printable.h"
@@ -47,6 +49,9 @@ class GraphBuilder {
   // Returns the only rank, by component, at which its waits end: one that waits for no rank.
   std::vector<std::size_t> find_ends() const;
 
+  // Adds the waits of servers and event loops for those of their ranks that do not, in turn, wait
+  // for them.
+  void add_polled();
   // Adds the waits for the ranks that may run a function for this one.
   void add_servers(std::size_t at);
   std::size_t process_node(const ProcessCapture& process);
@@ -55,6 +60,9 @@ class GraphBuilder {
   // end.
   void add_processes(std::size_t at);
 
+  // If the wait of a rank ends at another rank's process for which that one waits, too, that one is
+  // the one to look at.
+  void add_owners();
   void add_resource(std::size_t node, const ProcessCapture& process);
   std::string wait_evidence(const ProcessCapture& process, const ThreadCapture& thread) const;
 
@@ -63,6 +71,11 @@ class GraphBuilder {
   std::map<const ProcessCapture*, std::size_t> process_nodes_;
   std::map<std::string, std::size_t> resource_nodes_;
   std::vector<std::size_t> possible_;  // edges, each one of several
+  struct ProcessEnd {
+    std::size_t rank = 0;
+    std::size_t node = 0;
+  };
+  std::vector<ProcessEnd> ends_;  // where the waits of ranks for processes end
 };
 
 GraphBuilder::GraphBuilder(const JobView& view) : view_(view) {
@@ -77,6 +90,7 @@ GraphBuilder::GraphBuilder(const JobView& view) : view_(view) {
   graph_.may_have_left.assign(ranks, false);
   graph_.waits_for_rank.assign(ranks, false);
   graph_.opaque.assign(ranks, false);
+  graph_.may_be_woken.assign(ranks, false);
 }
 
 WaitGraph GraphBuilder::run() {
@@ -86,6 +100,8 @@ WaitGraph GraphBuilder::run() {
     add_servers(at);
     add_processes(at);
   }
+  add_owners();
+  add_polled();
   for (std::size_t at = 0; at < view_.ranks().size(); ++at) {
     if (graph_.awaited[at] && !graph_.waits_for_rank[at]) {
       graph_.roots.push_back(at);
@@ -235,6 +251,38 @@ void GraphBuilder::add_servers(std::size_t at) {
   }
 }
 
+void GraphBuilder::add_polled() {
+  constexpr std::size_t kMaxServers = 64;  // each needs a search through the graph
+  Adjacency in;                            // before the waits that are added here
+  std::size_t servers = 0;
+  for (std::size_t at = 0; at < view_.ranks().size(); ++at) {
+    const RankView& rank = view_.ranks()[at];
+    PolledRanks polled = polled_ranks(view_, rank);
+    if (polled.ranks.empty() || ++servers > kMaxServers) {
+      continue;
+    }
+    if (in.empty()) {
+      in = reversed(graph_.out);
+    }
+    // A rank that waits for this one will not send anything before.
+    const std::vector<std::size_t> distance = distances(in, {at});
+    std::erase_if(polled.ranks, [&](std::size_t to) { return distance[to] != kFar; });
+    for (const std::size_t to : polled.ranks) {
+      if (polled.all && polled.ranks.size() > 1) {
+        possible_.push_back(graph_.edges.size());
+      }
+      add_edge({at, to, "a message", wait_evidence(*rank.process, *rank.leader),
+                !polled.all || polled.ranks.size() > 1});
+      graph_.waits_for_rank[at] = true;
+      graph_.awaited[to] = true;
+    }
+    // If all of them wait for it, but some may have had its answer, they wait for something else,
+    // or it does.
+    graph_.opaque[at] = graph_.opaque[at] || (polled.ranks.empty() && !polled.owes_all);
+    graph_.may_be_woken[at] = graph_.may_be_woken[at] || !polled.all;
+  }
+}
+
 std::size_t GraphBuilder::process_node(const ProcessCapture& process) {
   const auto [at, is_new] = process_nodes_.try_emplace(&process, 0);
   if (is_new) {
@@ -261,9 +309,12 @@ void GraphBuilder::add_processes(std::size_t at) {
       return;
     }
     const ThreadCapture* thread = deciding_thread(view_, *process);
+    const bool beside = next_node < view_.ranks().size() && next_node != at &&
+                        answers_beside(view_, thread->wait, *next, view_.ranks()[next_node].leader);
     add_edge({node, next_node,
               fmt::format("{} ({})", wait_name(thread->wait.on), process_words(view_, *next)),
-              wait_evidence(*process, *thread), false});
+              wait_evidence(*process, *thread), beside});
+    graph_.may_be_woken[at] = graph_.may_be_woken[at] || beside;
     if (next_node < view_.ranks().size()) {
       // A child that waits for its own rank: a circle of one rank, with no other rank in it.
       graph_.awaited[next_node] = graph_.awaited[next_node] || next_node != at;
@@ -275,6 +326,25 @@ void GraphBuilder::add_processes(std::size_t at) {
   }
   if (process != nullptr) {
     add_resource(node, *process);
+    ends_.push_back({at, node});
+  }
+}
+
+void GraphBuilder::add_owners() {
+  for (const auto& [at, node] : ends_) {
+    const ProcessCapture& process = *graph_.nodes[node].process;
+    const ProcessCapture* owner =
+        process.is_rank ? nullptr : view_.process(process.node, process.owner);
+    if (owner == nullptr || !owner->is_rank) {
+      continue;
+    }
+    const std::size_t rank =
+        owner->rank >= 0 ? view_.index_of(owner->rank) : view_.index_of(*owner);
+    if (rank != JobView::kNone && rank != at && graph_.edge(rank, node) != nullptr) {
+      add_edge({at, rank, "its process", "both wait for " + graph_.nodes[node].label, false});
+      graph_.waits_for_rank[at] = true;
+      graph_.awaited[rank] = true;
+    }
   }
 }
 

@@ -52,6 +52,9 @@ struct WaitGraph {
   std::vector<bool> waits_for_rank;  // by rank
   // By rank: in a call, but it is unknown for whom it waits (group unknown, or all are inside).
   std::vector<bool> opaque;
+  // By rank: waits for others or for somebody who is no rank, whoever comes first; or for a thread
+  // that does not speak for its rank (side_servers.h).
+  std::vector<bool> may_be_woken;
   // Components (numbers) of at least two ranks that no wait leaves and in which everything is
   // known: all of their ranks were read, and all members of their slots. Only within these do
   // comparisons of calls show anything: a circle with a way out is a consequence of what is

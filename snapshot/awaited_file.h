@@ -1,6 +1,8 @@
 // A file that a thread waits for, and what is known about its other end.
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstdint>
 
 #include "snapshot/ids.h"
@@ -23,7 +25,9 @@ struct AwaitedFile {
   std::uint64_t unsent = 0;       // bytes that the peer has not acknowledged
   std::int64_t sent_ms = -1;      // since it last sent data; -1: not known
   std::int64_t received_ms = -1;  // since it last received data
-  StringId note{};                // which processes have the other end, in words; for people only
+  // A process that has the other end, other than the waiting one; 0: nobody, several, or unknown.
+  pid_t holder_pid = 0;
+  StringId note{};  // which processes have the other end, in words; for people only
 
   bool operator==(const AwaitedFile&) const = default;
 };

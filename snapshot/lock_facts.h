@@ -60,6 +60,9 @@ struct LockFacts {
   pid_t owner_tid = 0;        // as stored in the lock, in the target's pid namespace
   pid_t owner_pid = 0;        // kNotHere: a process that has a thread of this number; 0 = none
   std::uint32_t readers = 0;  // kReadLocks
+  // Other processes may have it, too: its word is in memory that processes share, or it is an
+  // object of the kernel.
+  bool shared = false;
 
   bool operator==(const LockFacts&) const = default;
 };

@@ -41,6 +41,12 @@ AwaitedFiles awaited_files(const snapshot::Wait& wait, const snapshot::Tables& t
   return files;
 }
 
+bool is_named_pipe(const snapshot::Wait& wait, const snapshot::Tables& tables) {
+  return wait.on == snapshot::WaitOn::kFile && wait.fd >= 0 &&
+         tables.text(wait.path).starts_with('/') &&
+         tables.text(wait.wchan).find("pipe_") != std::string_view::npos;
+}
+
 Inodes awaited_inodes(const snapshot::ProcessCapture& process,
                       FdKind kind,
                       const snapshot::Tables& tables) {

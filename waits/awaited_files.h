@@ -36,6 +36,10 @@ struct AwaitedFiles {
 // Returns the files of a wait for one file or several.
 AwaitedFiles awaited_files(const snapshot::Wait& wait, const snapshot::Tables& tables);
 
+// Returns whether the thread reads or writes a pipe that has a path: the kernel sleeps in functions
+// of pipes (fs/pipe.c), and the file has a name like any other.
+bool is_named_pipe(const snapshot::Wait& wait, const snapshot::Tables& tables);
+
 // Returns the inodes of the pipes, or the sockets, that threads of the process wait for.
 Inodes awaited_inodes(const snapshot::ProcessCapture& process,
                       attach::FdKind kind,

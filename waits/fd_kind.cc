@@ -25,7 +25,7 @@ constexpr std::array kPrefixes = {
     LinkPrefix{"anon_inode:[eventfd]", WaitOn::kUnknown, "an event counter"},
     LinkPrefix{"anon_inode:[timerfd]", WaitOn::kUnknown, "a timer"},
     LinkPrefix{"anon_inode:[signalfd]", WaitOn::kSignal, "signals"},
-    LinkPrefix{"anon_inode:inotify", WaitOn::kFile, "changes of files"},
+    LinkPrefix{"anon_inode:inotify", WaitOn::kUnknown, "changes of files"},
     LinkPrefix{"anon_inode:infiniband", WaitOn::kDevice, "the RDMA device"},
     LinkPrefix{"anon_inode:", WaitOn::kUnknown, ""},
     LinkPrefix{"/dev/shm/", WaitOn::kFile, "shared memory"},

@@ -58,14 +58,21 @@ void set_lock_owner(const WaitContext& context, const NativeLock& lock, ThreadWa
   }
 }
 
-// A named semaphore of glibc (sem_open) is a file of its own in shared memory.
-bool is_shared_semaphore(const WaitContext& context, const attach::SyscallState& futex) {
-  constexpr std::string_view kFolder = "/dev/shm/sem.";
+// Returns the memory of the word if processes share it, and may wait for each other there; else
+// null.
+const attach::Mapping* shared_memory(const WaitContext& context,
+                                     const attach::SyscallState& futex) {
   if ((futex.arguments[1] & FUTEX_PRIVATE_FLAG) != 0) {
-    return false;
+    return nullptr;
   }
   const attach::Mapping* mapping = context.target.maps().find(attach::Addr{futex.arguments[0]});
-  return mapping != nullptr && mapping->shared && mapping->path.starts_with(kFolder);
+  return mapping != nullptr && mapping->shared ? mapping : nullptr;
+}
+
+// A named semaphore of glibc (sem_open) is a file of its own in shared memory.
+bool is_shared_semaphore(const attach::Mapping* memory) {
+  constexpr std::string_view kFolder = "/dev/shm/sem.";
+  return memory != nullptr && memory->path.starts_with(kFolder);
 }
 
 }  // namespace
@@ -80,6 +87,8 @@ void read_futex_wait(const WaitContext& context, ThreadWait& wait) {
   wait.how = snapshot::WaitHow::kLock;
   wait.lock.kind = lock.kind;
   wait.lock.readers = lock.readers;
+  const attach::Mapping* memory = shared_memory(context, futex);
+  wait.lock.shared = memory != nullptr;
   if (lock.kind == LockKind::kReadLocks) {
     return;
   }
@@ -89,7 +98,7 @@ void read_futex_wait(const WaitContext& context, ThreadWait& wait) {
     wait.lock.owner_tid = lock.owner;
   } else if (lock.owner > 0) {
     set_lock_owner(context, lock, wait);
-  } else if (lock.kind == LockKind::kUnknown && is_shared_semaphore(context, futex)) {
+  } else if (lock.kind == LockKind::kUnknown && is_shared_semaphore(memory)) {
     wait.lock.kind = LockKind::kShared;
   }
 }

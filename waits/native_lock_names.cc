@@ -171,7 +171,9 @@ void name_native_lock(const snapshot::ThreadCapture& thread, Tables& tables, Wai
       (unknown || wait.holder_alive == Known::kNo)) {
     wait.holder_alive = Known::kUnknown;
     wait.how = WaitHow::kLock;
+    const bool shared = wait.lock.shared;
     wait.lock = {};
+    wait.lock.shared = shared;
     wait.lock.kind = found.call->kind;
     wait.detail = {};
   } else if (found.call != nullptr) {

@@ -31,7 +31,7 @@ enum class SyscallKind : std::uint8_t {
   kRestarted,   // a call with a time limit that the kernel began again; which one is unknown
   kYield,       // runs
   kSignalWait,  // pause, sigsuspend, sigtimedwait
-  kSemaphore,   // System V semaphores and message queues
+  kSemaphore,   // semaphores of System V, and message queues
 };
 
 struct SyscallInfo {

@@ -234,7 +234,8 @@ void read_syscall_wait(const WaitContext& context, const SyscallInfo& info, Thre
       break;
     case SyscallKind::kSemaphore:
       wait.on = WaitOn::kLock;
-      wait.detail = "System V semaphore or queue (" + wait.syscall_name + ")";
+      wait.lock.shared = true;
+      wait.detail = "semaphore or message queue of the kernel (" + wait.syscall_name + ")";
       break;
     case SyscallKind::kOther:
       guess_by_wchan(wait);

@@ -21,6 +21,19 @@ bool is_left_behind(const RankView& rank) {
          rank.leader->wait.holder_alive == snapshot::Known::kNo;
 }
 
+// Returns the other rank to which the process belongs that has the lock; null if it is no rank's,
+// or is a rank itself.
+const RankView* owner_of_holder(const JobView& view, const RankView& rank) {
+  const auto* holder = view.process(rank.process->node, rank.leader->wait.holder_pid);
+  const auto* owner =
+      holder == nullptr || holder->is_rank ? nullptr : view.process(holder->node, holder->owner);
+  if (owner == nullptr || !owner->is_rank || owner->rank == rank.rank) {
+    return nullptr;
+  }
+  const std::size_t at = owner->rank >= 0 ? view.index_of(owner->rank) : view.index_of(*owner);
+  return at == JobView::kNone ? nullptr : &view.ranks()[at];
+}
+
 std::string file_lock_predicate(const JobView& view, const RankView& rank) {
   const WaitsFor wait = waits_for(view, rank);
   std::string text = "waits for a file lock";
@@ -36,7 +49,9 @@ std::string file_lock_predicate(const JobView& view, const RankView& rank) {
     return text + "; the process that took it is gone, one that inherited it has it";
   }
   if (wait.pid != 0) {
-    return fmt::format("{}, held by pid {}", text, wait.pid);
+    const RankView* owner = owner_of_holder(view, rank);
+    return fmt::format("{}, held by pid {}{}", text, wait.pid,
+                       owner == nullptr ? "" : ", which belongs to " + JobView::name(*owner));
   }
   // Who made it, and when, is what tells whether it was left behind.
   const bool file = rank.leader != nullptr && rank.leader->wait.how == snapshot::WaitHow::kLockFile;
@@ -110,6 +125,10 @@ std::vector<Finding> file_lock(const RuleInput& input) {
   if (!holder_known && !input.view.all_read()) {
     finding.confidence =
         std::min(finding.confidence, Confidence::kPossible);  // the holder may be a rank's process
+  }
+  if (owner_of_holder(input.view, first) != nullptr) {
+    finding.confidence = std::min(finding.confidence, Confidence::kLikely);
+    finding.weakness = "the other rank may have left it locked";
   }
   finding.summary = sentence_of_end(input, ranks, [&input](const RankView& rank) {
     return file_lock_predicate(input.view, rank);

@@ -25,12 +25,6 @@ bool stays_in_d(const RankView& rank) {
                      [](const auto& sample) { return sample.state == 'D'; });
 }
 
-// Returns whether the rank waits, in open(), for somebody to open the other end of a named pipe.
-// The kernel sleeps in this function (fs/pipe.c) for nothing else.
-bool opens_named_pipe(const JobView& view, const RankView& rank) {
-  return rank.leader != nullptr && view.text(rank.leader->wait.wchan) == "wait_for_partner";
-}
-
 // Returns which process should read from a pipe that is full.
 std::string reader_words(const JobView& view, const RankView& rank) {
   const pid_t reader = rank.leader->wait.holder_pid;

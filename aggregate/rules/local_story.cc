@@ -41,7 +41,8 @@ bool waits_for_inherited_lock(const RuleInput& input,
                               const ProcessCapture& child,
                               const ProcessCapture& parent) {
   const ThreadCapture* thread = deciding_thread(input.view, child);
-  if (thread == nullptr || thread->samples.empty() || thread->wait.on != WaitOn::kLock) {
+  if (thread == nullptr || thread->samples.empty() || thread->wait.on != WaitOn::kLock ||
+      is_shared_lock(thread->wait)) {
     return false;
   }
   if (thread->wait.holder_alive == Known::kNo || !follow_threads(child, *thread).circle.empty()) {
@@ -228,8 +229,14 @@ bool may_need_others(const JobView& view, const RankView& rank) {
            last.polls == PollOn::kReady || last.polls == PollOn::kConnection;
   }
   const snapshot::Wait& wait = last.leader->wait;
-  return wait.on == WaitOn::kSocket || wait.on == WaitOn::kFileLock || is_to_be_woken(view, last) ||
+  return is_shared_lock(wait) || wait.on == WaitOn::kSocket || wait.on == WaitOn::kFileLock ||
+         is_to_be_woken(view, last) ||
          (wait.on == WaitOn::kPipe && !has_reader_outside(view, last));
+}
+
+bool is_shared_lock(const snapshot::Wait& wait) {
+  return wait.on == WaitOn::kLock && wait.holder_pid == 0 &&
+         (wait.lock.shared || wait.lock.kind == snapshot::LockKind::kShared);
 }
 
 bool is_to_be_woken(const JobView& view, const RankView& rank) {
@@ -250,6 +257,10 @@ bool reads_terminal(const JobView& view, const RankView& rank) {
   }
   const std::string_view path = view.text(rank.leader->wait.path);
   return path.starts_with("/dev/pts/") || path.starts_with("/dev/tty") || path == "/dev/console";
+}
+
+bool opens_named_pipe(const JobView& view, const RankView& rank) {
+  return rank.leader != nullptr && view.text(rank.leader->wait.wchan) == "wait_for_partner";
 }
 
 bool waits_for_reader(const JobView& view, const RankView& rank) {

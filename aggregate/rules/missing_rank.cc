@@ -41,8 +41,18 @@ bool looks_like_watchdog(const RuleInput& input, const std::vector<std::size_t>&
   return false;
 }
 
+// Returns whether the job may just be over for those that are gone: they are most of it, nobody
+// waits for them, and none is known to have failed.
+bool may_be_over(const RuleInput& input, const std::vector<std::size_t>& gone) {
+  return gone.size() * 2 > input.view.ranks().size() &&
+         std::none_of(gone.begin(), gone.end(), [&input](std::size_t at) {
+           const auto* process = input.view.ranks()[at].process;
+           return input.graph.awaited[at] || (process != nullptr && process->exit_code > 0);
+         });
+}
+
 Confidence confidence_of(const RuleInput& input, const std::vector<std::size_t>& ranks) {
-  if (input.all_move || looks_like_watchdog(input, ranks)) {
+  if (input.all_move || looks_like_watchdog(input, ranks) || may_be_over(input, ranks)) {
     return Confidence::kPossible;
   }
   bool certain = true;

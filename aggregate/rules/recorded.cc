@@ -18,6 +18,9 @@
 #include "aggregate/words/wait_words.h"
 
 namespace oddrank::aggregate {
+
+using snapshot::CallKind;
+
 namespace {
 
 bool is_told(Kind kind) {
@@ -59,6 +62,20 @@ std::vector<Finding> from_ras(const RuleInput& input) {
   return {finding};
 }
 
+// Returns whether the rank waits for something that another rank may have to give first: an answer,
+// a message, a key. Whose that is, the recorder does not know either. That the others wait for this
+// rank in a collective may be the very reason why it does not come.
+bool asks_somebody(const RuleInput& input, std::size_t at, Stand stand) {
+  const RankView& rank = input.view.ranks()[at];
+  if (rank.leader == nullptr) {
+    return false;
+  }
+  const auto& call = rank.leader->call;
+  return calls_remotely(input.view.model(), *rank.leader) ||
+         (call && (call->kind == CallKind::kSend || call->kind == CallKind::kRecv)) ||
+         (stand == Stand::kVague && may_need_others(input.view, rank));
+}
+
 // Returns whether the recorders' finding may name these ranks (rules/suspects.h): what a rank has
 // not called says no more than its absence does. If the stacks show whom the others wait for, only
 // these may be named; else no rank that waits for another one, except in a circle.
@@ -73,9 +90,7 @@ bool may_be_named(const RuleInput& input, Kind kind, const std::vector<std::size
     if (kind == Kind::kCollectiveOrder) {
       return !told && (stand == Stand::kWaits || stand == Stand::kInCall);
     }
-    // It waits for an answer, and whose is not known: the recorder does not know either.
-    const RankView& rank = input.view.ranks()[at];
-    if (rank.leader != nullptr && calls_remotely(input.view.model(), *rank.leader)) {
+    if (asks_somebody(input, at, stand)) {
       return false;
     }
     const bool suspected = std::binary_search(first.ranks.begin(), first.ranks.end(), at);

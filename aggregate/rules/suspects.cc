@@ -46,8 +46,10 @@ bool waits_for_somebody(const RuleInput& input, const RankView& rank) {
   switch (last.leader->wait.on) {
     case WaitOn::kLock:
     case WaitOn::kThread:
-      // What a child waits for is of its own rank: it has no part in calls of the job.
-      return last.process == rank.process && !waits_for_worker(input.view, rank);
+      // What a child waits for is of its own rank, as it has no part in calls of the job; unless
+      // other processes may release it.
+      return is_shared_lock(last.leader->wait) ||
+             (last.process == rank.process && !waits_for_worker(input.view, rank));
     case WaitOn::kPipe:
     case WaitOn::kSocket:
       return awaited_process(input.view, *last.process) == nullptr;
@@ -114,6 +116,17 @@ Awaited find_awaited(const RuleInput& input, const std::vector<Stand>& stands) {
     }
   }
   return found;
+}
+
+// Leaves out the roots that open a named pipe, if there are others: one of these may have to open
+// its other end.
+void leave_out_openers(const RuleInput& input, std::vector<std::size_t>& roots) {
+  const auto is_opener = [&input](std::size_t at) {
+    return opens_named_pipe(input.view, WaitEnd(input.view, input.view.ranks()[at]).view());
+  };
+  if (!std::all_of(roots.begin(), roots.end(), is_opener)) {
+    std::erase_if(roots, is_opener);
+  }
 }
 
 // Returns whether another rank is at the same place as this one.
@@ -385,6 +398,7 @@ std::vector<Suspects> find_suspects(const RuleInput& input) {
   if (awaited.roots.empty() && awaited.left.size() == 1) {
     awaited.roots = awaited.left;
   }
+  leave_out_openers(input, awaited.roots);
   // Where most ranks are in code of their own and few wait for them, not for long yet, they are on
   // their way.
   if (input.young() && are_many(input, awaited.roots)) {

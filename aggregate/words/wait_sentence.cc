@@ -283,8 +283,11 @@ std::string Sentence::lock_words() const {
     case LockOwner::kNobodyAcquired:
       break;
   }
-  return lock.kind == LockKind::kUnknown && lock.inner != InnerLock::kNone ? "lock"
-                                                                           : std::string(kind);
+  const std::string text = lock.kind == LockKind::kUnknown && lock.inner != InnerLock::kNone
+                               ? "lock"
+                               : std::string(kind);
+  return lock.shared && lock.kind != LockKind::kShared ? text + ", in memory that processes share"
+                                                       : text;
 }
 
 std::string Sentence::gil_words() const {

@@ -57,6 +57,8 @@ class Decoder {
         loop_calls_(reader("loop_calls")),
         crashes_(reader("crashes")),
         possible_peers_(reader("possible_peers")),
+        other_ends_(reader("other_ends")),
+        shared_locks_(reader("shared_locks")),
         collectives_(document_, limits_, format) {}
 
   Result<Capture> run();
@@ -78,6 +80,8 @@ class Decoder {
   void decode_processes();
   void decode_crashes();
   void decode_possible_peers();
+  void decode_other_ends();
+  void decode_shared_locks();
   void decode_wait_facts(Wait& wait);
   ThreadCapture decode_thread();
   CollectiveCall decode_call();
@@ -95,7 +99,7 @@ class Decoder {
   RowReader frames_, stacks_, stack_frames_, job_, job_hosts_, job_notes_, nodes_, expected_ranks_,
       notes_, processes_, environment_, setup_, groups_, group_counters_, connections_, tasks_,
       task_members_, threads_, awaited_files_, pool_pids_, samples_, calls_, frame_locals_, locals_,
-      loops_, loop_calls_, crashes_, possible_peers_;
+      loops_, loop_calls_, crashes_, possible_peers_, other_ends_, shared_locks_;
   CollectiveDecoder collectives_;
   Capture capture_;
 };
@@ -107,6 +111,8 @@ Result<Capture> Decoder::run() {
   decode_processes();
   decode_crashes();
   decode_possible_peers();
+  decode_other_ends();
+  decode_shared_locks();
   capture_.collectives = collectives_.run(capture_.nodes.size());
   return finish();
 }
@@ -395,13 +401,50 @@ void Decoder::decode_possible_peers() {
   }
 }
 
+void Decoder::decode_other_ends() {
+  std::size_t process = 0;
+  std::size_t thread = 0;
+  std::size_t file = 0;
+  pid_t holder = 0;
+  while (other_ends_.next()) {
+    other_ends_("process", process);
+    other_ends_("thread", thread);
+    other_ends_("file", file);
+    other_ends_("holder_pid", holder);
+    if (process < capture_.processes.size() &&
+        thread < capture_.processes[process].threads.size() &&
+        file < capture_.processes[process].threads[thread].wait.awaited.size()) {
+      capture_.processes[process].threads[thread].wait.awaited[file].holder_pid = holder;
+    } else {
+      other_ends_.refuse("an other end is of a file that does not exist");
+    }
+  }
+}
+
+void Decoder::decode_shared_locks() {
+  std::size_t process = 0;
+  std::size_t thread = 0;
+  while (shared_locks_.next()) {
+    shared_locks_("process", process);
+    shared_locks_("thread", thread);
+    if (process < capture_.processes.size() &&
+        thread < capture_.processes[process].threads.size()) {
+      capture_.processes[process].threads[thread].wait.lock.shared = true;
+    } else {
+      shared_locks_.refuse("a shared lock is of a thread that does not exist");
+    }
+  }
+}
+
 Result<Capture> Decoder::finish() {
-  std::vector<RowReader*> all = {
-      &frames_,         &stacks_, &stack_frames_,   &job_,           &job_hosts_,   &job_notes_,
-      &nodes_,          &notes_,  &expected_ranks_, &processes_,     &environment_, &groups_,
-      &connections_,    &tasks_,  &task_members_,   &threads_,       &samples_,     &calls_,
-      &frame_locals_,   &locals_, &awaited_files_,  &pool_pids_,     &loops_,       &loop_calls_,
-      &group_counters_, &setup_,  &crashes_,        &possible_peers_};
+  std::vector<RowReader*> all = {&frames_,         &stacks_,      &stack_frames_, &job_,
+                                 &job_hosts_,      &job_notes_,   &nodes_,        &notes_,
+                                 &expected_ranks_, &processes_,   &environment_,  &groups_,
+                                 &connections_,    &tasks_,       &task_members_, &threads_,
+                                 &samples_,        &calls_,       &frame_locals_, &locals_,
+                                 &awaited_files_,  &pool_pids_,   &loops_,        &loop_calls_,
+                                 &group_counters_, &setup_,       &crashes_,      &possible_peers_,
+                                 &other_ends_,     &shared_locks_};
   const auto beside = collectives_.tables();
   all.insert(all.end(), beside.begin(), beside.end());
   std::size_t known = 0;

@@ -201,6 +201,39 @@ void encode_possible_peers(const std::vector<ProcessCapture>& processes, Documen
   }
 }
 
+// Only captures in which a thread waits for several files at once have this table.
+void encode_other_ends(const std::vector<ProcessCapture>& processes, Document& document) {
+  const auto add = [&document](std::size_t process, std::size_t thread, const Wait& wait) {
+    for (std::size_t i = 0; i < wait.awaited.size(); ++i) {
+      if (wait.awaited[i].holder_pid != 0) {
+        RowWriter rows(document.tables["other_ends"]);
+        rows("process", process);
+        rows("thread", thread);
+        rows("file", i);
+        rows("holder_pid", wait.awaited[i].holder_pid);
+      }
+    }
+  };
+  for (std::size_t i = 0; i < processes.size(); ++i) {
+    for (std::size_t j = 0; j < processes[i].threads.size(); ++j) {
+      add(i, j, processes[i].threads[j].wait);
+    }
+  }
+}
+
+// Only captures in which a thread waits for a lock that processes share have this table.
+void encode_shared_locks(const std::vector<ProcessCapture>& processes, Document& document) {
+  for (std::size_t i = 0; i < processes.size(); ++i) {
+    for (std::size_t j = 0; j < processes[i].threads.size(); ++j) {
+      if (processes[i].threads[j].wait.lock.shared) {
+        RowWriter rows(document.tables["shared_locks"]);
+        rows("process", i);
+        rows("thread", j);
+      }
+    }
+  }
+}
+
 void encode_job(const JobInfo& job, Texts& texts, Document& document) {
   RowWriter row(document.tables["job"]);
   const auto text = [&](const char* name, const std::string& value) {
@@ -258,6 +291,8 @@ Document to_document(const Capture& capture) {
   encode_processes(capture, document);
   encode_crashes(capture.processes, document);
   encode_possible_peers(capture.processes, document);
+  encode_other_ends(capture.processes, document);
+  encode_shared_locks(capture.processes, document);
   encode_collectives(capture.collectives, document);
   return document;
 }

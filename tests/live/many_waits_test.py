@@ -105,7 +105,7 @@ class ManyWaits(unittest.TestCase):
         self.check_no_owner("awaits_barrier", "a barrier, which has no owner")
         # If libc has no names of its internal functions, this wait looks like any lock.
         self.assertIsNone(self.wait("comes_later")["tid"])
-        self.check_no_owner("awaits_message", "System V semaphore or queue (msgrcv)")
+        self.check_no_owner("awaits_message", "semaphore or message queue of the kernel (msgrcv)")
 
     def test_several_files_of_one_process_name_that_process(self):
         child = self.said["child"]

@@ -19,7 +19,8 @@ import proc_facts
 
 PEERS = os.path.join(os.path.dirname(HERE), "victims", "peers.py")
 # The call that blocks the waiter, and the kind of file; if none is given, the waiter wants a lock.
-BLOCKS = {"pipe": (proc_facts.READ, "pipe:"), "tcp": (proc_facts.RECVFROM, "socket:"),
+BLOCKS = {"pipe": (proc_facts.READ, "pipe:"), "named": (proc_facts.READ, "/"),
+          "tcp": (proc_facts.RECVFROM, "socket:"),
           "local": (proc_facts.RECVFROM, "socket:"), "outside": (proc_facts.RECVFROM, "socket:"),
           "tls": (proc_facts.READ, "socket:"), "output": (proc_facts.WRITE, "pipe:"),
           "join": (proc_facts.WAIT4, ""), "several": (proc_facts.POLL, ""),
@@ -70,6 +71,16 @@ class Peers(unittest.TestCase):
         run = self.read(waiter, holder)
         wait = self.wait_of(run, waiter)
         self.assertEqual((wait["what"], wait["pid"], wait["inferred"]), ("pipe", holder, False), run)
+
+    def test_a_named_pipe_between_two_processes(self):
+        with harness.scratch() as folder:
+            _, waiter, holder = self.start("named", folder)
+            for pids in ((waiter, holder), (waiter,)):
+                run = self.read(*pids)
+                wait = self.wait_of(run, waiter)
+                self.assertEqual((wait["what"], wait["pid"], wait["path"]),
+                                 ("file", holder, folder + "/hand-over"), run)
+                self.assertIn(f"pid {holder} has it open for writing", wait["detail"], run)
 
     def test_a_connection_between_two_processes(self):
         _, waiter, holder = self.start("tcp")

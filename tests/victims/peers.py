@@ -2,6 +2,7 @@
 "ready WAITER HOLDER", two pids, before it blocks.
 
   pipe     the child reads what the parent does not write
+  named    the same with a named pipe in FOLDER
   tcp      the child receives what the parent does not send
   local    the child receives from a local socket what the parent does not send
   outside  a rank receives from the parent, which is not a rank
@@ -52,6 +53,19 @@ def pipe():
     os.close(ours)
     ready(child, os.getpid())
     for_ever()
+
+
+def named():
+    path = sys.argv[2] + "/hand-over"
+    os.mkfifo(path)
+    child = os.fork()
+    if child == 0:
+        os.read(os.open(path, os.O_RDONLY), 1)
+        os._exit(0)
+    writing = os.open(path, os.O_WRONLY)
+    ready(child, os.getpid())
+    for_ever()
+    os.close(writing)
 
 
 def tcp():

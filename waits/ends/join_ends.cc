@@ -60,6 +60,8 @@ class Joiner {
 
   void join_pipe(pid_t pid, std::uint64_t inode, Wait& wait, AwaitedFile& file);
 
+  void join_named_pipe(pid_t pid, Wait& wait);
+
   void join_socket(std::size_t process,
                    std::uint64_t inode,
                    const ThreadCapture& thread,
@@ -113,6 +115,10 @@ void Joiner::join(std::size_t process, ThreadCapture& thread) {
   if (wait.holder_pid != 0) {
     return;
   }
+  if (is_named_pipe(wait, capture_.tables)) {
+    join_named_pipe(capture_.processes[process].pid, wait);
+    return;
+  }
   const AwaitedFiles files = awaited_files(wait, capture_.tables);
   if (capture_.tables.text(wait.path).empty()) {
     join_several(process, files, thread);
@@ -150,6 +156,7 @@ void Joiner::join_several(std::size_t process, const AwaitedFiles& files, Thread
     const bool own = end.kind == FdKind::kPipe && owners_.is_own_pipe(end.inode, pid);
     if (alone.holder_pid != 0 && alone.holder_pid != pid) {
       holders.insert(alone.holder_pid);
+      thread.wait.awaited[i].holder_pid = alone.holder_pid;
     } else if (alone.holder_pid == 0 && !own) {
       all_known = false;
     }
@@ -260,6 +267,17 @@ void Joiner::join_pipe(pid_t pid, std::uint64_t inode, Wait& wait, AwaitedFile& 
   } else {
     note(file, std::string("open for ") + end + " in " + list(users.empty() ? owners : users));
   }
+}
+
+void Joiner::join_named_pipe(pid_t pid, Wait& wait) {
+  const auto named = node_.named_pipes.find(capture_.tables.text(wait.path));
+  if (named == node_.named_pipes.end()) {
+    return;
+  }
+  AwaitedFile file{wait.fd, wait.path};
+  join_pipe(pid, named->second, wait, file);
+  wait.awaited = {file};
+  wait.awaited_count = 1;
 }
 
 void Joiner::join_socket(std::size_t process,

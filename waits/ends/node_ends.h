@@ -45,6 +45,9 @@ struct NodeEnds {
   std::vector<std::size_t> namespace_of;  // by process; an index into `sockets`, or kOutside
   std::map<pid_t, pid_t> parents;         // of the processes in `ends` that are not in the capture
   std::vector<OpenFile> files;  // polled lock files, and the processes that have them open
+  // Named pipes that a thread reads or writes, by path: a number that stands for the inode in
+  // `ends`. (The inode itself would need a stat of the file, which may hang.)
+  std::map<std::string, std::uint64_t, std::less<>> named_pipes;
   // For sockets that a thread waits for, by inode: the other end of a local socket, and how long a
   // TCP connection has been silent. Only in the network namespace of the agent.
   std::map<std::uint64_t, std::uint64_t> local_peers;

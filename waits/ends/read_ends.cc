@@ -39,6 +39,7 @@ struct Wanted {
 
 constexpr std::size_t kMaxProcessFds = 16384;               // of one process
 constexpr std::size_t kMaxEndInfo = 16384;                  // bytes
+constexpr std::uint64_t kNamedPipes = 1ULL << 63U;          // no inode of a pipe is as large
 constexpr std::chrono::milliseconds kOutsidePatience{300};  // for all other processes together
 
 Inodes wanted_pipes(const Capture& capture) {
@@ -49,10 +50,10 @@ Inodes wanted_pipes(const Capture& capture) {
   return wanted;
 }
 
-void add_pipe(const attach::OpenFd& fd, pid_t pid, std::size_t process, NodeEnds& node) {
-  const auto access = attach::read_fd_access(pid, fd.fd);
+void add_pipe(int fd, std::uint64_t inode, pid_t pid, std::size_t process, NodeEnds& node) {
+  const auto access = attach::read_fd_access(pid, fd);
   if (access) {
-    node.ends.push_back({fd.inode, false, access->reads, access->writes, process, pid});
+    node.ends.push_back({inode, false, access->reads, access->writes, process, pid});
   }
 }
 
@@ -72,9 +73,12 @@ void add_process(pid_t pid, std::size_t process, const Wanted& wanted, NodeEnds&
   const std::size_t before = node.ends.size();
   for (const attach::OpenFd& fd : *fds) {
     if (fd.kind == attach::FdKind::kPipe && wanted.pipes.contains(fd.inode)) {
-      add_pipe(fd, pid, process, node);
+      add_pipe(fd.fd, fd.inode, pid, process, node);
     } else if (fd.kind == attach::FdKind::kFile && wanted.files.contains(fd.link)) {
       add_file(fd, pid, node);
+    } else if (const auto named = node.named_pipes.find(fd.link);
+               fd.kind == attach::FdKind::kFile && named != node.named_pipes.end()) {
+      add_pipe(fd.fd, named->second, pid, process, node);
     } else if (fd.kind == attach::FdKind::kSocket &&
                (wanted.all_sockets || wanted.sockets.contains(fd.inode))) {
       node.ends.push_back({fd.inode, true, true, true, process, pid});
@@ -101,6 +105,20 @@ Paths wanted_files(const Capture& capture) {
   }
   wanted.erase("");
   return wanted;
+}
+
+// Numbers the named pipes that threads read or write.
+std::map<std::string, std::uint64_t, std::less<>> named_pipes(const Capture& capture) {
+  std::map<std::string, std::uint64_t, std::less<>> named;
+  for (const ProcessCapture& process : capture.processes) {
+    for (const ThreadCapture& thread : process.threads) {
+      if (is_named_pipe(thread.wait, capture.tables)) {
+        named.try_emplace(std::string(capture.tables.text(thread.wait.path)),
+                          kNamedPipes + named.size());
+      }
+    }
+  }
+  return named;
 }
 
 // Pipes whose other end was not found in the capture.
@@ -193,10 +211,14 @@ Inodes without_owner(Inodes sockets, const NodeEnds& node) {
 NodeEnds read_ends(const Capture& capture) {
   NodeEnds node;
   node.namespace_of.assign(capture.processes.size(), kOutside);
+  node.named_pipes = named_pipes(capture);
   // All processes: a rank of another node may wait for one that waits on no socket itself.
-  const Wanted wanted{wanted_pipes(capture), wanted_files(capture), {}, true};
+  Wanted wanted{wanted_pipes(capture), wanted_files(capture), {}, true};
   for (std::size_t i = 0; i < capture.processes.size(); ++i) {
     add_process(capture.processes[i].pid, i, wanted, node);
+  }
+  for (const auto& [path, number] : node.named_pipes) {
+    wanted.pipes.insert(number);
   }
   LonelyPipes pipes = without_other_end(wanted.pipes, node);
   Wanted lonely{std::move(pipes.unknown), wanted.files,

@@ -94,6 +94,28 @@ TEST_CASE("nonsensical peers lead nowhere") {
   CHECK(built.graph.roots.empty());
 }
 
+TEST_CASE("a worker that waits for another rank's worker makes its rank wait for that rank") {
+  constexpr pid_t kFirst = 3380;
+  constexpr pid_t kSecond = 3381;
+  CaptureBuilder job = tests::eight_ranks(tests::in_all_reduce());
+  tests::replace(job, 4, tests::in_loader(kFirst));
+  tests::replace(job, 5, tests::in_loader(kSecond));
+  ThreadSpec locked = tests::waiting_on(snapshot::WaitOn::kLock);
+  locked.wait.holder_pid = locked.wait.holder_tid = kSecond;
+  locked.wait.holder_alive = snapshot::Known::kYes;
+  job.thread(job.child(tests::pid_of(4), tests::host_of(4), kFirst), locked);
+  job.thread(job.child(tests::pid_of(5), tests::host_of(5), kSecond), tests::sleeping());
+  Built built(std::move(job));
+  CHECK(built.graph.waits_for_rank[4]);
+  CHECK(built.graph.roots == std::vector<std::size_t>{5});
+  const auto chain = chain_to(built.view, built.graph, 5);
+  CHECK(chain.front().waits_for == "4-5");
+
+  // A process of another rank for which that one does not wait says nothing about it.
+  tests::replace(built.job, 5, tests::in_all_reduce());
+  CHECK_FALSE(Built(std::move(built.job)).graph.waits_for_rank[4]);
+}
+
 TEST_CASE("a circle of holders ends") {
   auto job = tests::input_stall_job();
   job.process(3380).threads[0].wait.holder_pid = tests::pid_of(5);

@@ -16,6 +16,8 @@ TEST_CASE("a link shows the kind of a file") {
   CHECK(fd_kind("/dev/shm/psm_1", "").on == WaitOn::kFile);
   CHECK(fd_kind("anon_inode:[pidfd]", "").on == WaitOn::kChild);
   CHECK(fd_kind("anon_inode:[eventpoll]", "").on == WaitOn::kUnknown);
+  // Any process may change the file that is watched: no disk is waited for.
+  CHECK(fd_kind("anon_inode:inotify", "").on == WaitOn::kUnknown);
   CHECK(fd_kind("", "").on == WaitOn::kUnknown);
 }
 

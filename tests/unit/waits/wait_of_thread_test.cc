@@ -369,6 +369,28 @@ TEST_CASE("locks without an owner in memory have none") {
   CHECK(scene.says(semaphore) == "semaphore, condition or join, with a time limit");
 }
 
+TEST_CASE("what processes share is said to be shared") {
+  WaitScene scene;
+  attach::Mapping memory;
+  memory.start = 0x9000;
+  memory.end = 0xa000;
+  memory.shared = true;
+  scene.target.add_mapping(memory);
+  scene.target.add_object(Addr{0x9000}, std::array<std::uint64_t, 8>{});
+  const auto waits = [&scene](int operation) {
+    return scene.blocked_in(SYS_futex, {0x9000, static_cast<std::uint64_t>(operation), 0, 0, 0, 0});
+  };
+  CHECK(waits(FUTEX_WAIT).lock.shared);
+  CHECK(scene.says(waits(FUTEX_WAIT)) ==
+        "semaphore, condition or join, in memory that processes share");
+  // The kernel wakes no other process from this one.
+  CHECK_FALSE(waits(FUTEX_WAIT | FUTEX_PRIVATE_FLAG).lock.shared);
+  CHECK_FALSE(WaitScene().blocked_in(SYS_futex, {0x9000, FUTEX_WAIT, 0, 0, 0, 0}).lock.shared);
+  const ThreadWait queue = scene.blocked_in(SYS_mq_timedreceive, {3, 0x5000, 8192, 0, 0, 0});
+  CHECK(queue.on == WaitOn::kLock);
+  CHECK(queue.lock.shared);
+}
+
 TEST_CASE("wait4 of one child names it, of any child names no holder") {
   WaitScene scene;
   ThreadWait wait = scene.blocked_in(SYS_wait4, {4800, 0, 0, 0});

@@ -1,4 +1,6 @@
 // Dumps of flight recorders beside stacks: what they decide, and what they must not.
+#include <algorithm>
+
 #include "aggregate/diagnose.h"
 #include "report/report_json.h"
 #include "tests/support/catch.h"
@@ -124,6 +126,61 @@ TEST_CASE("recorded: an answer that the stacks give too is a source, and no alte
   CHECK(recorded_culprits(report) == std::vector<std::int32_t>{3});
   CHECK(report.verdict.alternatives.empty());
   CHECK(report.sources.at(0).agrees == true);
+}
+
+// Returns the report on a job in which all other ranks wait for these in an all_reduce, by the
+// calls in their memory.
+Diagnosis without(const std::vector<std::int32_t>& ranks, const tests::ThreadSpec& spec) {
+  CaptureBuilder job = tests::eight_ranks(tests::in_all_reduce());
+  Recorders recorders = recorders_of(job);
+  for (const std::int32_t rank : kWorld) {
+    if (std::find(ranks.begin(), ranks.end(), rank) == ranks.end()) {
+      recorders.call("0", kWorld, {rank}, "all_reduce", false);
+    } else {
+      tests::replace(job, rank, spec);
+    }
+  }
+  for (snapshot::FlightRecord& record : recorders.records) {
+    record.from_memory = true;
+  }
+  recorders.into(job.capture, looked_us(job) + kSecondUs);
+  return diagnose(job.capture);
+}
+
+TEST_CASE(
+    "recorded: a rank that waits for a message, from whom is not known, is possible at most") {
+  tests::ThreadSpec spec = tests::waiting_on(snapshot::WaitOn::kPipe, "pipe:[31]");
+  SECTION("in a pipe") {}
+  SECTION("at a connection to come") {
+    spec = tests::waiting_on(snapshot::WaitOn::kSocket);
+  }
+  SECTION("at a semaphore that processes share") {
+    spec = tests::waiting_on(snapshot::WaitOn::kLock);
+    spec.wait.how = snapshot::WaitHow::kLock;
+    spec.wait.lock.kind = snapshot::LockKind::kShared;
+  }
+  SECTION("at another lock that processes share") {
+    spec = tests::waiting_on(snapshot::WaitOn::kLock);
+    spec.wait.lock.shared = true;
+  }
+  const Diagnosis report = without({3}, spec);
+  INFO(report.verdict.summary);
+  CHECK(report.verdict.confidence == Confidence::kPossible);
+  CHECK(recorded_culprits(report) == std::vector<std::int32_t>{3});
+  // If there are several, each may wait for any other.
+  CHECK(without({3, 4}, spec).verdict.culprits.empty());
+}
+
+TEST_CASE("recorded: ranks that receive, from whom is not known, are not named") {
+  tests::ThreadSpec spec = tests::in_all_reduce();
+  spec.call = tests::CallSpec{};
+  spec.call->op = "recv";
+  spec.call->kind = snapshot::CallKind::kRecv;
+  for (const auto& ranks : {std::vector<std::int32_t>{3}, std::vector<std::int32_t>{3, 4}}) {
+    const Diagnosis report = without(ranks, spec);
+    INFO(report.verdict.summary);
+    CHECK(report.verdict.kind == Kind::kUnknown);
+  }
 }
 
 TEST_CASE("recorded: a capture without dumps has no sources") {

@@ -111,6 +111,37 @@ TEST_CASE("file_lock: the rank that has the lock, if no other verdict explains i
   }
 }
 
+TEST_CASE("file_lock: a process that belongs to another rank has the lock") {
+  constexpr pid_t kHelper = 4100;
+  CaptureBuilder job = tests::eight_ranks(tests::in_all_reduce());
+  ThreadSpec waits = waiting_on(WaitOn::kFileLock, "/data/cache.lock");
+  waits.wait.holder_pid = kHelper;
+  waits.wait.holder_alive = snapshot::Known::kYes;
+  tests::replace(job, 2, waits);
+  job.thread(job.child(pid_of(3), tests::host_of(3), kHelper), tests::sleeping());
+  const Verdict verdict = report_of(job).verdict;
+  CHECK(verdict.kind == Kind::kFileLock);
+  CHECK(verdict.confidence == Confidence::kLikely);
+  CHECK(verdict.summary.find("held by pid 4100, which belongs to rank 3 ") != std::string::npos);
+}
+
+TEST_CASE("child_deadlock: a lock that processes share is not inherited") {
+  constexpr pid_t kChild = 4100;
+  CaptureBuilder job = tests::eight_ranks(tests::in_all_reduce());
+  ThreadSpec waits = waiting_on(WaitOn::kPipe, "pipe:[31]");
+  waits.wait.holder_pid = kChild;
+  tests::replace(job, 2, waits);
+  ThreadSpec locked = waiting_on(WaitOn::kLock);
+  locked.wait.how = snapshot::WaitHow::kLock;
+  locked.wait.lock.shared = true;
+  job.thread(job.child(pid_of(2), tests::host_of(2), kChild), locked);
+  const Verdict verdict = report_of(job).verdict;
+  CHECK(verdict.kind == Kind::kSkippedCollective);
+  CHECK(verdict.confidence == Confidence::kPossible);
+  job.process(kChild).threads.front().wait.lock.shared = false;
+  CHECK(report_of(job).verdict.kind == Kind::kChildDeadlock);
+}
+
 TEST_CASE("stopped_rank: frozen by its cgroup, whatever the state letter says") {
   CaptureBuilder job = tests::eight_ranks(tests::in_all_reduce());
   ThreadSpec frozen = tests::sleeping();

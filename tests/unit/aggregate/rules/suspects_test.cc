@@ -99,6 +99,17 @@ TEST_CASE("suspects: a wait for somebody unknown is neither guilt nor alibi") {
   CHECK(named_in(job) == Named{2});
 }
 
+TEST_CASE("suspects: a named pipe that nobody opens may be a late rank's to open") {
+  ThreadSpec opens = waiting_on(WaitOn::kFile, "/data/hand-over");
+  opens.wait.syscall = "openat";
+  opens.wait.wchan = "wait_for_partner";
+  CaptureBuilder job = eight_ranks(in_all_reduce());
+  replace(job, 6, opens);
+  CHECK(named_in(job) == Named{6});
+  replace(job, 1, tests::sleeping());
+  CHECK(named_in(job) == Named{1});
+}
+
 TEST_CASE("suspects: of two that may wait for others, neither is named") {
   CaptureBuilder job = eight_ranks(in_all_reduce());
   replace(job, 5, waiting_on(WaitOn::kSocket));

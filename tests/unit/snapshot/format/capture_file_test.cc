@@ -169,6 +169,12 @@ TEST_CASE("unknown tables, unknown columns and rows that are missing are refused
   SECTION("facts of a wait that are missing") {
     document.tables["threads"].erase("wait_how");
   }
+  SECTION("other ends of a file that is not there") {
+    document.tables["other_ends"]["file"] = {2};
+  }
+  SECTION("a shared lock of a thread that is not there") {
+    document.tables["shared_locks"]["thread"] = {9};
+  }
   SECTION("awaited files that are not there") {
     document.tables["threads"]["awaited"] = {3};
   }

@@ -62,10 +62,11 @@ inline snapshot::ThreadCapture sample_thread(snapshot::Tables& tables) {
                       tables.string("localtime_r"),
                       74,
                       75,
-                      2};
+                      2,
+                      true};
   thread.wait.awaited = {
       {4, tables.string("pipe:[31]"), tables.string("10.0.0.1:8"), tables.string("10.0.0.2:9"), 255,
-       Store::kOther, true, ~0ULL, 8, 9, 10, tables.string("pid 20 has it open")},
+       Store::kOther, true, ~0ULL, 8, 9, 10, 20, tables.string("pid 20 has it open")},
       {}};
   thread.wait.awaited_count = ~0ULL;
   thread.wait.own_wakers = true;

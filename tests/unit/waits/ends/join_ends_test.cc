@@ -53,6 +53,31 @@ TEST_CASE("a reader waits for the process that can write, a writer for the one t
   CHECK(scene.build.says(writer) == "pid 10 has it open for reading");
 }
 
+TEST_CASE("a named pipe's other end is known by its path") {
+  Node scene;
+  const auto reader = scene.add(10, true, false);
+  scene.add(20, false, true);
+  snapshot::Wait& wait = scene.build.wait(reader);
+  wait.on = WaitOn::kFile;
+  wait.fd = 5;
+  wait.syscall_name = scene.build.capture.tables.string("read");
+  wait.path = scene.build.capture.tables.string("/data/hand-over");
+  wait.wchan = scene.build.capture.tables.string("anon_pipe_read");
+  SECTION("if it was read") {
+    scene.node.named_pipes = {{"/data/hand-over", kPipe}};
+    CHECK(scene.join(reader).holder_pid == 20);
+    CHECK(scene.build.says(reader) == "pid 20 has it open for writing");
+  }
+  SECTION("a file of another kind has no other end") {
+    scene.node.named_pipes = {{"/data/hand-over", kPipe}};
+    wait.wchan = scene.build.capture.tables.string("folio_wait_bit");
+    CHECK(scene.join(reader).holder_pid == 0);
+  }
+  SECTION("not if it was not read") {
+    CHECK(scene.join(reader).holder_pid == 0);
+  }
+}
+
 TEST_CASE("a process with only the other end uses it; one with both has inherited them") {
   Node scene;
   const auto reader = scene.add(10, true, true);
@@ -297,6 +322,9 @@ TEST_CASE("several files with several other ends: no holder is named, all are de
   scene.add_socket(20, 701);
   scene.add(30, false, true);
   CHECK(scene.join(scene.waiter).holder_pid == 0);
+  const auto& awaited = scene.build.wait(scene.waiter).awaited;
+  CHECK(awaited.at(0).holder_pid == 30);
+  CHECK(awaited.at(1).holder_pid == 20);
   CHECK(scene.build.says(scene.waiter).find("fd 4: pid 30 has it open") != std::string::npos);
   CHECK(scene.build.says(scene.waiter).find("other end is pid 20") != std::string::npos);
 }

@@ -1,0 +1,134 @@
+// Servers and event loops: for whom they wait, if others wait for them.
+#include "aggregate/polled_ranks.h"
+
+#include "aggregate/diagnose.h"
+#include "tests/support/catch.h"
+#include "tests/support/hung_jobs.h"
+
+namespace oddrank::aggregate {
+
+using snapshot::WaitHow;
+using snapshot::WaitOn;
+using tests::CaptureBuilder;
+using tests::pid_of;
+using tests::ThreadSpec;
+using tests::waiting_on;
+
+namespace {
+
+using Numbers = std::vector<std::int32_t>;
+
+constexpr std::int32_t kClients = 3;
+constexpr std::int64_t kOldMs = 9000;
+
+ThreadSpec asks_the_server() {
+  ThreadSpec spec = waiting_on(WaitOn::kSocket, "socket:[7]");
+  spec.wait.holder_pid = pid_of(0);
+  spec.wait.holder_alive = snapshot::Known::kYes;
+  return spec;
+}
+
+// Rank 0 listens to all other ranks, in one call; each of these waits for its answer.
+struct Star {
+  CaptureBuilder job = CaptureBuilder({"n0"}, kClients + 1);
+
+  Star() {
+    ThreadSpec server = waiting_on(WaitOn::kSocket);
+    server.wait.how = WaitHow::kFiles;
+    server.wait.syscall = "epoll_wait";
+    job.thread(job.rank(0, "n0", pid_of(0)), server);
+    for (std::int32_t rank = 1; rank <= kClients; ++rank) {
+      job.thread(job.rank(rank, "n0", pid_of(rank)), asks_the_server());
+      snapshot::AwaitedFile& file = wait().awaited.emplace_back();
+      file.holder_pid = pid_of(rank);
+      file.received_ms = kOldMs;
+      file.sent_ms = kOldMs + 500;
+    }
+    wait().awaited_count = kClients;
+  }
+  snapshot::Wait& wait() { return job.process(pid_of(0)).threads.front().wait; }
+  Verdict verdict() const { return diagnose(job.capture).verdict; }
+  Numbers named() const {
+    Numbers ranks;
+    for (const Culprit& one : verdict().culprits) {
+      ranks.push_back(one.rank);
+    }
+    return ranks;
+  }
+};
+
+ThreadSpec at_own_lock() {
+  ThreadSpec spec = waiting_on(WaitOn::kLock);
+  spec.wait.how = WaitHow::kPythonLock;
+  return spec;
+}
+
+}  // namespace
+
+TEST_CASE("polled ranks: a server waits for the client that does not wait for it") {
+  Star star;
+  tests::replace(star.job, 2, at_own_lock());
+  CHECK(star.named() == Numbers{2});
+  CHECK(star.verdict().confidence == Confidence::kLikely);
+  // Somebody else may be the one that is to send something.
+  star.wait().awaited.emplace_back();
+  star.wait().awaited_count = kClients + 1;
+  CHECK(star.named() == Numbers{2});
+  CHECK(star.verdict().confidence == Confidence::kPossible);
+}
+
+TEST_CASE("polled ranks: of two clients that do not ask, the one that is held is named") {
+  Star star;
+  tests::replace(star.job, 1, tests::sleeping());
+  tests::replace(star.job, 3, waiting_on(WaitOn::kFile, "/data/shard-3.tar"));
+  for (const Culprit& one : star.verdict().culprits) {
+    CHECK(one.rank != 0);
+  }
+}
+
+TEST_CASE("polled ranks: a server that owes an answer to all is possible") {
+  CHECK(Star().named() == Numbers{0});
+}
+
+TEST_CASE("polled ranks: nobody is named if a client may have had its answer") {
+  Star star;
+  SECTION("the server has sent it something since") {
+    star.wait().awaited[1].sent_ms = kOldMs - 500;
+  }
+  SECTION("the kernel does not tell") {
+    star.wait().awaited[1].received_ms = -1;
+  }
+  CHECK(star.verdict().kind == Kind::kUnknown);
+}
+
+TEST_CASE("polled ranks: event loops that listen to each other are no circle") {
+  Star star;
+  for (std::int32_t rank = 1; rank <= kClients; ++rank) {
+    ThreadSpec loop = waiting_on(WaitOn::kSocket);
+    loop.wait.how = WaitHow::kFiles;
+    tests::replace(star.job, rank, loop);
+    snapshot::Wait& wait = star.job.process(pid_of(rank)).threads.front().wait;
+    for (std::int32_t other = 0; other <= kClients; ++other) {
+      if (other != rank) {
+        wait.awaited.emplace_back().holder_pid = pid_of(other);
+      }
+    }
+    wait.awaited.emplace_back();  // where others may connect
+    wait.awaited_count = wait.awaited.size();
+  }
+  CHECK(star.named().empty());
+}
+
+TEST_CASE("polled ranks: a rank that also listens to its own worker may wait for that one") {
+  Star star;
+  tests::replace(star.job, 2, at_own_lock());
+  auto& worker = star.job.child(pid_of(0), "n0", 4100);
+  star.job.thread(worker, tests::sleeping());
+  star.wait().awaited.emplace_back().holder_pid = 4100;
+  star.wait().awaited_count = kClients + 1;
+  FrameModel model(star.job.capture.tables);
+  const JobView view(star.job.capture, model);
+  CHECK(polled_ranks(view, view.ranks().front()).ranks.empty());
+}
+
+}  // namespace oddrank::aggregate

@@ -1,0 +1,90 @@
+// A rank whose main thread is in a collective, and whose other threads serve the other ranks.
+#include "aggregate/side_servers.h"
+
+#include "aggregate/diagnose.h"
+#include "tests/support/catch.h"
+#include "tests/support/hung_jobs.h"
+
+namespace oddrank::aggregate {
+
+using snapshot::WaitOn;
+using tests::CaptureBuilder;
+using tests::pid_of;
+using tests::ThreadSpec;
+using tests::waiting_on;
+
+namespace {
+
+constexpr std::int32_t kServer = 0;
+constexpr std::int32_t kClient = 1;  // on the same node
+
+// The client waits for an answer of the server, which is in the all_reduce that waits for the
+// client.
+CaptureBuilder job_with_client(std::string_view peer) {
+  CaptureBuilder job = tests::eight_ranks(tests::in_all_reduce());
+  ThreadSpec asks = waiting_on(WaitOn::kSocket, "socket:[7]");
+  asks.wait.holder_pid = pid_of(kServer);
+  asks.wait.holder_alive = snapshot::Known::kYes;
+  tests::replace(job, kClient, asks);
+  job.process(pid_of(kClient)).threads.front().wait.peer = job.capture.tables.string(peer);
+  return job;
+}
+
+// Adds a thread to the server that listens there.
+void listen(CaptureBuilder& job, std::string_view local) {
+  ThreadSpec listens = waiting_on(WaitOn::kSocket);
+  listens.python_name = "Thread-1 (serve_forever)";
+  snapshot::ThreadCapture& thread = job.thread(job.process(pid_of(kServer)), listens);
+  thread.tid = 9000;
+  snapshot::AwaitedFile& file = thread.wait.awaited.emplace_back();
+  file.link = job.capture.tables.string("socket:[8]");
+  file.local = job.capture.tables.string(local);
+  thread.wait.awaited_count = 1;
+}
+
+Kind kind_of(const CaptureBuilder& job) {
+  return diagnose(job.capture).verdict.kind;
+}
+
+}  // namespace
+
+TEST_CASE("side servers: a thread that listens may owe the answer, so there is no circle") {
+  CaptureBuilder job = job_with_client("127.0.0.1:8400");
+  SECTION("at the port of the connection") {
+    listen(job, "0.0.0.0:8400");
+    const Diagnosis report = diagnose(job.capture);
+    INFO(report.verdict.summary);
+    CHECK(report.verdict.culprits.empty());
+  }
+  SECTION("at another port") {
+    listen(job, "0.0.0.0:9400");
+    CHECK(kind_of(job) == Kind::kResourceCycle);
+  }
+  SECTION("at a local socket") {
+    listen(job, "");
+    CHECK(kind_of(job) == Kind::kResourceCycle);
+  }
+  SECTION("nowhere") {
+    CHECK(kind_of(job) == Kind::kResourceCycle);
+  }
+}
+
+TEST_CASE("side servers: any thread at a local socket may owe the answer to one") {
+  CaptureBuilder job = job_with_client("");
+  CHECK(kind_of(job) == Kind::kResourceCycle);
+  listen(job, "0.0.0.0:9400");
+  CHECK(kind_of(job) == Kind::kResourceCycle);
+  listen(job, "");
+  CHECK(diagnose(job.capture).verdict.culprits.empty());
+}
+
+TEST_CASE("side servers: a rank that the others wait for anyway is named") {
+  CaptureBuilder job = job_with_client("127.0.0.1:8400");
+  tests::replace(job, 5, tests::sleeping());
+  listen(job, "0.0.0.0:8400");
+  const Verdict verdict = diagnose(job.capture).verdict;
+  REQUIRE(verdict.culprits.size() == 1);
+  CHECK(verdict.culprits[0].rank == 5);
+}
+
+}  // namespace oddrank::aggregate
