@@ -63,20 +63,24 @@ void encode_call(const CollectiveCall& call, Document& document) {
 }
 
 void encode_wait_facts(const Wait& wait, RowWriter& threads, Document& document) {
+  const RareWaitFacts& rare = *wait.rare;
+  wait_fields(threads, wait);
+  wait_ends_fields(threads, rare);
   wait_facts_fields(threads, wait);
-  threads("awaited", wait.awaited.size());
-  threads("pool_pids", wait.pool.pids.size());
+  rare_wait_fields(threads, rare);
+  threads("awaited", rare.awaited.size());
+  threads("pool_pids", rare.pool.pids.size());
   RowWriter files(document.tables["awaited_files"]);
-  for (const AwaitedFile& file : wait.awaited) {
+  for (const AwaitedFile& file : rare.awaited) {
     awaited_file_fields(files, file);
   }
   RowWriter pids(document.tables["pool_pids"]);
-  for (const pid_t pid : wait.pool.pids) {
+  for (const pid_t pid : rare.pool.pids) {
     pids("pid", pid);
   }
 }
 
-void encode_loops(const std::vector<PythonLoop>& loops, Document& document) {
+void encode_loops(const SlimVector<PythonLoop>& loops, Document& document) {
   RowWriter rows(document.tables["loops"]);
   RowWriter calls(document.tables["loop_calls"]);
   for (const PythonLoop& loop : loops) {
@@ -95,7 +99,7 @@ void encode_thread(const ThreadCapture& thread, Document& document) {
   threads("samples", thread.samples.size());
   threads("calls", thread.call ? 1 : 0);
   threads("locals", thread.locals.size());
-  threads("wait_key", thread.wait.key);
+  threads("wait_key", thread.wait.rare->key);
   threads("loops", thread.loops.size());
   interpreter_fields(threads, thread);
   collection_fields(threads, thread);
@@ -178,10 +182,10 @@ void encode_processes(const Capture& capture, Document& document) {
 // Captures without a crash have no such table: readers that do not know it read them.
 void encode_crashes(const std::vector<ProcessCapture>& processes, Document& document) {
   for (std::size_t i = 0; i < processes.size(); ++i) {
-    if (processes[i].crash.signal != 0) {
+    if (processes[i].crash->signal != 0) {
       RowWriter crashes(document.tables["crashes"]);
       crashes("process", i);
-      crash_fields(crashes, processes[i].crash);
+      crash_fields(crashes, *processes[i].crash);
     }
   }
 }
