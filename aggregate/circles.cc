@@ -19,7 +19,7 @@ Adjacency edges_without(const WaitGraph& graph, const Places& places, std::size_
     for (const std::size_t to : graph.out[node]) {
       const auto target = places.find(to);
       if (to != without && target != places.end()) {
-        rest[place].push_back(target->second);
+        add_target(rest, place, target->second);
       }
     }
   }
@@ -118,7 +118,7 @@ bool has_circle_without(const WaitGraph& graph, std::size_t rank) {
     for (const std::size_t to : graph.out[node]) {
       const NodeKind kind = graph.nodes[to].kind;
       if (to != rank && (kind == NodeKind::kSlot || it.kind == NodeKind::kSlot)) {
-        rest[node].push_back(to);
+        add_target(rest, node, to);
       }
     }
   }

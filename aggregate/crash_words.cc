@@ -107,7 +107,7 @@ std::string crash_place(const JobView& view, const ThreadCapture& thread, const 
 }  // namespace
 
 bool has_crashed(const ProcessCapture& process, const ThreadCapture& thread) {
-  return process.crash.signal != 0 && thread.tid == process.crash.tid;
+  return process.crash->signal != 0 && thread.tid == process.crash->tid;
 }
 
 const ThreadCapture* crashed_thread(const ProcessCapture& process) {
@@ -118,7 +118,7 @@ const ThreadCapture* crashed_thread(const ProcessCapture& process) {
 }
 
 std::string crash_cause(const ProcessCapture& process) {
-  const Crash& crash = process.crash;
+  const Crash& crash = *process.crash;
   const std::string signal = signal_name(crash.signal);
   if (crash.sender != 0 && crash.sender != process.pid) {
     return fmt::format("{} from pid {}", signal, crash.sender);
@@ -135,26 +135,26 @@ std::string crash_cause(const ProcessCapture& process) {
 }
 
 std::string crash_words(const JobView& view, const ProcessCapture& process) {
-  if (process.crash.signal == 0) {
+  if (process.crash->signal == 0) {
     return {};
   }
   std::string words =
-      (process.crash.is_own(process.pid) ? "Crashed by " : "Ended by ") + crash_cause(process);
+      (process.crash->is_own(process.pid) ? "Crashed by " : "Ended by ") + crash_cause(process);
   const ThreadCapture* thread = crashed_thread(process);
   if (thread != nullptr) {
-    const std::string place = crash_place(view, *thread, process.crash);
+    const std::string place = crash_place(view, *thread, *process.crash);
     words += (place.empty() ? "" : ", " + place) + fmt::format(", thread {}", thread->tid);
     const std::string name = printable(view.text(thread->python_name), 60);
     words += name.empty() ? "" : " \"" + name + "\"";
   }
-  const std::string_view message = view.text(process.crash.message);
+  const std::string_view message = view.text(process.crash->message);
   return words + (message.empty() ? "" : "; it said: \"" + printable(message, 500) + "\"");
 }
 
 std::string crash_predicate(const JobView& view, const ProcessCapture& process) {
   const ThreadCapture* thread = crashed_thread(process);
-  const std::string place = thread == nullptr ? "" : crash_place(view, *thread, process.crash);
-  if (process.crash.signal == SIGABRT) {
+  const std::string place = thread == nullptr ? "" : crash_place(view, *thread, *process.crash);
+  if (process.crash->signal == SIGABRT) {
     return "called abort()" + (place.empty() ? "" : " " + place);
   }
   return "crashed by " + crash_cause(process) + (place.empty() ? "" : ", " + place);

@@ -130,7 +130,7 @@ Adjacency reversed(const Adjacency& graph) {
   Adjacency result(graph.size());
   for (std::size_t node = 0; node < graph.size(); ++node) {
     for (const std::size_t target : graph[node]) {
-      result[target].push_back(node);
+      add_target(result, target, node);
     }
   }
   return result;

@@ -3,11 +3,18 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <vector>
+
+#include "base/small/slim_vector.h"
 
 namespace oddrank::aggregate {
 
-using Adjacency = std::vector<std::vector<std::size_t>>;  // targets of each node
+using Adjacency = std::vector<SlimVector<std::uint32_t>>;  // targets of each node
+
+inline void add_target(Adjacency& graph, std::size_t from, std::size_t to) {
+  graph[from].push_back(static_cast<std::uint32_t>(to));
+}
 
 // Returns the component number of each node. Components are numbered in reverse topological order:
 // a sink has a lower number than the nodes that wait for it. Tarjan's algorithm.

@@ -19,8 +19,8 @@ const ProcessCapture* at_other_end(const JobView& view,
     return view.process(process.node, file.holder_pid);
   }
   snapshot::Wait wait;
-  wait.local = file.local;
-  wait.peer = file.peer;
+  wait.rare.edit().local = file.local;
+  wait.rare.edit().peer = file.peer;
   return view.other_end(wait);
 }
 
@@ -43,7 +43,7 @@ PolledRanks polled_ranks(const JobView& view, const RankView& rank) {
       awaited_process(view, *rank.process) != nullptr) {
     return found;
   }
-  const snapshot::Wait& wait = rank.leader->wait;
+  const snapshot::RareWaitFacts& wait = *rank.leader->wait.rare;
   found.all = wait.awaited_count == wait.awaited.size();
   for (const AwaitedFile& file : wait.awaited) {
     const ProcessCapture* other = at_other_end(view, *rank.process, file);

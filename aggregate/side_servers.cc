@@ -24,13 +24,14 @@ bool is_local_socket(const JobView& view, const AwaitedFile& file) {
 
 bool serves_at(const JobView& view, const ThreadCapture& thread, std::string_view port) {
   const Wait& wait = thread.wait;
+  const auto& awaited = wait.rare->awaited;
   if (thread.call || wait.on != WaitOn::kSocket) {
     return false;
   }
-  if (wait.awaited.empty()) {
+  if (awaited.empty()) {
     return port.empty() && view.text(wait.path).starts_with("socket:");
   }
-  return std::any_of(wait.awaited.begin(), wait.awaited.end(), [&](const AwaitedFile& file) {
+  return std::any_of(awaited.begin(), awaited.end(), [&](const AwaitedFile& file) {
     return port.empty() ? is_local_socket(view, file) : port_of(view.text(file.local)) == port;
   });
 }
@@ -44,7 +45,7 @@ bool answers_beside(const JobView& view,
   if (waiter.on != WaitOn::kSocket) {
     return false;
   }
-  const std::string_view port = port_of(view.text(waiter.peer));
+  const std::string_view port = port_of(view.text(waiter.rare->peer));
   return std::any_of(server.threads.begin(), server.threads.end(), [&](const ThreadCapture& each) {
     return each.has_python && &each != speaker && serves_at(view, each, port);
   });

@@ -35,7 +35,8 @@ std::string node_text(const JobView& view, const WaitGraph& graph, std::size_t n
     const RankView& rank = view.ranks()[it.index];
     return rank.rank >= 0 ? std::to_string(rank.rank) : fmt::format("pid {}", rank.pid());
   }
-  return it.kind == NodeKind::kProcess ? fmt::format("pid {}", it.process->pid) : it.label;
+  return it.kind == NodeKind::kProcess ? fmt::format("pid {}", it.process->pid)
+                                       : label_of(view, graph, it);
 }
 
 // The waits between ranks on the shortest paths to one rank.
@@ -129,7 +130,7 @@ ChainLink WaysTo::link(const std::vector<std::size_t>& waiters) const {
   link.on = waiters.size() > 1 ? call_sort(waiters.front()) : call_text(waiters.front());
   if (!graph_.out[waiters.front()].empty()) {
     const GraphEdge* edge = graph_.edge(waiters.front(), graph_.out[waiters.front()].front());
-    link.evidence = edge == nullptr ? "" : edge->evidence;
+    link.evidence = edge == nullptr ? "" : graph_.text(edge->evidence);
   }
   return link;
 }
@@ -140,7 +141,7 @@ std::string WaysTo::call_text(std::size_t at) const {
     return call_words(view_, *rank.leader->call);
   }
   const GraphEdge* edge = next_[at] == kFar ? nullptr : graph_.edge(at, next_[at]);
-  return edge == nullptr ? "wait" : edge->on;
+  return edge == nullptr ? "wait" : graph_.text(edge->on);
 }
 
 std::string WaysTo::call_sort(std::size_t at) const {
@@ -167,8 +168,8 @@ std::vector<ChainLink> chain_from(const JobView& view, const WaitGraph& graph, s
       break;
     }
     const GraphEdge* edge = graph.edge(node, *next);
-    chain.push_back(
-        {node_text(view, graph, node), node_text(view, graph, *next), edge->on, edge->evidence});
+    chain.push_back({node_text(view, graph, node), node_text(view, graph, *next),
+                     graph.text(edge->on), graph.text(edge->evidence)});
     node = *next;
   }
   return chain;

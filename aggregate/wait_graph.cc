@@ -32,8 +32,13 @@ class GraphBuilder {
   WaitGraph run();
 
  private:
-  std::size_t add_node(GraphNode node);
-  void add_edge(GraphEdge edge);
+  std::size_t add_node(NodeKind kind, std::size_t index, const ProcessCapture* process);
+  std::size_t add_named(NodeKind kind, std::string name, const ProcessCapture* process);
+  void add_edge(std::size_t from,
+                std::size_t to,
+                std::string_view on,
+                std::string_view evidence,
+                bool assumed);
   void add_slots();
 
   // Returns whether both sides of one transfer are inside: then neither waits for the other's
@@ -82,7 +87,7 @@ GraphBuilder::GraphBuilder(const JobView& view) : view_(view) {
   graph_.slots = find_slots(view);
   const std::size_t ranks = view.ranks().size();
   for (std::size_t at = 0; at < ranks; ++at) {
-    add_node({NodeKind::kRank, JobView::name(view.ranks()[at]), at, view.ranks()[at].process});
+    add_node(NodeKind::kRank, at, view.ranks()[at].process);
   }
   graph_.awaited.assign(ranks, false);
   graph_.guessed.assign(ranks, false);
@@ -117,32 +122,46 @@ WaitGraph GraphBuilder::run() {
   return std::move(graph_);
 }
 
-std::size_t GraphBuilder::add_node(GraphNode node) {
-  graph_.nodes.push_back(std::move(node));
+std::size_t GraphBuilder::add_node(NodeKind kind,
+                                   std::size_t index,
+                                   const ProcessCapture* process) {
+  graph_.nodes.push_back({kind, static_cast<std::uint32_t>(index), process});
   graph_.out.emplace_back();
   return graph_.nodes.size() - 1;
 }
 
-void GraphBuilder::add_edge(GraphEdge edge) {
-  if (edge.to < graph_.shown.size()) {
-    (edge.assumed ? graph_.guessed : graph_.shown)[edge.to] = true;
+std::size_t GraphBuilder::add_named(NodeKind kind,
+                                    std::string name,
+                                    const ProcessCapture* process) {
+  graph_.names.push_back(std::move(name));
+  return add_node(kind, graph_.names.size() - 1, process);
+}
+
+void GraphBuilder::add_edge(std::size_t from,
+                            std::size_t to,
+                            std::string_view on,
+                            std::string_view evidence,
+                            bool assumed) {
+  if (to < graph_.shown.size()) {
+    (assumed ? graph_.guessed : graph_.shown)[to] = true;
   }
-  graph_.out[edge.from].push_back(edge.to);
-  graph_.edges.push_back(std::move(edge));
+  add_target(graph_.out, from, to);
+  graph_.edges.push_back({static_cast<std::uint32_t>(from), static_cast<std::uint32_t>(to),
+                          graph_.texts.intern(on), graph_.texts.intern(evidence), assumed});
 }
 
 void GraphBuilder::add_slots() {
   for (std::size_t at = 0; at < graph_.slots.size(); ++at) {
     const Slot& slot = graph_.slots[at];
-    const std::size_t node = add_node({NodeKind::kSlot, slot.words, at, nullptr});
+    const std::size_t node = add_node(NodeKind::kSlot, at, nullptr);
     const bool assumed = slot.membership == Membership::kAssumed;
     for (const std::size_t rank : slot.inside) {
-      add_edge({rank, node, slot.words, slot.evidence, assumed});
+      add_edge(rank, node, slot.words, slot.evidence, assumed);
       (slot.absent.empty() ? graph_.opaque : graph_.waits_for_rank)[rank] = true;
     }
     for (const std::size_t rank : slot.absent) {
       const bool left = may_have_left(slot, view_.ranks()[rank].rank);
-      add_edge({node, rank, "has not entered", "", assumed || left});
+      add_edge(node, rank, "has not entered", "", assumed || left);
       graph_.awaited[rank] = true;
       graph_.may_have_left[rank] = graph_.may_have_left[rank] || left;
     }
@@ -182,7 +201,7 @@ void GraphBuilder::add_peer(std::size_t at) {
     if (peers.size() > 1) {
       possible_.push_back(graph_.edges.size());
     }
-    add_edge({at, peer, call_words(view_, call), evidence, peers.size() > 1});
+    add_edge(at, peer, call_words(view_, call), evidence, peers.size() > 1);
     graph_.waits_for_rank[at] = true;
     graph_.awaited[peer] = true;
   }
@@ -242,10 +261,10 @@ void GraphBuilder::add_servers(std::size_t at) {
     const RankView& server = view_.ranks()[to];
     const auto frame =
         server.sample() == nullptr ? std::nullopt : view_.model().user_frame(*server.sample());
-    add_edge({at, to, std::string(call.value_or("an answer")),
-              fmt::format("thread {} of it runs {}", server.leader->tid,
-                          frame ? frame->name : std::string("a function for another rank")),
-              rank.servers.size() > 1});
+    add_edge(at, to, call.value_or("an answer"),
+             fmt::format("thread {} of it runs {}", server.leader->tid,
+                         frame ? frame->name : std::string("a function for another rank")),
+             rank.servers.size() > 1);
     graph_.waits_for_rank[at] = true;
     graph_.awaited[to] = true;
   }
@@ -271,8 +290,8 @@ void GraphBuilder::add_polled() {
       if (polled.all && polled.ranks.size() > 1) {
         possible_.push_back(graph_.edges.size());
       }
-      add_edge({at, to, "a message", wait_evidence(*rank.process, *rank.leader),
-                !polled.all || polled.ranks.size() > 1});
+      add_edge(at, to, "a message", wait_evidence(*rank.process, *rank.leader),
+               !polled.all || polled.ranks.size() > 1);
       graph_.waits_for_rank[at] = true;
       graph_.awaited[to] = true;
     }
@@ -286,9 +305,9 @@ void GraphBuilder::add_polled() {
 std::size_t GraphBuilder::process_node(const ProcessCapture& process) {
   const auto [at, is_new] = process_nodes_.try_emplace(&process, 0);
   if (is_new) {
-    at->second = add_node({NodeKind::kProcess,
-                           fmt::format("pid {} ({})", process.pid, child_words(view_, process)), 0,
-                           &process});
+    at->second =
+        add_named(NodeKind::kProcess,
+                  fmt::format("pid {} ({})", process.pid, child_words(view_, process)), &process);
   }
   return at->second;
 }
@@ -311,9 +330,9 @@ void GraphBuilder::add_processes(std::size_t at) {
     const ThreadCapture* thread = deciding_thread(view_, *process);
     const bool beside = next_node < view_.ranks().size() && next_node != at &&
                         answers_beside(view_, thread->wait, *next, view_.ranks()[next_node].leader);
-    add_edge({node, next_node,
-              fmt::format("{} ({})", wait_name(thread->wait.on), process_words(view_, *next)),
-              wait_evidence(*process, *thread), beside});
+    add_edge(node, next_node,
+             fmt::format("{} ({})", wait_name(thread->wait.on), process_words(view_, *next)),
+             wait_evidence(*process, *thread), beside);
     graph_.may_be_woken[at] = graph_.may_be_woken[at] || beside;
     if (next_node < view_.ranks().size()) {
       // A child that waits for its own rank: a circle of one rank, with no other rank in it.
@@ -341,7 +360,8 @@ void GraphBuilder::add_owners() {
     const std::size_t rank =
         owner->rank >= 0 ? view_.index_of(owner->rank) : view_.index_of(*owner);
     if (rank != JobView::kNone && rank != at && graph_.edge(rank, node) != nullptr) {
-      add_edge({at, rank, "its process", "both wait for " + graph_.nodes[node].label, false});
+      add_edge(at, rank, "its process",
+               "both wait for " + label_of(view_, graph_, graph_.nodes[node]), false);
       graph_.waits_for_rank[at] = true;
       graph_.awaited[rank] = true;
     }
@@ -360,11 +380,11 @@ void GraphBuilder::add_resource(std::size_t node, const ProcessCapture& process)
       path.front() == '/' ? path : fmt::format("{} on {}", path, view_.host(process));
   const auto [at, is_new] = resource_nodes_.try_emplace(key, 0);
   if (is_new) {
-    at->second = add_node({NodeKind::kResource, key, 0, nullptr});
+    at->second = add_named(NodeKind::kResource, key, nullptr);
   }
   const std::string call = printable(view_.text(thread->wait.syscall_name), 40);
-  add_edge({node, at->second, call.empty() ? std::string(wait_name(thread->wait.on)) : call + "()",
-            wait_evidence(process, *thread), false});
+  add_edge(node, at->second, call.empty() ? std::string(wait_name(thread->wait.on)) : call + "()",
+           wait_evidence(process, *thread), false);
 }
 
 std::string GraphBuilder::wait_evidence(const ProcessCapture& process,
@@ -384,6 +404,17 @@ const GraphEdge* WaitGraph::edge(std::size_t from, std::size_t to) const {
     return edge.from == from && edge.to == to;
   });
   return at == edges.end() ? nullptr : &*at;
+}
+
+std::string label_of(const JobView& view, const WaitGraph& graph, const GraphNode& node) {
+  switch (node.kind) {
+    case NodeKind::kRank:
+      return JobView::name(view.ranks()[node.index]);
+    case NodeKind::kSlot:
+      return graph.slots[node.index].words;
+    default:
+      return graph.names[node.index];
+  }
 }
 
 WaitGraph build_wait_graph(const JobView& view) {

@@ -11,11 +11,14 @@
 #include <cstdint>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "aggregate/graph_algorithms.h"
 #include "aggregate/slots.h"
 #include "aggregate/view/job_view.h"
+#include "snapshot/intern_table.h"
+#include "snapshot/tables.h"
 
 namespace oddrank::aggregate {
 
@@ -23,16 +26,19 @@ enum class NodeKind : std::uint8_t { kRank = 0, kSlot, kProcess, kResource };
 
 struct GraphNode {
   NodeKind kind = NodeKind::kRank;
-  std::string label;
-  std::size_t index = 0;                              // into JobView::ranks() or WaitGraph::slots
+  // Into JobView::ranks(), WaitGraph::slots or, if it is anything else, WaitGraph::names.
+  std::uint32_t index = 0;
   const snapshot::ProcessCapture* process = nullptr;  // if it is a process
 };
 
+// A text of a graph. Thousands of ranks wait in the same words.
+enum class GraphText : std::uint32_t {};
+
 struct GraphEdge {
-  std::size_t from = 0;
-  std::size_t to = 0;
-  std::string on;
-  std::string evidence;
+  std::uint32_t from = 0;
+  std::uint32_t to = 0;
+  GraphText on{};
+  GraphText evidence{};
   bool assumed = false;  // through a slot whose members are a guess
 };
 
@@ -40,6 +46,8 @@ struct WaitGraph {
   std::vector<Slot> slots;
   std::vector<GraphNode> nodes;  // ranks first, in the order of JobView::ranks()
   std::vector<GraphEdge> edges;
+  std::vector<std::string> names;  // of processes and resources
+  snapshot::InternTable<std::string, std::string_view, GraphText, snapshot::StringHash> texts;
   Adjacency out;                       // targets by node
   Adjacency in;                        // sources by node
   std::vector<std::size_t> component;  // by node
@@ -62,9 +70,13 @@ struct WaitGraph {
   std::set<std::size_t> closed;
 
   const GraphEdge* edge(std::size_t from, std::size_t to) const;
+  const std::string& text(GraphText id) const { return texts[id]; }
 };
 
 WaitGraph build_wait_graph(const JobView& view);
+
+// Returns "rank 4 (n0, pid 3121)", "all_reduce in default group", "/data/train.bin", ...
+std::string label_of(const JobView& view, const WaitGraph& graph, const GraphNode& node);
 
 // Returns the ranks (indices) from which a path leads to `rank`, without `rank`.
 std::vector<std::size_t> waiters_of(const WaitGraph& graph, std::size_t rank);

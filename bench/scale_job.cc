@@ -117,11 +117,12 @@ void ScaleJob::add_rank(CaptureBuilder& builder, const std::string& host, std::i
     builder.thread(process, idle_thread(number));
   }
   for (auto& thread : process.threads) {
-    for (auto& sample : thread.samples) {
+    for (std::size_t at = 0; at < thread.samples.size(); ++at) {
+      auto& sample = thread.samples.edit(at);
       sample.cpu_us += any(50) * 10'000;
       sample.voluntary_switches = any(100'000);
     }
-    thread.samples.back() = thread.samples.front();  // they stand still
+    thread.samples.edit_back() = thread.samples.front();  // they stand still
   }
   auto& tables = builder.capture.tables;
   const auto group = [&](std::string_view label, std::int32_t first, std::int32_t stride,

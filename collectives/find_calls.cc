@@ -273,7 +273,7 @@ void set_exchange(const CallFrames& frames,
 
 // Adds what MPI's objects say of the call.
 void take_told(const NativeCall& row,
-               const std::optional<CollectiveCall>& told,
+               const Boxed<CollectiveCall>& told,
                const snapshot::Tables& tables,
                CollectiveCall& call,
                std::string& evidence) {
@@ -306,7 +306,7 @@ void take_told(const NativeCall& row,
 CollectiveCall native_call(const CallFrames& frames,
                            const NativeMatches& native,
                            const GroupJoin& groups,
-                           const std::optional<CollectiveCall>& told,
+                           const Boxed<CollectiveCall>& told,
                            snapshot::Tables& tables) {
   const NativeMatch& match = native.named.call != nullptr && native.rendezvous.call == nullptr
                                  ? native.named

@@ -30,7 +30,7 @@ std::vector<P2pOperation> p2p_operations(std::string_view text);
 class GroupJoin {
  public:
   // Borrows both.
-  GroupJoin(const std::vector<snapshot::ProcessGroup>& groups, const snapshot::Tables& tables)
+  GroupJoin(const SlimVector<snapshot::ProcessGroup>& groups, const snapshot::Tables& tables)
       : groups_(groups), tables_(tables) {}
 
   // Finds a group by the text of its object ("<ProcessGroup 5>"). nullptr: not one of this process.
@@ -46,7 +46,7 @@ class GroupJoin {
   std::int32_t global_rank(const snapshot::ProcessGroup& group, std::int32_t within) const;
 
  private:
-  const std::vector<snapshot::ProcessGroup>& groups_;
+  const SlimVector<snapshot::ProcessGroup>& groups_;
   const snapshot::Tables& tables_;
 };
 

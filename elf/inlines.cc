@@ -215,7 +215,7 @@ void Inliner::expand_thread(snapshot::ThreadCapture& thread) {
       }
     }
   }
-  for (auto& sample : thread.samples) {
+  for (auto& sample : thread.samples.stored()) {
     sample.stack = expanded(sample.stack).id;
   }
 }

@@ -117,7 +117,7 @@ StackId Renamer::renamed(StackId id) {
 void Renamer::run() {
   for (auto& process : capture_.processes) {
     for (auto& thread : process.threads) {
-      for (auto& sample : thread.samples) {
+      for (auto& sample : thread.samples.stored()) {
         sample.stack = renamed(sample.stack);
       }
     }

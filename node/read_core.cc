@@ -45,7 +45,7 @@ void add_record(const attach::Target& target,
 bool was_terminated(const snapshot::Tables& tables, const snapshot::ProcessCapture& process) {
   const auto thread =
       std::find_if(process.threads.begin(), process.threads.end(),
-                   [&process](const auto& one) { return one.tid == process.crash.tid; });
+                   [&process](const auto& one) { return one.tid == process.crash->tid; });
   if (thread == process.threads.end() || thread->samples.empty()) {
     return false;
   }
@@ -80,9 +80,10 @@ Result<snapshot::Capture> read_core(const std::string& path,
     process.read = snapshot::ReadState::kNone;
     process.why = capture.tables.string(read.error().what);
   } else {
-    if (process.crash.signal == SIGABRT && process.crash.message == snapshot::StringId{} &&
+    if (process.crash->signal == SIGABRT && process.crash->message == snapshot::StringId{} &&
         was_terminated(capture.tables, process)) {
-      process.crash.message = capture.tables.string(mask_text(ranks::thrown_exception(*target)));
+      process.crash.edit().message =
+          capture.tables.string(mask_text(ranks::thrown_exception(*target)));
     }
     note_libraries(*target, capture.tables, process);
     process.is_rank = process.is_rank || process.rank >= 0;  // by its process group

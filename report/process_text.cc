@@ -36,7 +36,7 @@ std::string header(const aggregate::JobView& view,
   const std::size_t used = columns(title) + 2;
   std::string text;
   if (const std::string crash = aggregate::crash_words(view, process); !crash.empty()) {
-    const bool own = process.crash.is_own(process.pid);
+    const bool own = process.crash->is_own(process.pid);
     for (const std::string& line : wrap(crash, style.width())) {
       text += (own ? style.bad(line) : style.bold(line)) + '\n';
     }

@@ -73,8 +73,8 @@ Json wait_json(const aggregate::JobView& view,
   json["pid"] = or_null_if(wait.holder_pid, 0);
   json["tid"] = or_null_if(wait.holder_tid, 0);
   json["holder_alive"] = known(wait.holder_alive);
-  if (wait.key != snapshot::StringId{}) {
-    json["key"] = printable(view.text(wait.key));
+  if (wait.rare->key != snapshot::StringId{}) {
+    json["key"] = printable(view.text(wait.rare->key));
   }
   json["detail"] = or_null(aggregate::wait_detail(view, process, thread));
   return json;
@@ -271,7 +271,7 @@ std::string_view ending_name(snapshot::Ending ending) {
 }
 
 Json crash_json(const aggregate::JobView& view, const ProcessCapture& process) {
-  const snapshot::Crash& crash = process.crash;
+  const snapshot::Crash& crash = *process.crash;
   return {{"signal", crash.signal},
           {"name", signal_name(crash.signal)},
           {"code", crash.code},
@@ -303,7 +303,7 @@ void add_process(const aggregate::JobView& view,
   if (const std::string_view exception = view.text(process.exception); !exception.empty()) {
     json["exception"] = printable(exception);
   }
-  if (process.crash.signal != 0) {
+  if (process.crash->signal != 0) {
     json["crash"] = crash_json(view, process);
   }
   json["why"] = or_null(view.text(process.why));

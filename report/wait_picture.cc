@@ -43,7 +43,7 @@ WaitPicture wait_picture(const aggregate::JobView& view,
       continue;
     }
     const aggregate::GraphNode& node = graph.nodes[at];
-    PictureNode drawn{node.kind, node.label, {}, {}, 0};
+    PictureNode drawn{node.kind, aggregate::label_of(view, graph, node), {}, {}, 0};
     if (node.kind == aggregate::NodeKind::kRank) {
       drawn.ranks = {node.index};
     }
@@ -55,7 +55,7 @@ WaitPicture wait_picture(const aggregate::JobView& view,
     const std::size_t from = drawn_as[edge.from];
     const std::size_t to = drawn_as[edge.to];
     if (drawn.emplace(from, to, edge.assumed).second) {
-      picture.edges.push_back({from, to, edge.on, edge.assumed});
+      picture.edges.push_back({from, to, graph.text(edge.on), edge.assumed});
     }
   }
   return picture;

@@ -38,10 +38,6 @@ StringId Carrier::carried(StringId id, Carried& known, const Rewrite& rewrite) {
   return StringId{one};
 }
 
-StringId Carrier::string(StringId id) {
-  return carried(id, strings_, rewrites_.text);
-}
-
 FrameId Carrier::frame(FrameId id) {
   if (!from_.frames().contains(id)) {
     return to_.frame(Frame{});
@@ -74,9 +70,15 @@ StackId Carrier::stack(StackId id) {
 }
 
 void Carrier::carry(Wait& wait) {
-  carry(wait.syscall_name, wait.wchan, wait.path, wait.local, wait.peer, wait.detail,
-        wait.lock.function, wait.pool.name, wait.key, wait.notes, wait.motion);
-  for (AwaitedFile& file : wait.awaited) {
+  carry(wait.syscall_name, wait.wchan, wait.path);
+  if (wait.rare.is_default()) {
+    carry(wait.detail, wait.lock.function);
+    return;
+  }
+  RareWaitFacts& rare = wait.rare.edit();
+  carry(rare.local, rare.peer, wait.detail, wait.lock.function);
+  carry(rare.pool.name, rare.key, rare.notes, rare.motion);
+  for (AwaitedFile& file : rare.awaited) {
     carry(file.link, file.local, file.peer, file.note);
   }
 }
@@ -87,7 +89,7 @@ void Carrier::carry(CollectiveCall& call) {
 
 void Carrier::carry(ThreadCapture& thread) {
   carry(thread.name, thread.python_name);
-  for (ThreadSample& sample : thread.samples) {
+  for (ThreadSample& sample : thread.samples.stored()) {
     sample.stack = stack(sample.stack);
     sample.python_stack = stack(sample.python_stack);
     carry(sample.tracer_name);
@@ -110,7 +112,10 @@ void Carrier::carry(ThreadCapture& thread) {
 
 ProcessCapture Carrier::process(ProcessCapture process) {
   carry(process.job_key, process.name, process.executable, process.command, process.why,
-        process.python_version, process.exception, process.crash.message);
+        process.python_version, process.exception);
+  if (!process.crash.is_default()) {
+    carry(process.crash.edit().message);
+  }
   for (auto& [name, value] : process.environment) {
     carry(name, value);
   }

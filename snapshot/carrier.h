@@ -29,6 +29,7 @@ class Carrier {
   Carrier(const Tables& from, Tables& to);
   Carrier(const Tables& from, Tables& to, TextRewrites rewrites);
 
+  // Not a call for one that was carried before: a large job has tens of millions.
   StringId string(StringId id);
   FrameId frame(FrameId id);
   StackId stack(StackId id);
@@ -64,5 +65,12 @@ class Carrier {
   Carried frames_;
   Carried stacks_;
 };
+
+inline StringId Carrier::string(StringId id) {
+  const auto at = static_cast<std::size_t>(id);
+  return at < strings_.size() && strings_[at] != kNotCarried
+             ? StringId{strings_[at]}
+             : carried(id, strings_, rewrites_.text);
+}
 
 }  // namespace oddrank::snapshot

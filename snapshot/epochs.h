@@ -18,6 +18,12 @@ std::optional<std::uint64_t> began_us(const CaptureRows& capture);
 // them, so that thousands of captures take little more memory than one.
 class EpochJoiner {
  public:
+  // A capture without its processes, and these.
+  struct Part {
+    CaptureRows rows;
+    std::span<ProcessCapture> processes;
+  };
+
   void add(Capture part);
   bool empty() const { return parts_.empty(); }
 
@@ -28,7 +34,10 @@ class EpochJoiner {
 
  private:
   Tables tables_;
-  std::vector<CaptureRows> parts_;  // with ids of `tables_`
+  std::vector<Part> parts_;  // with ids of `tables_`
+  // The processes of many parts one behind the other: the memory that a thread of a decoder has
+  // taken for its own list is then free for the next capture. None of these vectors grows.
+  std::vector<std::vector<ProcessCapture>> processes_;
 };
 
 }  // namespace oddrank::snapshot

@@ -34,11 +34,14 @@ void append_thread(const Tables& tables,
                    ThreadCapture later) {
   restore_quiet(earlier, between_ms, later);
   if (!later.samples.empty()) {
-    later.samples.front().locals_changed =
+    const bool changed =
         locals_changed(tables, earlier, later) || other_sides_changed(earlier, later);
+    later.samples.edit(0).locals_changed = changed;
   }
-  std::vector<ThreadSample> samples = std::move(earlier.samples);
-  samples.insert(samples.end(), later.samples.begin(), later.samples.end());
+  SampleList samples = std::move(earlier.samples);
+  for (const ThreadSample& sample : later.samples) {
+    samples.push_back(sample);
+  }
   earlier = std::move(later);
   earlier.samples = std::move(samples);
 }

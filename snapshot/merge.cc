@@ -1,6 +1,7 @@
 #include "snapshot/merge.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "snapshot/carrier.h"
@@ -38,15 +39,23 @@ bool is_better(const ProcessCapture& candidate, const ProcessCapture& kept) {
   return candidate.read_us > kept.read_us;
 }
 
+ProcessKey key_of(const ProcessCapture& process) {
+  return {process.node, process.pid, process.start_us};
+}
+
+bool are_distinct(const std::vector<ProcessCapture>& processes) {
+  std::vector<ProcessKey> keys;
+  keys.reserve(processes.size());
+  std::ranges::transform(processes, std::back_inserter(keys), key_of);
+  std::ranges::sort(keys);
+  return std::ranges::adjacent_find(keys) == keys.end();
+}
+
 }  // namespace
 
 Merger::Merger(Capture& into) : into_(into), hosts_(into.job.hosts.begin(), into.job.hosts.end()) {
   for (std::uint32_t i = 0; i < into.nodes.size(); ++i) {
     nodes_.emplace(into.nodes[i].host, i);
-  }
-  for (std::size_t i = 0; i < into.processes.size(); ++i) {
-    const ProcessCapture& process = into.processes[i];
-    processes_.emplace(ProcessKey{process.node, process.pid, process.start_us}, i);
   }
 }
 
@@ -115,23 +124,44 @@ void Merger::add(Capture&& from) {
   add_rows(Carrier(from.tables, into_.tables).rows(static_cast<CaptureRows&&>(from)));
 }
 
-void Merger::add_rows(CaptureRows rows) {
-  add_job(rows.job);
-  const std::size_t known_nodes = into_.nodes.size();
-  const std::vector<std::uint32_t> nodes = add_nodes(rows.nodes);
-  for (ProcessCapture& process : rows.processes) {
-    if (process.node >= nodes.size()) {
-      continue;  // a damaged capture; its decoder refuses these
-    }
-    process.node = nodes[process.node];
-    const ProcessKey key{process.node, process.pid, process.start_us};
-    const auto [at, fresh] = processes_.emplace(key, into_.processes.size());
-    if (fresh) {
+void Merger::index_processes() {
+  for (; indexed_ < into_.processes.size(); ++indexed_) {
+    processes_.emplace(key_of(into_.processes[indexed_]), indexed_);
+  }
+}
+
+// Most parts of a large job are a node of their own, so that none of their processes can be there
+// already: an index is made only if it is needed.
+void Merger::add_processes(std::vector<ProcessCapture> processes, std::size_t known_nodes) {
+  const bool fresh = std::ranges::all_of(
+      processes, [known_nodes](const auto& process) { return process.node >= known_nodes; });
+  if (fresh && are_distinct(processes)) {
+    std::ranges::move(processes, std::back_inserter(into_.processes));
+    return;
+  }
+  index_processes();
+  for (ProcessCapture& process : processes) {
+    const auto [at, is_new] = processes_.emplace(key_of(process), into_.processes.size());
+    if (is_new) {
       into_.processes.push_back(std::move(process));
     } else if (is_better(process, into_.processes[at->second])) {
       into_.processes[at->second] = std::move(process);
     }
   }
+  indexed_ = into_.processes.size();
+}
+
+void Merger::add_rows(CaptureRows rows) {
+  add_job(rows.job);
+  const std::size_t known_nodes = into_.nodes.size();
+  const std::vector<std::uint32_t> nodes = add_nodes(rows.nodes);
+  // None are in a capture that was decoded: its decoder refuses these.
+  std::erase_if(rows.processes,
+                [&nodes](const auto& process) { return process.node >= nodes.size(); });
+  for (ProcessCapture& process : rows.processes) {
+    process.node = nodes[process.node];
+  }
+  add_processes(std::move(rows.processes), known_nodes);
   add_collectives(std::move(rows.collectives), nodes, known_nodes);
 }
 

@@ -15,6 +15,9 @@
 
 namespace oddrank::snapshot {
 
+// A process by node (index into Capture::nodes), pid and start.
+using ProcessKey = std::tuple<std::uint32_t, pid_t, std::uint64_t>;
+
 // Adds captures to one. A node that occurs twice (same host) is kept once: the one that answered. A
 // process that occurs twice (same host, pid and start) is kept once: the one that was read better,
 // or later. Job facts that the whole lacks are taken from the parts. The order of the parts affects
@@ -29,10 +32,11 @@ class Merger {
   void add_rows(CaptureRows rows);
 
  private:
-  using ProcessKey = std::tuple<std::uint32_t, pid_t, std::uint64_t>;
-
   void add_job(const JobInfo& job);
   std::vector<std::uint32_t> add_nodes(const std::vector<NodeCapture>& nodes);
+  // Adds processes whose `node` is one of into_'s.
+  void add_processes(std::vector<ProcessCapture> processes, std::size_t known_nodes);
+  void index_processes();
   void add_collectives(CollectiveState rows,
                        const std::vector<std::uint32_t>& nodes,
                        std::size_t known_nodes);
@@ -40,7 +44,8 @@ class Merger {
   Capture& into_;
   std::unordered_set<std::string> hosts_;                 // of the job
   std::unordered_map<std::string, std::uint32_t> nodes_;  // host -> index
-  std::map<ProcessKey, std::size_t> processes_;           // -> index
+  std::map<ProcessKey, std::size_t> processes_;           // -> index; the first `indexed_` ones
+  std::size_t indexed_ = 0;
 };
 
 }  // namespace oddrank::snapshot

@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/small/rare.h"
+#include "base/small/slim_vector.h"
 #include "snapshot/async_task.h"
 #include "snapshot/connection.h"
 #include "snapshot/crash.h"
@@ -30,11 +32,11 @@ enum class Ending : std::uint8_t {
   kAfterException,  // ProcessCapture::exception has ended its main program
 };
 
+// The members are in an order without gaps: a large job's capture has a hundred thousand of these.
 struct ProcessCapture {
   std::uint32_t node = 0;  // index into Capture::nodes
   pid_t pid = 0;           // in the agent's pid namespace
   pid_t parent = 0;
-  bool is_rank = false;    // the rank's own process; false: belongs to the rank of `owner`
   pid_t owner = 0;         // child: pid of the rank's process; rank: its own pid
   std::int32_t rank = -1;  // global; -1 = unknown (process given by pid)
   std::int32_t local_rank = -1;
@@ -42,22 +44,20 @@ struct ProcessCapture {
   StringId job_key{};            // distinguishes jobs on one node: "slurm 4711.0", "n0:29500"
   StringId name{};               // comm
   StringId executable{};
-  StringId command{};          // command line, cut at 4 KiB, secrets masked
-  char state = '?';            // of the main thread
-  std::uint64_t start_us = 0;  // after the boot of its node
-  std::uint64_t read_us = 0;   // CLOCK_REALTIME of its node when the last sample began
-  ReadState read = ReadState::kNone;
+  StringId command{};         // command line, cut at 4 KiB, secrets masked
   StringId why{};             // if read is not kFull: a sentence
   StringId python_version{};  // "3.11.7"; empty: no CPython found
-  // Its variables say that it belongs to `rank`, but the rank's own process has exited; `owner` is
-  // that pid, -1 = unknown. Never with is_rank.
-  bool outlives_rank = false;
-  Ending ending = Ending::kNone;
   // Type of the last uncaught exception: sys.last_type, "ValueError". Empty if there was none in
   // the main thread. Libraries also set it if they print an exception.
   StringId exception{};
   std::int32_t exit_code = -1;  // of a zombie, as in /proc/PID/stat field 52; -1 = none or unknown
-  Crash crash;                  // of a core file
+  bool is_rank = false;         // the rank's own process; false: belongs to the rank of `owner`
+  char state = '?';             // of the main thread
+  ReadState read = ReadState::kNone;
+  // Its variables say that it belongs to `rank`, but the rank's own process has exited; `owner` is
+  // that pid, -1 = unknown. Never with is_rank.
+  bool outlives_rank = false;
+  Ending ending = Ending::kNone;
   // It has a library of collectives mapped (PyTorch, NCCL, MPI, JAX, ...), or is in a group. False
   // also if that was not read, or by an older capture.
   bool communicates = false;
@@ -65,15 +65,18 @@ struct ProcessCapture {
   // the first thread's stop until the last thread continued.
   std::uint32_t stopped = 0;
   std::uint64_t longest_stop_us = 0;
+  std::uint64_t start_us = 0;  // after the boot of its node
+  std::uint64_t read_us = 0;   // CLOCK_REALTIME of its node when the last sample began
+  Rare<Crash> crash;           // of a core file
   // Values of a fixed list of variables (RANK, MASTER_ADDR, SLURM_STEP_ID, ...); never all of them.
-  std::vector<std::pair<StringId, StringId>> environment;
+  SlimVector<std::pair<StringId, StringId>> environment;
   // What it runs with, by names for people: "PyTorch" "2.13.0+cpu", "libmpi.so.40" "build 3f2a...".
   // Absent: unknown. Ranks of one job should agree (aggregate/setup_notes.h).
-  std::vector<std::pair<StringId, StringId>> setup;
-  std::vector<Connection> connections;  // to other nodes; no order
-  std::vector<ThreadCapture> threads;   // main thread first
-  std::vector<AsyncTask> tasks;         // only on request
-  std::vector<ProcessGroup> groups;     // of torch.distributed, oldest first
+  SlimVector<std::pair<StringId, StringId>> setup;
+  SlimVector<Connection> connections;  // to other nodes; no order
+  std::vector<ThreadCapture> threads;  // main thread first
+  SlimVector<AsyncTask> tasks;         // only on request
+  SlimVector<ProcessGroup> groups;     // of torch.distributed, oldest first
 
   bool operator==(const ProcessCapture&) const = default;
 };

@@ -2,8 +2,8 @@
 #pragma once
 
 #include <cstdint>
-#include <vector>
 
+#include "base/small/slim_vector.h"
 #include "snapshot/collective_call.h"
 #include "snapshot/ids.h"
 
@@ -34,9 +34,9 @@ struct ProcessGroup {
   // Global ranks in the order of their rank within the group (snapshot/rank_text.h). Empty for the
   // default group of all ranks, and if they could not be read.
   StringId members{};
-  std::int32_t rank = -1;                   // of this process within the group; -1 = unknown
-  std::int32_t size = -1;                   // members altogether
-  std::vector<GroupCounter> counters = {};  // one for each backend that counts
+  std::int32_t rank = -1;                  // of this process within the group; -1 = unknown
+  std::int32_t size = -1;                  // members altogether
+  SlimVector<GroupCounter> counters = {};  // one for each backend that counts
 
   bool operator==(const ProcessGroup&) const = default;
 };

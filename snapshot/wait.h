@@ -9,8 +9,9 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <vector>
 
+#include "base/small/rare.h"
+#include "base/small/slim_vector.h"
 #include "snapshot/awaited_file.h"
 #include "snapshot/ids.h"
 #include "snapshot/lock_facts.h"
@@ -49,7 +50,7 @@ enum class WaitHow : std::uint8_t {
   kFuture,          // of concurrent.futures; work on it has begun
   kFutureOfThread,  // the same, and the holder works on it
   kFutureNotBegun,
-  kFiles,     // poll, select, epoll: Wait::awaited
+  kFiles,     // poll, select, epoll: RareWaitFacts::awaited
   kLockFile,  // polls the lock file Wait::path
   kFrozen,    // by its cgroup
   kObject,    // at an object (queue.Queue, Event) that only the holder's thread has, too
@@ -60,7 +61,7 @@ enum class WaitAbout : std::uint8_t {
   kNobody = 0,
   kHolder,     // Wait's holder, by the system call
   kOnlyChild,  // Wait's holder, the process's only child
-  kPool,       // Wait::pool
+  kPool,       // RareWaitFacts::pool
 };
 
 // Workers of a pool that a thread waits for.
@@ -68,7 +69,7 @@ struct PoolWait {
   StringId name{};            // "DataLoader worker"
   std::uint32_t meant = 0;    // how many of them it may be waiting for
   std::uint32_t workers = 0;  // how many were found
-  std::vector<pid_t> pids;    // the first few of those it may be waiting for
+  SlimVector<pid_t> pids;     // the first few of those it may be waiting for
 
   bool operator==(const PoolWait&) const = default;
 };
@@ -76,37 +77,16 @@ struct PoolWait {
 // A wait that is at least this old is no slow step (docs/slurm.md): then two samples decide.
 inline constexpr std::int64_t kOldWaitMs = 5000;
 
-inline constexpr std::size_t kMaxAwaited = 8;   // rows of Wait::awaited
+inline constexpr std::size_t kMaxAwaited = 8;   // rows of RareWaitFacts::awaited
 inline constexpr std::size_t kMaxPoolPids = 4;  // PoolWait::pids
 
-struct Wait {
-  WaitOn on = WaitOn::kUnknown;
-  bool inferred = false;      // inferred from frames, not read from the kernel or from memory
-  std::int32_t syscall = -1;  // the number on its machine; -1 = none or unknown
-  StringId syscall_name{};    // "read"
-  StringId wchan{};           // kernel function it sleeps in, if known
-  std::int32_t fd = -1;       // the descriptor that the call is about
-  StringId path{};            // what that fd is, or the file, device or lock file waited for
-  StringId local{};           // established TCP connection: its own address, "10.0.0.1:43210"
-  StringId peer{};            // the other end's address
-  std::uint64_t address = 0;  // futex word
-  // In the agent's pid namespace; 0 = unknown or nobody. A pool's worker that has ended and was
-  // replaced has none; then `holder_alive` is kNo.
-  pid_t holder_pid = 0;
-  pid_t holder_tid = 0;
-  Known holder_alive = Known::kUnknown;
-  // What the thread does, in a few words, for people; empty if `how` says it.
-  StringId detail{};
-  // The thread has not run for at least this long: nothing woke it, not even a clock to check or
-  // another signal. -1: unknown, or it runs.
-  std::int64_t quiet_ms = -1;
-  WaitHow how = WaitHow::kTold;
-  bool limited = false;        // the call returns by itself after a time
-  std::int64_t limit_ms = -1;  // that time; -1: unknown, or no limit
-  LockFacts lock;
+// Further facts of a wait, which few waits have.
+struct RareWaitFacts {
+  StringId local{};  // established TCP connection: its own address, "10.0.0.1:43210"
+  StringId peer{};   // the other end's address
   // The files of the call: the first few of several, pipes and sockets first; a single one if
   // something is known about it.
-  std::vector<AwaitedFile> awaited;
+  SlimVector<AwaitedFile> awaited;
   std::uint64_t awaited_count = 0;  // all files of the call except its own wakers
   bool own_wakers = false;  // it also waits for counters and timers by which a program wakes itself
   WaitAbout about = WaitAbout::kNobody;
@@ -116,6 +96,35 @@ struct Wait {
   StringId key{};
   StringId notes{};   // further evidence, for people
   StringId motion{};  // what the thread did between the samples, for people
+
+  bool operator==(const RareWaitFacts&) const = default;
+};
+
+// The members are in an order without gaps: a large job's capture has millions of these.
+struct Wait {
+  WaitOn on = WaitOn::kUnknown;
+  bool inferred = false;  // inferred from frames, not read from the kernel or from memory
+  Known holder_alive = Known::kUnknown;
+  WaitHow how = WaitHow::kTold;
+  bool limited = false;       // the call returns by itself after a time
+  std::int32_t syscall = -1;  // the number on its machine; -1 = none or unknown
+  StringId syscall_name{};    // "read"
+  StringId wchan{};           // kernel function it sleeps in, if known
+  std::int32_t fd = -1;       // the descriptor that the call is about
+  StringId path{};            // what that fd is, or the file, device or lock file waited for
+  // In the agent's pid namespace; 0 = unknown or nobody. A pool's worker that has ended and was
+  // replaced has none; then `holder_alive` is kNo.
+  pid_t holder_pid = 0;
+  pid_t holder_tid = 0;
+  // What the thread does, in a few words, for people; empty if `how` says it.
+  StringId detail{};
+  LockFacts lock;
+  std::uint64_t address = 0;  // futex word
+  // The thread has not run for at least this long: nothing woke it, not even a clock to check or
+  // another signal. -1: unknown, or it runs.
+  std::int64_t quiet_ms = -1;
+  std::int64_t limit_ms = -1;  // until a `limited` call returns; -1: unknown, or no limit
+  Rare<RareWaitFacts> rare;
 
   bool operator==(const Wait&) const = default;
 };

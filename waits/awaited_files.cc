@@ -30,14 +30,14 @@ AwaitedFiles awaited_files(const snapshot::Wait& wait, const snapshot::Tables& t
     return has_other_end(file) ? AwaitedFiles{{file}, true} : AwaitedFiles{{}, false};
   }
   AwaitedFiles files;
-  for (const snapshot::AwaitedFile& each : wait.awaited) {
+  for (const snapshot::AwaitedFile& each : wait.rare->awaited) {
     OpenFd file = attach::parse_fd_link(each.fd, tables.text(each.link));
     if (!has_other_end(file)) {
       break;
     }
     files.ends.push_back(std::move(file));
   }
-  files.all = !files.ends.empty() && files.ends.size() == wait.awaited_count;
+  files.all = !files.ends.empty() && files.ends.size() == wait.rare->awaited_count;
   return files;
 }
 

@@ -19,16 +19,18 @@ snapshot::Wait to_capture(const ThreadWait& from, snapshot::Tables& tables) {
   wait.limited = from.limited;
   wait.limit_ms = from.limit_ms;
   wait.lock = from.lock;
+  snapshot::RareWaitFacts rare;
   for (const NamedFile& file : from.awaited) {
-    wait.awaited.emplace_back();
-    wait.awaited.back().fd = file.fd;
-    wait.awaited.back().link = tables.string(file.link);
+    snapshot::AwaitedFile& row = rare.awaited.emplace_back();
+    row.fd = file.fd;
+    row.link = tables.string(file.link);
   }
-  wait.awaited_count = from.awaited_count;
-  wait.own_wakers = from.own_wakers;
-  wait.key = tables.string(from.key);
+  rare.awaited_count = from.awaited_count;
+  rare.own_wakers = from.own_wakers;
+  rare.key = tables.string(from.key);
   wait.detail = tables.string(from.detail);
-  wait.notes = tables.string(from.notes);
+  rare.notes = tables.string(from.notes);
+  wait.rare = std::move(rare);
   return wait;
 }
 

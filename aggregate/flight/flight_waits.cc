@@ -188,11 +188,11 @@ void Finder::follow() {
     out_.emplace_back();
     ranks_.push_back(-1);
     for (const std::int32_t rank : wait.waiters) {
-      out_[node(rank)].push_back(call);
+      add_target(out_, node(rank), call);
     }
     for (const std::int32_t rank : wait.absent) {
       const std::size_t target = node(rank);
-      out_[call].push_back(target);
+      add_target(out_, call, target);
     }
   }
   std::set_difference(awaited.begin(), awaited.end(), waiting.begin(), waiting.end(),

@@ -19,10 +19,10 @@ constexpr std::uint64_t kLongEnoughUs = 2'000'000;
 // that the others have waited for long since: it is in the midst of a step.
 bool came_out_just_now(const RuleInput& input, const RankView& rank) {
   const auto& samples = rank.leader->samples;
-  const bool was_inside =
-      std::any_of(samples.begin(), samples.end() - 1, [&input](const auto& sample) {
-        return input.view.model().story(sample, Story::kCommunicates).has_value();
-      });
+  bool was_inside = false;
+  for (std::size_t at = 0; at + 1 < samples.size(); ++at) {
+    was_inside = was_inside || input.view.model().story(samples[at], Story::kCommunicates);
+  }
   const auto& ranks = input.view.ranks();
   return was_inside && std::any_of(ranks.begin(), ranks.end(), [&rank](const RankView& other) {
            return other.leader != nullptr && other.leader != rank.leader && other.leader->call &&

@@ -18,7 +18,7 @@ std::vector<Finding> crashed_rank(const RuleInput& input) {
   }
   Finding finding = accuse(input, Kind::kCrashedRank, crashed, Evidence::kState);
   finding.summary = sentence(input, crashed, [&input](const RankView& rank) {
-    const std::string said = printable(input.view.text(rank.process->crash.message), 120);
+    const std::string said = printable(input.view.text(rank.process->crash->message), 120);
     return crash_predicate(input.view, *rank.process) +
            (said.empty() ? "" : "; it said \"" + said + "\"");
   });

@@ -19,9 +19,9 @@ namespace {
 // wait's own words.
 std::string peer_words(const JobView& view, const RankView& rank) {
   const WaitsFor wait = waits_for(view, rank);
-  const std::string address = printable(view.text(rank.leader->wait.peer), 80);
+  const std::string address = printable(view.text(rank.leader->wait.rare->peer), 80);
   std::string words = address.empty() ? wait.detail : "TCP to " + address;
-  const auto& files = rank.leader->wait.awaited;
+  const auto& files = rank.leader->wait.rare->awaited;
   if (!address.empty() && !files.empty()) {
     words += received_words(files.front()) + tls_words(files.front());
   }

@@ -55,7 +55,8 @@ std::string file_lock_predicate(const JobView& view, const RankView& rank) {
   }
   // Who made it, and when, is what tells whether it was left behind.
   const bool file = rank.leader != nullptr && rank.leader->wait.how == snapshot::WaitHow::kLockFile;
-  const std::string notes = file ? printable(view.text(rank.leader->wait.notes)) : std::string();
+  const std::string notes =
+      file ? printable(view.text(rank.leader->wait.rare->notes)) : std::string();
   return notes.empty() ? text : fmt::format("{} ({})", text, notes);
 }
 

@@ -179,7 +179,7 @@ bool is_outside(const RuleInput& input, const RankView& rank) {
   // The other end of a connection may be a rank that was not read.
   const snapshot::Wait& wait = rank.leader->wait;
   const bool known_peer =
-      !input.view.text(wait.peer).empty() && !input.unread && !input.view.has_other_end(wait);
+      !input.view.text(wait.rare->peer).empty() && !input.unread && !input.view.has_other_end(wait);
   return known_peer || talks_to_service(input.view, rank);
 }
 
@@ -242,7 +242,7 @@ bool is_shared_lock(const snapshot::Wait& wait) {
 bool is_to_be_woken(const JobView& view, const RankView& rank) {
   const snapshot::Wait& wait = rank.leader->wait;
   return wait.on == WaitOn::kUnknown && rank.state() == 'S' &&
-         (wait.how == snapshot::WaitHow::kFiles || wait.own_wakers ||
+         (wait.how == snapshot::WaitHow::kFiles || wait.rare->own_wakers ||
           view.text(wait.path).starts_with("anon_inode:"));
 }
 
@@ -280,7 +280,7 @@ bool is_held_still(const JobView& view, const RankView& rank) {
 
 bool has_lost_worker(const RankView& rank) {
   return rank.leader != nullptr && !rank.leader->call &&
-         rank.leader->wait.about == snapshot::WaitAbout::kPool &&
+         rank.leader->wait.rare->about == snapshot::WaitAbout::kPool &&
          rank.leader->wait.holder_pid == 0 && rank.leader->wait.holder_alive == Known::kNo;
 }
 

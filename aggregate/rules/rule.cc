@@ -158,7 +158,9 @@ bool is_minority(const RuleInput& input,
 }
 
 bool waiters_stand_still(const RuleInput& input, std::size_t rank) {
-  const auto [at, is_new] = input.still.try_emplace(input.graph.in[rank], true);
+  const auto& sources = input.graph.in[rank];
+  const auto [at, is_new] =
+      input.still.try_emplace(std::vector(sources.begin(), sources.end()), true);
   if (!is_new) {
     return at->second;
   }

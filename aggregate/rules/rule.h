@@ -56,7 +56,7 @@ struct RuleInput {
   bool all_move = false;  // every measured rank, at least one, moved between the samples
   // Results of waiters_stand_still, by direct waiters: thousands of culprits may have the same
   // ones.
-  mutable std::map<std::vector<std::size_t>, bool> still = {};
+  mutable std::map<std::vector<std::uint32_t>, bool> still = {};
 
   bool young() const { return oldest_wait_ms >= 0; }
 };

@@ -36,7 +36,7 @@ std::string elsewhere(const RuleInput& input, const RankView& rank) {
   const std::string where =
       frame ? fmt::format(" in {} ({})", frame->name, frame->place()) : std::string();
   if (waits_for_key(input.view, rank)) {
-    const std::string key = printable(input.view.text(rank.leader->wait.key), 60);
+    const std::string key = printable(input.view.text(rank.leader->wait.rare->key), 60);
     return "waits for " + (key.empty() ? "a key of the store" : "the key " + key) + where;
   }
   if (const auto poll = rank.polls ? poll_of(input.view, *rank.leader) : std::nullopt) {

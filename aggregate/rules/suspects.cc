@@ -277,7 +277,7 @@ bool waits_for_named(const RuleInput& input, std::size_t at) {
   const RankView& rank = input.view.ranks()[at];
   std::string name;
   if (waits_for_key(input.view, rank)) {
-    name = input.view.text(rank.leader->wait.key);
+    name = input.view.text(rank.leader->wait.rare->key);
   } else if (rank.polls == PollOn::kFile || rank.polls == PollOn::kKey) {
     const auto poll = poll_of(input.view, *rank.leader);
     name = poll ? poll->object : std::string();

@@ -96,8 +96,8 @@ bool WaitEnd::follow_process(const ProcessCapture& process, const ThreadCapture&
 }
 
 bool WaitEnd::follow_pool(const ProcessCapture& process, const ThreadCapture& thread) {
-  const snapshot::PoolWait& pool = thread.wait.pool;
-  if (thread.wait.about != WaitAbout::kPool || pool.pids.empty()) {
+  const snapshot::PoolWait& pool = thread.wait.rare->pool;
+  if (thread.wait.rare->about != WaitAbout::kPool || pool.pids.empty()) {
     return false;
   }
   Hop hop{nullptr, nullptr, &process, &thread, pool.meant - 1};

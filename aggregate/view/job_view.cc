@@ -1,10 +1,12 @@
 #include "aggregate/view/job_view.h"
 
 #include <algorithm>
+#include <functional>
 #include <iterator>
 #include <limits>
 #include <optional>
 #include <set>
+#include <span>
 #include <tuple>
 
 #include <fmt/format.h>
@@ -32,6 +34,12 @@ bool better(const ProcessCapture& a, const ProcessCapture& b) {
     return std::tuple(!is_dead(process), process.read, process.start_us);
   };
   return worth(a) > worth(b);
+}
+
+constexpr std::uint32_t kNoRank = std::numeric_limits<std::uint32_t>::max();
+
+std::pair<std::uint32_t, pid_t> key_of_pid(const ProcessCapture* process) {
+  return {process->node, process->pid};
 }
 
 bool has_moved(const snapshot::GroupCounter& counter) {
@@ -70,12 +78,15 @@ JobView::JobView(const Capture& capture, FrameModel& model) : capture_(capture),
   if (!std::is_sorted(ranks_.begin(), ranks_.end(), before)) {
     std::sort(ranks_.begin(), ranks_.end(), before);
   }
-  for (std::size_t at = 0; at < ranks_.size(); ++at) {
-    if (ranks_[at].rank >= 0) {
-      by_rank_.emplace_hint(by_rank_.end(), ranks_[at].rank, at);
-    }
+  first_ranked_ =
+      static_cast<std::size_t>(std::find_if(ranks_.begin(), ranks_.end(),
+                                            [](const RankView& each) { return each.rank >= 0; }) -
+                               ranks_.begin());
+  rank_of_process_.assign(capture.processes.size(), kNoRank);
+  for (std::size_t at = ranks_.size(); at-- > 0;) {
     if (ranks_[at].process != nullptr) {
-      by_process_.emplace(ranks_[at].process, at);
+      const auto process = static_cast<std::size_t>(ranks_[at].process - capture.processes.data());
+      rank_of_process_[process] = static_cast<std::uint32_t>(at);
     }
   }
   take_servers();
@@ -125,12 +136,22 @@ void JobView::count_nodes() {
   nodes_answered_ = answered.size();
 }
 
+void JobView::sort_processes() {
+  by_pid_.reserve(capture_.processes.size());
+  for (const ProcessCapture& process : capture_.processes) {
+    by_pid_.push_back(&process);
+  }
+  if (!std::ranges::is_sorted(by_pid_, {}, key_of_pid)) {
+    std::ranges::stable_sort(by_pid_, {}, key_of_pid);
+  }
+}
+
 void JobView::add_processes() {
+  sort_processes();
   std::map<std::int32_t, const ProcessCapture*> chosen;
-  std::map<std::pair<std::uint32_t, pid_t>, std::vector<const ProcessCapture*>> children;
+  std::map<std::pair<std::uint32_t, pid_t>, SlimVector<const ProcessCapture*>> children;
   std::vector<const ProcessCapture*> mains;
   for (const ProcessCapture& process : capture_.processes) {
-    by_pid_.emplace_hint(by_pid_.end(), std::pair(process.node, process.pid), &process);
     add_connections(process);
     if (!process.is_rank && process.owner != process.pid && process.owner != 0) {
       children[{process.node, process.owner}].push_back(&process);
@@ -247,18 +268,36 @@ const std::string& JobView::listed(snapshot::StringId text) const {
 }
 
 std::size_t JobView::index_of(std::int32_t rank) const {
-  const auto at = by_rank_.find(rank);
-  return at == by_rank_.end() ? kNone : at->second;
+  if (rank < 0 || first_ranked_ >= ranks_.size()) {
+    return kNone;
+  }
+  const auto first = ranks_.begin() + static_cast<std::ptrdiff_t>(first_ranked_);
+  // If none is missing, they are numbered in order.
+  const std::int64_t guess = std::int64_t{rank} - first->rank;
+  if (guess >= 0 && guess < ranks_.end() - first && first[guess].rank == rank &&
+      (guess == 0 || first[guess - 1].rank != rank)) {
+    return first_ranked_ + static_cast<std::size_t>(guess);
+  }
+  const auto at = std::lower_bound(
+      first, ranks_.end(), rank,
+      [](const RankView& each, std::int32_t number) { return each.rank < number; });
+  return at == ranks_.end() || at->rank != rank ? kNone
+                                                : static_cast<std::size_t>(at - ranks_.begin());
 }
 
 std::size_t JobView::index_of(const ProcessCapture& process) const {
-  const auto at = by_process_.find(&process);
-  return at == by_process_.end() ? kNone : at->second;
+  const std::span<const ProcessCapture> all(capture_.processes.data(), rank_of_process_.size());
+  const std::less<> before;
+  if (before(&process, all.data()) || !before(&process, all.data() + all.size())) {
+    return kNone;  // not one of the capture
+  }
+  const std::uint32_t at = rank_of_process_[static_cast<std::size_t>(&process - all.data())];
+  return at == kNoRank ? kNone : at;
 }
 
 const ProcessCapture* JobView::process(std::uint32_t node, pid_t pid) const {
-  const auto at = by_pid_.find({node, pid});
-  return at == by_pid_.end() ? nullptr : at->second;
+  const auto at = std::ranges::lower_bound(by_pid_, std::pair(node, pid), {}, key_of_pid);
+  return at == by_pid_.end() || key_of_pid(*at) != std::pair(node, pid) ? nullptr : *at;
 }
 
 void JobView::add_connections(const ProcessCapture& process) {
@@ -275,12 +314,12 @@ void JobView::add_connections(const ProcessCapture& process) {
 }
 
 const ProcessCapture* JobView::other_end(const snapshot::Wait& wait) const {
-  const auto at = by_ends_.find(std::pair(text(wait.peer), text(wait.local)));
+  const auto at = by_ends_.find(std::pair(text(wait.rare->peer), text(wait.rare->local)));
   return at == by_ends_.end() || at->first.first.empty() ? nullptr : at->second;
 }
 
 bool JobView::has_other_end(const snapshot::Wait& wait) const {
-  return by_ends_.contains(std::pair(text(wait.peer), text(wait.local)));
+  return by_ends_.contains(std::pair(text(wait.rare->peer), text(wait.rare->local)));
 }
 
 std::string JobView::host(const ProcessCapture& process) const {

@@ -52,7 +52,7 @@ class JobView {
   std::string host(const snapshot::ProcessCapture& process) const;
 
   // Returns whether any of them has a rank; if not, these are processes by their pids.
-  bool of_ranks() const { return ranks_.empty() || !by_rank_.empty(); }
+  bool of_ranks() const { return ranks_.empty() || first_ranked_ < ranks_.size(); }
   // Returns "rank" or "process": what `ranks` are.
   std::string_view unit() const { return of_ranks() ? "rank" : "process"; }
   // Returns how many ranks there are. A process that does not tell its rank may be one of those
@@ -70,6 +70,7 @@ class JobView {
 
  private:
   void add_processes();
+  void sort_processes();
   void take_poll(RankView& rank);
   void add_main_motion(RankView& rank);
   void take_records();
@@ -80,9 +81,10 @@ class JobView {
   const snapshot::Capture& capture_;
   FrameModel& model_;
   std::vector<RankView> ranks_;
-  std::map<std::int32_t, std::size_t> by_rank_;
-  std::unordered_map<const snapshot::ProcessCapture*, std::size_t> by_process_;
-  std::map<std::pair<std::uint32_t, pid_t>, const snapshot::ProcessCapture*> by_pid_;
+  std::size_t first_ranked_ = kNone;  // in ranks_: from here on each has its number
+  // By process of the capture: its index in ranks_, or kNoRank.
+  std::vector<std::uint32_t> rank_of_process_;
+  std::vector<const snapshot::ProcessCapture*> by_pid_;  // sorted by node and pid
   // By local and peer address; null if several processes have the same.
   std::map<std::pair<std::string_view, std::string_view>, const snapshot::ProcessCapture*> by_ends_;
   mutable snapshot::RankLists ranks_of_;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <optional>
-#include <span>
 
 #include "aggregate/view/thread_cycle.h"
 
@@ -15,19 +14,19 @@ using snapshot::WaitOn;
 
 namespace {
 
-// Returns the samples since the thread last ran, if that was long ago: a rank that was seen to come
-// to where it waits now has not moved since. At least two samples, else all.
-std::span<const snapshot::ThreadSample> samples_that_count(const ThreadCapture& thread) {
-  const std::span<const snapshot::ThreadSample> all = thread.samples;
+// Returns the number of the first sample since the thread last ran, if that was long ago: a rank
+// that was seen to come to where it waits now has not moved since. At least two samples count, else
+// all.
+std::size_t first_that_counts(const ThreadCapture& thread) {
+  const snapshot::SampleList& all = thread.samples;
   if (all.size() < 3 || thread.wait.quiet_ms < snapshot::kOldWaitMs || all.back().state == 'R') {
-    return all;
+    return 0;
   }
-  const auto has_run = [&last = all.back()](const snapshot::ThreadSample& sample) {
-    return snapshot::has_run_between(sample, last);
-  };
-  const auto ran = std::find_if(all.rbegin(), all.rend(), has_run);
-  const auto since = static_cast<std::size_t>(ran - all.rbegin());
-  return since >= 2 ? all.last(since) : all;
+  std::size_t first = all.size() - 1;
+  while (first > 0 && !snapshot::has_run_between(all[first - 1], all.back())) {
+    --first;
+  }
+  return all.size() - first >= 2 ? first : 0;
 }
 
 // A thread that sleeps in one futex for the whole window does not wake; one switch may come from
@@ -35,6 +34,19 @@ std::span<const snapshot::ThreadSample> samples_that_count(const ThreadCapture& 
 constexpr std::uint64_t kWakesThatCount = 2;
 // Less than this is bookkeeping of the kernel, not work.
 constexpr std::uint64_t kCpuThatCountsUs = 1000;
+
+// Returns whether the frames of both samples that could be read differ.
+bool was_elsewhere(const snapshot::ThreadSample& before,
+                   const snapshot::ThreadSample& after,
+                   FrameModel& model) {
+  if (before.stack == after.stack && before.python_stack == after.python_stack) {
+    return false;
+  }
+  const Reach reach = std::min(model.reach(before), model.reach(after));
+  const std::string was = model.place(before, reach);
+  const std::string is = model.place(after, reach);
+  return was != is && !was.empty() && !is.empty();
+}
 
 bool may_wait_for_thread(WaitOn on) {
   return on == WaitOn::kThread || on == WaitOn::kLock || on == WaitOn::kUnknown;
@@ -144,10 +156,10 @@ bool stays_in_function(const ThreadCapture& thread, FrameModel& model) {
   return first.has_value();
 }
 
-ThreadList find_beside(const ProcessCapture& process,
-                       const ThreadCapture& leader,
-                       FrameModel& model) {
-  ThreadList beside;
+SlimVector<const ThreadCapture*> find_beside(const ProcessCapture& process,
+                                             const ThreadCapture& leader,
+                                             FrameModel& model) {
+  SlimVector<const ThreadCapture*> beside;
   for (const ThreadCapture& thread : process.threads) {
     if (thread.call && &thread != &leader && runs_for_main(thread, model)) {
       beside.push_back(&thread);
@@ -157,9 +169,9 @@ ThreadList find_beside(const ProcessCapture& process,
 }
 
 bool waits_for_standing_pool(const ThreadCapture& thread,
-                             const std::vector<const snapshot::ProcessCapture*>& children,
+                             const SlimVector<const snapshot::ProcessCapture*>& children,
                              FrameModel& model) {
-  if (thread.call || thread.wait.about != snapshot::WaitAbout::kPool || children.empty()) {
+  if (thread.call || thread.wait.rare->about != snapshot::WaitAbout::kPool || children.empty()) {
     return false;
   }
   return std::all_of(children.begin(), children.end(), [&](const auto* child) {
@@ -182,20 +194,18 @@ bool has_begun_since(const ProcessCapture& process, const ThreadCapture& thread)
 
 Motion measure_motion(const ThreadCapture& thread, FrameModel& model) {
   Motion motion;
-  const std::span samples = samples_that_count(thread);
-  motion.settled = samples.size() < thread.samples.size();
+  const snapshot::SampleList& samples = thread.samples;
+  const std::size_t first_at = first_that_counts(thread);
+  motion.settled = first_at > 0;
   motion.measured = samples.size() >= 2;
   if (!motion.measured) {
     return motion;
   }
-  for (std::size_t at = 1; at < samples.size(); ++at) {
-    const Reach reach = std::min(model.reach(samples[at - 1]), model.reach(samples[at]));
-    const std::string before = model.place(samples[at - 1], reach);
-    const std::string after = model.place(samples[at], reach);
-    motion.stack = motion.stack || (before != after && !before.empty() && !after.empty());
+  for (std::size_t at = first_at + 1; at < samples.size(); ++at) {
+    motion.stack = motion.stack || was_elsewhere(samples[at - 1], samples[at], model);
     motion.locals = motion.locals || samples[at].locals_changed;
   }
-  const auto& first = samples.front();
+  const auto& first = samples[first_at];
   const auto& last = samples.back();
   motion.cpu_us = last.cpu_us - std::min(last.cpu_us, first.cpu_us);
   // A thread that spins in a collective uses the CPU and still waits. There, only waking up and

@@ -28,14 +28,14 @@ bool stays_in_function(const snapshot::ThreadCapture& thread, FrameModel& model)
 // stayed where it was, whether it waits or computes there. A library that looks after such a pool
 // in a loop (datasets.map) wakes all the time.
 bool waits_for_standing_pool(const snapshot::ThreadCapture& thread,
-                             const std::vector<const snapshot::ProcessCapture*>& children,
+                             const SlimVector<const snapshot::ProcessCapture*>& children,
                              FrameModel& model);
 
 // Returns the other threads that are in a call of a communication library for the program, not for
 // the library itself.
-std::vector<const snapshot::ThreadCapture*> find_beside(const snapshot::ProcessCapture& process,
-                                                        const snapshot::ThreadCapture& leader,
-                                                        FrameModel& model);
+SlimVector<const snapshot::ThreadCapture*> find_beside(const snapshot::ProcessCapture& process,
+                                                       const snapshot::ThreadCapture& leader,
+                                                       FrameModel& model);
 
 // Returns whether the thread began after the first sample, and has not waited for long since: what
 // it does is not what the rank did before.

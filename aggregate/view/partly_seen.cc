@@ -25,12 +25,13 @@ bool waits_for_unseen(const JobView& view, const ProcessCapture& process) {
   const auto is_kept = [&process](const snapshot::Wait& wait) {
     return std::any_of(process.connections.begin(), process.connections.end(),
                        [&wait](const snapshot::Connection& each) {
-                         return each.local == wait.local && each.peer == wait.peer;
+                         return each.local == wait.rare->local && each.peer == wait.rare->peer;
                        });
   };
   return std::any_of(process.threads.begin(), process.threads.end(), [&](const auto& thread) {
     const snapshot::Wait& wait = thread.wait;
-    return wait.holder_pid == 0 && is_within_machine(view.text(wait.local), view.text(wait.peer)) &&
+    return wait.holder_pid == 0 &&
+           is_within_machine(view.text(wait.rare->local), view.text(wait.rare->peer)) &&
            is_kept(wait) && !view.has_other_end(wait);
   });
 }

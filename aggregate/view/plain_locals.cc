@@ -77,18 +77,25 @@ std::vector<PlainLocal> PlainLocals::of(const RankView& rank) {
   // Locals refer to the Python frames: in the merged stack, or beside it if the two do not match.
   const bool apart = sample->python_stack != snapshot::StackId{};
   const auto& frames = activations(apart ? sample->python_stack : sample->stack);
-  auto rows = rank.leader->locals;
+  std::vector<const snapshot::FrameLocals*> rows;
+  for (const snapshot::FrameLocals& row : rank.leader->locals) {
+    rows.push_back(&row);
+  }
   std::sort(rows.begin(), rows.end(),
-            [](const auto& a, const auto& b) { return a.frame > b.frame; });
-  for (const snapshot::FrameLocals& row : rows) {
+            [](const auto* a, const auto* b) { return a->frame > b->frame; });
+  for (const snapshot::FrameLocals* each : rows) {
+    const snapshot::FrameLocals& row = *each;
     if (row.frame >= frames.size()) {
       continue;
     }
     const Activation& frame = frames[row.frame];
     for (std::size_t i = 0; i < row.locals.size(); ++i) {
       const std::string_view value = view_.text(row.locals[i].value);
+      if (!is_plain(value)) {
+        continue;
+      }
       std::string name = printable(view_.text(row.locals[i].name), kValueWidth);
-      if (is_plain(value) && !is_meant_to_differ(name)) {
+      if (!is_meant_to_differ(name)) {
         found.push_back({{frame.function, frame.file, frame.number, std::move(name)},
                          printable(value, kValueWidth),
                          frame.place,

@@ -72,7 +72,7 @@ std::optional<Poll> poll_of_frames(const JobView& view, const ThreadCapture& thr
     }
     for (const PollingFrame& row : kPollingFrames) {
       if (is_polling_frame(frame, path, row)) {
-        const StringId object = row.on == PollOn::kKey        ? thread.wait.key
+        const StringId object = row.on == PollOn::kKey        ? thread.wait.rare->key
                                 : row.on == PollOn::kLockFile ? thread.wait.path
                                                               : StringId{};
         return Poll{row.on, std::string(row.what), std::string(view.text(object)), std::nullopt};

@@ -50,12 +50,12 @@ bool RankView::stays_stopped() const {
 }
 
 bool RankView::crashed() const {
-  if (process == nullptr || !process->crash.is_own(process->pid) ||
+  if (process == nullptr || !process->crash->is_own(process->pid) ||
       process->ending != snapshot::Ending::kNone) {
     return false;
   }
-  const bool by_leader = leader != nullptr && leader->tid == process->crash.tid && !leader->call;
-  return process->crash.signal != SIGABRT || by_leader;
+  const bool by_leader = leader != nullptr && leader->tid == process->crash->tid && !leader->call;
+  return process->crash->signal != SIGABRT || by_leader;
 }
 
 }  // namespace oddrank::aggregate

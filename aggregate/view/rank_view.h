@@ -8,8 +8,8 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <vector>
 
+#include "base/small/slim_vector.h"
 #include "snapshot/capture.h"
 #include "snapshot/loops/poll_on.h"
 
@@ -40,18 +40,18 @@ struct RankView {
   std::int32_t rank = -1;  // -1: a process given by pid, without a rank
   std::string host;        // "" = unknown
   Presence presence = Presence::kUnread;
-  std::string why;                                        // if presence is not kRead
-  const snapshot::ProcessCapture* process = nullptr;      // null if none is known
-  std::vector<const snapshot::ProcessCapture*> children;  // by pid
-  const snapshot::ThreadCapture* leader = nullptr;        // null: no thread was read
+  std::string why;                                       // if presence is not kRead
+  const snapshot::ProcessCapture* process = nullptr;     // null if none is known
+  SlimVector<const snapshot::ProcessCapture*> children;  // by pid
+  const snapshot::ThreadCapture* leader = nullptr;       // null: no thread was read
   // Other threads of the process that are in a call of a communication library for the program. The
   // leader does not wait for them.
-  std::vector<const snapshot::ThreadCapture*> beside;
+  SlimVector<const snapshot::ThreadCapture*> beside;
   Motion motion;
   std::optional<snapshot::PollOn> polls;  // what the leader asks for again and again, and waits for
   // The ranks that may run a function for the leader, which waits for the result; indices into
   // JobView::ranks(). The leader of each is the thread that runs it.
-  std::vector<std::size_t> servers;
+  SlimVector<std::size_t> servers;
   bool launched = false;  // the launcher says that it started this rank, on a node that answered
   // Its calls, if they were read from its memory beside the stacks; null if not.
   const snapshot::FlightRecord* recorded = nullptr;

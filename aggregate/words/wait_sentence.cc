@@ -177,14 +177,14 @@ class Sentence {
 
 std::string Sentence::whole(std::string_view what) const {
   std::string text;
-  if (wait_.about == WaitAbout::kPool && what.empty()) {
+  if (wait_.rare->about == WaitAbout::kPool && what.empty()) {
     text = pool_words();
-    add(text, text_of(wait_.notes));
+    add(text, text_of(wait_.rare->notes));
   } else {
     text = own(what);
     add(text, holder_words());
   }
-  add(text, text_of(wait_.motion));
+  add(text, text_of(wait_.rare->motion));
   return text;
 }
 
@@ -197,12 +197,13 @@ std::string Sentence::own(std::string_view what) const {
     text += wait_.lock.wish == LockWish::kRead ? ", wants to read" : ", wants to write";
   }
   add(text, lock_notes());
-  for (const AwaitedFile& file : wait_.awaited) {
+  for (const AwaitedFile& file : wait_.rare->awaited) {
     const std::string words = file_words(file);
-    add(text, words.empty() || wait_.awaited_count <= 1 ? words
-                                                        : fmt::format("fd {}: {}", file.fd, words));
+    add(text, words.empty() || wait_.rare->awaited_count <= 1
+                  ? words
+                  : fmt::format("fd {}: {}", file.fd, words));
   }
-  add(text, text_of(wait_.notes));
+  add(text, text_of(wait_.rare->notes));
   return text;
 }
 
@@ -335,22 +336,23 @@ std::string Sentence::link_words(const AwaitedFile& file) const {
 
 std::string Sentence::files_words() const {
   std::string text = fmt::format("in {}()", text_of(wait_.syscall_name));
-  if (wait_.awaited.empty()) {
-    return text + (wait_.awaited_count > 0
-                       ? fmt::format(" of {} files that could not be read", wait_.awaited_count)
-                       : " of no file that could be read");
+  if (wait_.rare->awaited.empty()) {
+    return text +
+           (wait_.rare->awaited_count > 0
+                ? fmt::format(" of {} files that could not be read", wait_.rare->awaited_count)
+                : " of no file that could be read");
   }
-  if (wait_.awaited_count == 1) {
-    return text + " of " + link_words(wait_.awaited.front()) +
-           (wait_.own_wakers ? " (and its own wakers)" : "");
+  if (wait_.rare->awaited_count == 1) {
+    return text + " of " + link_words(wait_.rare->awaited.front()) +
+           (wait_.rare->own_wakers ? " (and its own wakers)" : "");
   }
-  text += fmt::format(" of {} files (", wait_.awaited_count);
-  for (std::size_t i = 0; i < wait_.awaited.size(); ++i) {
-    text += fmt::format("{}{} {}", i == 0 ? "" : ", ", wait_.awaited[i].fd,
-                        text_of(wait_.awaited[i].link));
+  text += fmt::format(" of {} files (", wait_.rare->awaited_count);
+  for (std::size_t i = 0; i < wait_.rare->awaited.size(); ++i) {
+    text += fmt::format("{}{} {}", i == 0 ? "" : ", ", wait_.rare->awaited[i].fd,
+                        text_of(wait_.rare->awaited[i].link));
   }
-  text += wait_.awaited_count > wait_.awaited.size() ? ", ...)" : ")";
-  return text + (wait_.own_wakers ? " and its own wakers" : "");
+  text += wait_.rare->awaited_count > wait_.rare->awaited.size() ? ", ...)" : ")";
+  return text + (wait_.rare->own_wakers ? " and its own wakers" : "");
 }
 
 std::string Sentence::frozen_words() const {
@@ -390,19 +392,20 @@ std::string Sentence::connection_words(const AwaitedFile& file) const {
 }
 
 std::string Sentence::holder_words() const {
-  if (wait_.about != WaitAbout::kHolder && wait_.about != WaitAbout::kOnlyChild) {
+  if (wait_.rare->about != WaitAbout::kHolder && wait_.rare->about != WaitAbout::kOnlyChild) {
     return {};
   }
   const ProcessCapture* holder = find_(process_.node, wait_.holder_pid);
   if (holder == nullptr) {
     return {};
   }
-  return fmt::format("{}pid {}: {}", wait_.about == WaitAbout::kOnlyChild ? "its only child " : "",
+  return fmt::format("{}pid {}: {}",
+                     wait_.rare->about == WaitAbout::kOnlyChild ? "its only child " : "",
                      holder->pid, describe(*holder));
 }
 
 std::string Sentence::pool_words() const {
-  const snapshot::PoolWait& pool = wait_.pool;
+  const snapshot::PoolWait& pool = wait_.rare->pool;
   const std::string_view name = text_of(pool.name);
   if (pool.meant == 0) {
     return pool.workers == 0

@@ -359,7 +359,7 @@ std::string phase_of(const JobView& view, const RankView& rank) {
     prefix = std::string(kFrozenWords) + ": ";
   }
   if (rank.crashed()) {
-    prefix = "crashed (" + signal_name(rank.process->crash.signal) + "): ";
+    prefix = "crashed (" + signal_name(rank.process->crash->signal) + "): ";
   }
   if (rank.leader == nullptr) {
     return prefix.empty() ? fmt::format("state {}, no stack", state)
@@ -393,7 +393,7 @@ std::string thread_wait_words(const JobView& view,
                               const ProcessCapture& process,
                               const ThreadCapture& thread) {
   if (has_crashed(process, thread)) {
-    return (process.crash.is_own(process.pid) ? "crashed by " : "took ") + crash_cause(process);
+    return (process.crash->is_own(process.pid) ? "crashed by " : "took ") + crash_cause(process);
   }
   if (thread.call) {
     return call_words(view, *thread.call);

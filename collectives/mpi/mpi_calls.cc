@@ -475,7 +475,7 @@ void collect_mpi_calls(const attach::Target& target,
                        snapshot::Tables& tables,
                        snapshot::ProcessCapture& process) {
   const snapshot::StringId backend = tables.string(kBackend);
-  std::erase_if(process.groups, [backend](const ProcessGroup& group) {
+  erase_if(process.groups, [backend](const ProcessGroup& group) {
     return group.backend == backend;  // of an earlier sample
   });
   RemoteReader reader(target);

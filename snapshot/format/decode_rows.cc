@@ -82,7 +82,8 @@ class Decoder {
   void decode_possible_peers();
   void decode_other_ends();
   void decode_shared_locks();
-  void decode_wait_facts(Wait& wait);
+  RareWaitFacts decode_rare_facts();
+  void decode_wait(Wait& wait);
   ThreadCapture decode_thread();
   CollectiveCall decode_call();
   FrameLocals decode_frame_locals();
@@ -101,6 +102,8 @@ class Decoder {
       task_members_, threads_, awaited_files_, pool_pids_, samples_, calls_, frame_locals_, locals_,
       loops_, loop_calls_, crashes_, possible_peers_, other_ends_, shared_locks_;
   CollectiveDecoder collectives_;
+  // How many columns the rare facts of the last thread were read from, if it has none; or else 0.
+  std::size_t empty_columns_ = 0;
   Capture capture_;
 };
 
@@ -241,10 +244,11 @@ CollectiveCall Decoder::decode_call() {
 FrameLocals Decoder::decode_frame_locals() {
   FrameLocals of_frame;
   frame_locals_("frame", of_frame.frame);
-  each_row(frame_locals_, "locals", locals_, [&] {
-    Local& local = of_frame.locals.emplace_back();
+  rows_into(frame_locals_, "locals", locals_, of_frame.locals, [&] {
+    Local local;
     locals_("name", local.name);
     locals_("value", local.value);
+    return local;
   });
   return of_frame;
 }
@@ -260,26 +264,52 @@ PythonLoop Decoder::decode_loop() {
   return loop;
 }
 
-void Decoder::decode_wait_facts(Wait& wait) {
-  wait_facts_fields(threads_, wait);
-  each_row(threads_, "awaited", awaited_files_,
-           [&] { awaited_file_fields(awaited_files_, wait.awaited.emplace_back()); });
-  each_row(threads_, "pool_pids", pool_pids_,
-           [&] { pool_pids_("pid", wait.pool.pids.emplace_back()); });
-  if (wait.awaited.size() > kMaxAwaited || wait.pool.pids.size() > kMaxPoolPids) {
-    threads_.refuse("a wait for more files or processes than are listed");
+RareWaitFacts Decoder::decode_rare_facts() {
+  RareWaitFacts rare;
+  wait_ends_fields(threads_, rare);
+  if (format_ >= kFirstFormatWithFacts) {
+    rare_wait_fields(threads_, rare);
+    rows_into(threads_, "awaited", awaited_files_, rare.awaited, [&] {
+      AwaitedFile file;
+      awaited_file_fields(awaited_files_, file);
+      return file;
+    });
+    rows_into(threads_, "pool_pids", pool_pids_, rare.pool.pids, [&] {
+      pid_t pid = 0;
+      pool_pids_("pid", pid);
+      return pid;
+    });
+    if (rare.awaited.size() > kMaxAwaited || rare.pool.pids.size() > kMaxPoolPids) {
+      threads_.refuse("a wait for more files or processes than are listed");
+    }
+  }
+  if (format_ >= kFirstFormatWithLoops) {
+    threads_("wait_key", rare.key);
+  }
+  return rare;
+}
+
+// Most captures have no rare facts at all. Then all rows after the first pass over them.
+void Decoder::decode_wait(Wait& wait) {
+  wait_fields(threads_, wait);
+  if (format_ >= kFirstFormatWithFacts) {
+    wait_facts_fields(threads_, wait);
+  }
+  if (!threads_.skip_same(empty_columns_)) {
+    const std::size_t before = threads_.values_read();
+    wait.rare = decode_rare_facts();
+    empty_columns_ = wait.rare.is_default() ? threads_.values_read() - before : 0;
+  }
+  if (format_ < kFirstFormatWithFacts) {
+    facts_of_told_wait(capture_.tables, wait);
   }
 }
 
 ThreadCapture Decoder::decode_thread() {
   ThreadCapture thread;
   thread_fields(threads_, thread);
-  if (format_ >= kFirstFormatWithFacts) {
-    decode_wait_facts(thread.wait);
-  } else {
-    facts_of_told_wait(capture_.tables, thread.wait);
-  }
-  rows_into(threads_, "samples", samples_, thread.samples, [&] {
+  decode_wait(thread.wait);
+  each_row(threads_, "samples", samples_, [&] {
     ThreadSample sample;
     sample_fields(samples_, sample);
     if (format_ >= kFirstFormatWithTracers) {
@@ -287,7 +317,7 @@ ThreadCapture Decoder::decode_thread() {
     }
     take_stack(samples_, sample.stack, kCostOfSampledFrame);
     take_stack(samples_, sample.python_stack, kCostOfSampledFrame);
-    return sample;
+    thread.samples.push_back(sample);
   });
   if (thread.samples.empty()) {
     threads_.refuse("a thread without a sample");
@@ -297,10 +327,9 @@ ThreadCapture Decoder::decode_thread() {
                listed ? kCostOfShownFrame : kCostOfSampledFrame);
   }
   each_row(threads_, "calls", calls_, [&] { thread.call = decode_call(); });
-  each_row(threads_, "locals", frame_locals_,
-           [&] { thread.locals.push_back(decode_frame_locals()); });
+  rows_into(threads_, "locals", frame_locals_, thread.locals,
+            [&] { return decode_frame_locals(); });
   if (format_ >= kFirstFormatWithLoops) {
-    threads_("wait_key", thread.wait.key);
     each_row(threads_, "loops", loops_, [&] { thread.loops.push_back(decode_loop()); });
     if (thread.loops.size() > kMaxLoops) {
       threads_.refuse("a thread in more loops than are listed");
@@ -360,7 +389,7 @@ void Decoder::decode_processes() {
         setup_("value", value);
       });
     }
-    each_row(processes_, "groups", groups_, [&] { process.groups.push_back(decode_group()); });
+    rows_into(processes_, "groups", groups_, process.groups, [&] { return decode_group(); });
     each_row(processes_, "connections", connections_,
              [&] { connection_fields(connections_, process.connections.emplace_back()); });
     rows_into(processes_, "tasks", tasks_, process.tasks, [&] { return decode_task(); });
@@ -413,8 +442,9 @@ void Decoder::decode_other_ends() {
     other_ends_("holder_pid", holder);
     if (process < capture_.processes.size() &&
         thread < capture_.processes[process].threads.size() &&
-        file < capture_.processes[process].threads[thread].wait.awaited.size()) {
-      capture_.processes[process].threads[thread].wait.awaited[file].holder_pid = holder;
+        file < capture_.processes[process].threads[thread].wait.rare->awaited.size()) {
+      capture_.processes[process].threads[thread].wait.rare.edit().awaited[file].holder_pid =
+          holder;
     } else {
       other_ends_.refuse("an other end is of a file that does not exist");
     }

@@ -63,20 +63,24 @@ void encode_call(const CollectiveCall& call, Document& document) {
 }
 
 void encode_wait_facts(const Wait& wait, RowWriter& threads, Document& document) {
+  const RareWaitFacts& rare = *wait.rare;
+  wait_fields(threads, wait);
+  wait_ends_fields(threads, rare);
   wait_facts_fields(threads, wait);
-  threads("awaited", wait.awaited.size());
-  threads("pool_pids", wait.pool.pids.size());
+  rare_wait_fields(threads, rare);
+  threads("awaited", rare.awaited.size());
+  threads("pool_pids", rare.pool.pids.size());
   RowWriter files(document.tables["awaited_files"]);
-  for (const AwaitedFile& file : wait.awaited) {
+  for (const AwaitedFile& file : rare.awaited) {
     awaited_file_fields(files, file);
   }
   RowWriter pids(document.tables["pool_pids"]);
-  for (const pid_t pid : wait.pool.pids) {
+  for (const pid_t pid : rare.pool.pids) {
     pids("pid", pid);
   }
 }
 
-void encode_loops(const std::vector<PythonLoop>& loops, Document& document) {
+void encode_loops(const SlimVector<PythonLoop>& loops, Document& document) {
   RowWriter rows(document.tables["loops"]);
   RowWriter calls(document.tables["loop_calls"]);
   for (const PythonLoop& loop : loops) {
@@ -95,7 +99,7 @@ void encode_thread(const ThreadCapture& thread, Document& document) {
   threads("samples", thread.samples.size());
   threads("calls", thread.call ? 1 : 0);
   threads("locals", thread.locals.size());
-  threads("wait_key", thread.wait.key);
+  threads("wait_key", thread.wait.rare->key);
   threads("loops", thread.loops.size());
   interpreter_fields(threads, thread);
   collection_fields(threads, thread);
@@ -178,10 +182,10 @@ void encode_processes(const Capture& capture, Document& document) {
 // Captures without a crash have no such table: readers that do not know it read them.
 void encode_crashes(const std::vector<ProcessCapture>& processes, Document& document) {
   for (std::size_t i = 0; i < processes.size(); ++i) {
-    if (processes[i].crash.signal != 0) {
+    if (processes[i].crash->signal != 0) {
       RowWriter crashes(document.tables["crashes"]);
       crashes("process", i);
-      crash_fields(crashes, processes[i].crash);
+      crash_fields(crashes, *processes[i].crash);
     }
   }
 }
@@ -204,13 +208,13 @@ void encode_possible_peers(const std::vector<ProcessCapture>& processes, Documen
 // Only captures in which a thread waits for several files at once have this table.
 void encode_other_ends(const std::vector<ProcessCapture>& processes, Document& document) {
   const auto add = [&document](std::size_t process, std::size_t thread, const Wait& wait) {
-    for (std::size_t i = 0; i < wait.awaited.size(); ++i) {
-      if (wait.awaited[i].holder_pid != 0) {
+    for (std::size_t i = 0; i < wait.rare->awaited.size(); ++i) {
+      if (wait.rare->awaited[i].holder_pid != 0) {
         RowWriter rows(document.tables["other_ends"]);
         rows("process", process);
         rows("thread", thread);
         rows("file", i);
-        rows("holder_pid", wait.awaited[i].holder_pid);
+        rows("holder_pid", wait.rare->awaited[i].holder_pid);
       }
     }
   };

@@ -56,8 +56,6 @@ void wait_fields(Io& io, Row& wait) {
   io("wait_wchan", wait.wchan);
   io("wait_fd", wait.fd);
   io("wait_path", wait.path);
-  io("wait_local", wait.local);
-  io("wait_peer", wait.peer);
   io("wait_address", wait.address);
   io("wait_holder_pid", wait.holder_pid);
   io("wait_holder_tid", wait.holder_tid);
@@ -66,17 +64,18 @@ void wait_fields(Io& io, Row& wait) {
   io("wait_quiet_ms", wait.quiet_ms);
 }
 
+template <typename Io, typename Row>
+void wait_ends_fields(Io& io, Row& facts) {
+  io("wait_local", facts.local);
+  io("wait_peer", facts.peer);
+}
+
 // New in number 9.
 template <typename Io, typename Row>
 void wait_facts_fields(Io& io, Row& wait) {
   io("wait_how", wait.how);
   io("wait_limited", wait.limited);
   io("wait_limit_ms", wait.limit_ms);
-  io("wait_awaited_count", wait.awaited_count);
-  io("wait_own_wakers", wait.own_wakers);
-  io("wait_about", wait.about);
-  io("wait_notes", wait.notes);
-  io("wait_motion", wait.motion);
   io("lock_kind", wait.lock.kind);
   io("lock_owner", wait.lock.owner);
   io("lock_wish", wait.lock.wish);
@@ -85,9 +84,19 @@ void wait_facts_fields(Io& io, Row& wait) {
   io("lock_owner_tid", wait.lock.owner_tid);
   io("lock_owner_pid", wait.lock.owner_pid);
   io("lock_readers", wait.lock.readers);
-  io("pool_name", wait.pool.name);
-  io("pool_meant", wait.pool.meant);
-  io("pool_workers", wait.pool.workers);
+}
+
+// New in number 9.
+template <typename Io, typename Row>
+void rare_wait_fields(Io& io, Row& facts) {
+  io("wait_awaited_count", facts.awaited_count);
+  io("wait_own_wakers", facts.own_wakers);
+  io("wait_about", facts.about);
+  io("wait_notes", facts.notes);
+  io("wait_motion", facts.motion);
+  io("pool_name", facts.pool.name);
+  io("pool_meant", facts.pool.meant);
+  io("pool_workers", facts.pool.workers);
 }
 
 // New in number 10.
@@ -129,7 +138,6 @@ void thread_fields(Io& io, Row& thread) {
   io("holds_gil", thread.holds_gil);
   io("wants_gil", thread.wants_gil);
   io("gil", thread.gil);
-  wait_fields(io, thread.wait);
 }
 
 // New in number 12.

@@ -43,6 +43,20 @@ bool RowReader::next() {
   return true;
 }
 
+bool RowReader::skip_same(std::size_t count) {
+  if (count == 0 || next_ < 2 || count > fields_.size() - std::min(field_, fields_.size())) {
+    return false;
+  }
+  const auto first = fields_.begin() + static_cast<std::ptrdiff_t>(field_);
+  const auto last = first + static_cast<std::ptrdiff_t>(count);
+  if (!std::all_of(first, last, [](const Field& field) { return field.step == 0; })) {
+    return false;
+  }
+  field_ += count;
+  asked_ += count;
+  return true;
+}
+
 void RowReader::take_text(StringId id) {
   const auto at = static_cast<std::size_t>(id);
   if (limits_.budget != nullptr && at < texts_.size() && !limits_.budget->take(texts_[at].size())) {

@@ -128,6 +128,11 @@ class RowReader {
   std::size_t rows_left() const { return rows_ - next_; }
   // Steps to the next row; returns false after the last one.
   bool next();
+  // How many values of the current row were read.
+  std::size_t values_read() const { return field_; }
+  // Returns whether the next `count` values are the same in all rows, so that the caller knows them
+  // from the row before, and steps over them. False for none.
+  bool skip_same(std::size_t count);
   // Also reports a problem if a column was never read, or differs in length from the first.
   void check_columns();
   const std::string& problem() const { return problem_; }
@@ -256,12 +261,9 @@ void each_row(RowReader& parent, std::string_view name, RowReader& child, const 
 }
 
 // The same; the rows go into a vector, which is as large as it has to be from the start.
-template <typename Row, typename Make>
-void rows_into(RowReader& parent,
-               std::string_view name,
-               RowReader& child,
-               std::vector<Row>& into,
-               const Make& make) {
+template <typename Rows, typename Make>
+void rows_into(
+    RowReader& parent, std::string_view name, RowReader& child, Rows& into, const Make& make) {
   const std::uint64_t rows = count_rows(parent, name, child);
   into.reserve(rows);
   for (std::uint64_t i = 0; i < rows && step_row(child); ++i) {

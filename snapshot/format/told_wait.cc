@@ -27,7 +27,7 @@ void split_at_limit(const std::string& words, Tables& tables, Wait& wait) {
   }
   wait.limited = true;
   wait.detail = tables.string(words.substr(0, at));
-  wait.notes = tables.string(rest.empty() ? rest : rest.substr(kNext.size()));
+  wait.rare.edit().notes = tables.string(rest.empty() ? rest : rest.substr(kNext.size()));
 }
 
 // Adds a file without a state or a note, since the words have neither.
@@ -43,8 +43,8 @@ void add_connection(const std::string& words, Wait& wait) {
   }
   file.tls = words.find(kTls) != std::string::npos;
   if (file.tls || file.received_ms >= 0) {
-    wait.awaited.push_back(file);
-    wait.awaited_count = 1;
+    wait.rare.edit().awaited.push_back(file);
+    wait.rare.edit().awaited_count = 1;
   }
 }
 
@@ -56,7 +56,7 @@ void facts_of_told_wait(Tables& tables, Wait& wait) {
     wait.how = WaitHow::kFrozen;
   } else if (wait.on == WaitOn::kLock) {
     split_at_limit(words, tables, wait);
-  } else if (wait.on == WaitOn::kSocket && wait.peer != StringId{}) {
+  } else if (wait.on == WaitOn::kSocket && wait.rare->peer != StringId{}) {
     add_connection(words, wait);
   }
 }

@@ -7,8 +7,8 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <vector>
 
+#include "base/small/slim_vector.h"
 #include "snapshot/ids.h"
 
 namespace oddrank::snapshot {
@@ -35,7 +35,7 @@ struct PythonLoop {
   bool cut = false;         // it calls more than is listed
   // The calls in the loop's code, in the order of the code, equal rows once. A short function of
   // the same file, or a comprehension, is replaced by the calls that it makes.
-  std::vector<LoopCall> calls;
+  SlimVector<LoopCall> calls;
 
   bool operator==(const PythonLoop&) const = default;
 };

@@ -107,7 +107,7 @@ Capture renumbered(const Capture& from, const std::vector<std::int32_t>& numbers
   for (ProcessCapture& process : to.processes) {
     rename(process.rank);
     for (snapshot::ThreadCapture& thread : process.threads) {
-      rename_end(thread.wait.key);
+      rename_end(thread.wait.rare.edit().key);
       for (snapshot::PythonLoop& loop : thread.loops) {
         for (snapshot::LoopCall& call : loop.calls) {
           rename_end(call.object);
@@ -149,7 +149,7 @@ Capture renamed_user_code(const Capture& from) {
   Capture to = copy_of(from);
   for (ProcessCapture& process : to.processes) {
     for (ThreadCapture& thread : process.threads) {
-      for (snapshot::ThreadSample& sample : thread.samples) {
+      for (snapshot::ThreadSample& sample : thread.samples.stored()) {
         sample.stack = with_other_names(to.tables, sample.stack);
         sample.python_stack = with_other_names(to.tables, sample.python_stack);
       }
@@ -184,7 +184,7 @@ void stand_still(Capture& capture) {
     for (ThreadCapture& thread : process.threads) {
       snapshot::ThreadSample last = thread.samples.back();
       last.locals_changed = false;
-      std::fill(thread.samples.begin(), thread.samples.end(), last);
+      thread.samples = snapshot::SampleList(thread.samples.size(), last);
       if (last.state == 'S') {
         thread.wait.quiet_ms = std::max(thread.wait.quiet_ms, kMinuteMs);
       }
@@ -204,7 +204,7 @@ void make_late(Capture& capture, std::int32_t rank) {
   ThreadCapture main;
   main.tid = process.pid;
   main.has_python = true;
-  main.samples.assign(2, {.stack = stack, .state = 'S'});
+  main.samples = snapshot::SampleList(2, {.stack = stack, .state = 'S'});
   main.wait.syscall_name = tables.string("clock_nanosleep");
   process.threads = {main};
   process.state = 'S';
@@ -228,19 +228,19 @@ std::vector<Fact> facts() {
            thread.wait.detail = {};
            thread.wait.how = snapshot::WaitHow::kTold;
            thread.wait.lock = {};
-           thread.wait.about = snapshot::WaitAbout::kNobody;
-           thread.wait.pool = {};
+           thread.wait.rare.edit().about = snapshot::WaitAbout::kNobody;
+           thread.wait.rare.edit().pool = {};
          }
        }},
       {"which file, address or kernel function it is about",
        [](ProcessCapture& process) {
          for (ThreadCapture& thread : process.threads) {
            thread.wait.path = {};
-           thread.wait.local = {};
-           thread.wait.peer = {};
+           thread.wait.rare.edit().local = {};
+           thread.wait.rare.edit().peer = {};
            thread.wait.address = 0;
            thread.wait.wchan = {};
-           thread.wait.awaited.clear();
+           thread.wait.rare.edit().awaited.clear();
          }
          process.connections.clear();
        }},
@@ -272,7 +272,7 @@ std::vector<Fact> facts() {
       {"its stacks",
        [](ProcessCapture& process) {
          for (ThreadCapture& thread : process.threads) {
-           for (snapshot::ThreadSample& sample : thread.samples) {
+           for (snapshot::ThreadSample& sample : thread.samples.stored()) {
              sample.stack = {};
              sample.python_stack = {};
            }
@@ -324,8 +324,8 @@ void stand_as(Capture& capture, std::int32_t rank, std::int32_t other) {
     return id >= from.pid && id < from.pid + 1000 ? to.pid + (id - from.pid) : id;
   };
   to.crash = from.crash;
-  to.crash.tid = moved(from.crash.tid);
-  to.crash.sender = moved(from.crash.sender);
+  to.crash.edit().tid = moved(from.crash->tid);
+  to.crash.edit().sender = moved(from.crash->sender);
   to.threads = from.threads;
   for (ThreadCapture& thread : to.threads) {
     thread.tid = moved(thread.tid);

@@ -54,7 +54,8 @@ snapshot::Capture big_job(std::int32_t ranks) {
     for (int thread = 1; thread < kThreads; ++thread) {
       auto& one = job.thread(process, pool_thread());
       one.wait.address = random();
-      for (auto& sample : one.samples) {
+      for (std::size_t at = 0; at < one.samples.size(); ++at) {
+        auto& sample = one.samples.edit(at);
         sample.voluntary_switches = random() % 1'000'000;
         sample.cpu_us = random() % 100'000'000;
       }

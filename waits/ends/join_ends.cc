@@ -123,13 +123,14 @@ void Joiner::join(std::size_t process, ThreadCapture& thread) {
   if (capture_.tables.text(wait.path).empty()) {
     join_several(process, files, thread);
   } else if (!files.ends.empty()) {
-    if (wait.awaited.empty()) {
-      wait.awaited.emplace_back();
-      wait.awaited.front().fd = wait.fd;
-      wait.awaited.front().link = wait.path;
-      wait.awaited_count = 1;
+    snapshot::RareWaitFacts& rare = wait.rare.edit();
+    if (rare.awaited.empty()) {
+      rare.awaited.emplace_back();
+      rare.awaited.front().fd = wait.fd;
+      rare.awaited.front().link = wait.path;
+      rare.awaited_count = 1;
     }
-    join_end(process, files.ends.front(), thread, wait, wait.awaited.front());
+    join_end(process, files.ends.front(), thread, wait, rare.awaited.front());
   }
 }
 
@@ -152,11 +153,11 @@ void Joiner::join_several(std::size_t process, const AwaitedFiles& files, Thread
   for (std::size_t i = 0; i < files.ends.size(); ++i) {
     const attach::OpenFd& end = files.ends[i];
     Wait alone = thread.wait;
-    join_end(process, end, thread, alone, thread.wait.awaited[i]);
+    join_end(process, end, thread, alone, thread.wait.rare.edit().awaited[i]);
     const bool own = end.kind == FdKind::kPipe && owners_.is_own_pipe(end.inode, pid);
     if (alone.holder_pid != 0 && alone.holder_pid != pid) {
       holders.insert(alone.holder_pid);
-      thread.wait.awaited[i].holder_pid = alone.holder_pid;
+      thread.wait.rare.edit().awaited[i].holder_pid = alone.holder_pid;
     } else if (alone.holder_pid == 0 && !own) {
       all_known = false;
     }
@@ -192,7 +193,7 @@ void Joiner::join_message_queue(std::size_t process) {
       if (alone.holder_pid != 0 && alone.holder_pid != capture_.processes[process].pid) {
         peers.insert(alone.holder_pid);
         connection = file;
-      } else if (!capture_.tables.text(alone.peer).empty()) {
+      } else if (!capture_.tables.text(alone.rare->peer).empty()) {
         return;  // a process that was not found
       }
     }
@@ -204,11 +205,12 @@ void Joiner::join_message_queue(std::size_t process) {
       wait.on = snapshot::WaitOn::kSocket;
       wait.how = snapshot::WaitHow::kTold;
       wait.inferred = true;
-      wait.own_wakers = false;
+      snapshot::RareWaitFacts& rare = wait.rare.edit();
+      rare.own_wakers = false;
       wait.path = connection.link;
       wait.fd = connection.fd;
-      wait.awaited = {connection};
-      wait.awaited_count = 1;
+      rare.awaited = {connection};
+      rare.awaited_count = 1;
       wait.detail = capture_.tables.string("waits for a message of ZeroMQ");
     }
   }
@@ -276,8 +278,8 @@ void Joiner::join_named_pipe(pid_t pid, Wait& wait) {
   }
   AwaitedFile file{wait.fd, wait.path};
   join_pipe(pid, named->second, wait, file);
-  wait.awaited = {file};
-  wait.awaited_count = 1;
+  wait.rare.edit().awaited = {file};
+  wait.rare.edit().awaited_count = 1;
 }
 
 void Joiner::join_socket(std::size_t process,
@@ -302,8 +304,8 @@ void Joiner::join_socket(std::size_t process,
     return;
   }
   if (row->state == static_cast<std::uint8_t>(SocketState::kEstablished)) {
-    wait.local = capture_.tables.string(row->local);
-    wait.peer = capture_.tables.string(row->peer);
+    wait.rare.edit().local = capture_.tables.string(row->local);
+    wait.rare.edit().peer = capture_.tables.string(row->peer);
   }
   file.store = store_of(capture_.processes[process], thread, row->peer, capture_.tables);
   file.tls = is_below_tls(thread, capture_.tables);
@@ -311,7 +313,7 @@ void Joiner::join_socket(std::size_t process,
   // A store only keeps what ranks put there: the missing rank need not be the one that runs the
   // store.
   if (file.store != snapshot::Store::kNone) {
-    wait.peer = {};
+    wait.rare.edit().peer = {};
   } else if (other != nullptr) {
     note(file, join_local(process, other->inode, wait));
   }

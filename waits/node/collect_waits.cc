@@ -183,7 +183,7 @@ void name_tracers(snapshot::Tables& tables, ProcessCapture& process) {
     if (thread.samples.empty() || thread.samples.back().tracer <= 0) {
       continue;
     }
-    snapshot::ThreadSample& sample = thread.samples.back();
+    snapshot::ThreadSample& sample = thread.samples.edit_back();
     if (const auto stat = attach::read_proc_stat(sample.tracer)) {
       sample.tracer_name = tables.string(stat->name);
     }

@@ -150,7 +150,7 @@ bool is_open(const ProcessCapture& process, const Wait& wait, const Tables& tabl
       return wait.holder_tid == 0 && wait.holder_pid == 0;
     case WaitOn::kPipe:  // drivers wake their own threads by pipes
     case WaitOn::kSocket:
-      return tables.text(wait.peer).empty() &&
+      return tables.text(wait.rare->peer).empty() &&
              (wait.holder_pid == 0 || wait.holder_pid == process.pid);
     default:
       return false;
@@ -180,9 +180,9 @@ void set_device(std::string detail, Tables& tables, Wait& wait) {
   wait.inferred = true;
   wait.how = WaitHow::kTold;
   wait.lock = {};
-  wait.awaited.clear();
-  wait.awaited_count = 0;
-  wait.own_wakers = false;
+  wait.rare.edit().awaited.clear();
+  wait.rare.edit().awaited_count = 0;
+  wait.rare.edit().own_wakers = false;
   wait.holder_pid = 0;
   wait.holder_tid = 0;
   wait.holder_alive = snapshot::Known::kUnknown;

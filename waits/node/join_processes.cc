@@ -27,6 +27,7 @@ using snapshot::Capture;
 using snapshot::Frame;
 using snapshot::Known;
 using snapshot::ProcessCapture;
+using snapshot::StringId;
 using snapshot::Tables;
 using snapshot::ThreadCapture;
 using snapshot::Wait;
@@ -186,19 +187,19 @@ void join_pool(Capture& capture, std::size_t process, const WorkerPool& pool, Wa
   }
   wait.on = pool.on;
   wait.inferred = true;
-  wait.about = WaitAbout::kPool;
+  wait.rare.edit().about = WaitAbout::kPool;
   wait.how = wait.how == WaitHow::kObject ? WaitHow::kTold : wait.how;
-  wait.notes = {};
-  wait.pool = {};
-  wait.pool.name = capture.tables.string(pool.name);
-  wait.pool.meant = static_cast<std::uint32_t>(guilty->size());
-  wait.pool.workers = static_cast<std::uint32_t>(workers);
+  wait.rare.edit().notes = {};
+  wait.rare.edit().pool = {};
+  wait.rare.edit().pool.name = capture.tables.string(pool.name);
+  wait.rare.edit().pool.meant = static_cast<std::uint32_t>(guilty->size());
+  wait.rare.edit().pool.workers = static_cast<std::uint32_t>(workers);
   if (has_lost_work(capture.processes[process], pool, members, capture.tables)) {
     wait.holder_pid = 0;
     wait.holder_alive = Known::kNo;
   }
   for (std::size_t i = 0; i < std::min(guilty->size(), snapshot::kMaxPoolPids); ++i) {
-    wait.pool.pids.push_back(capture.processes[(*guilty)[i]].pid);
+    wait.rare.edit().pool.pids.push_back(capture.processes[(*guilty)[i]].pid);
   }
   if (guilty->size() == 1) {
     set_holder(capture, guilty->front(), wait);
@@ -222,7 +223,7 @@ void describe_holder(Capture& capture, std::size_t process, Wait& wait) {
   // A blocked lock has a holder: threads of a process may outlive its main thread.
   const bool lock = wait.on == WaitOn::kFileLock && !wait.inferred;
   wait.holder_alive = is_dead(*holder) && !lock ? Known::kNo : Known::kYes;
-  wait.about = WaitAbout::kHolder;
+  wait.rare.edit().about = WaitAbout::kHolder;
 }
 
 // Returns the only child; else, if only dead ones are wanted, the one that did not exit in order.
@@ -262,7 +263,7 @@ void join_only_child(Capture& capture, std::size_t process, Wait& wait, bool dea
   if (const std::size_t* child = find_only_child(capture, children, dead_only)) {
     set_holder(capture, *child, wait);
     wait.inferred = true;
-    wait.about = children.size() == 1 ? WaitAbout::kOnlyChild : WaitAbout::kHolder;
+    wait.rare.edit().about = children.size() == 1 ? WaitAbout::kOnlyChild : WaitAbout::kHolder;
   }
 }
 
@@ -287,7 +288,7 @@ void join_thread(Capture& capture, std::size_t process, Wait& wait, const Thread
   for (const WorkerPool& pool : worker_pools()) {
     if (any_frame_matches(frames, pool.waiting, capture.tables)) {
       join_pool(capture, process, pool, wait);
-      if (wait.about == WaitAbout::kPool) {
+      if (wait.rare->about == WaitAbout::kPool) {
         return;
       }
     }
@@ -317,8 +318,11 @@ void join_processes(Capture& capture) {
       joined[i].push_back(thread.wait);
       join_thread(capture, i, joined[i].back(), thread);
       const bool device = joined[i].back().on == WaitOn::kDevice;  // drivers spin and poll
-      joined[i].back().motion =
+      const StringId motion =
           capture.tables.string(device ? std::string() : motion_words(thread, capture.tables));
+      if (motion != joined[i].back().rare->motion) {
+        joined[i].back().rare.edit().motion = motion;
+      }
     }
   }
   for (std::size_t i = 0; i < capture.processes.size(); ++i) {

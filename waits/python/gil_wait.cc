@@ -58,7 +58,7 @@ void name_gil_wait(const ProcessCapture& process,
   wait.how = snapshot::WaitHow::kGil;
   wait.lock = {};
   wait.detail = {};
-  wait.notes = {};
+  wait.rare.edit().notes = {};
   if (const ThreadCapture* holder = find_holder(process, thread)) {
     wait.holder_pid = process.pid;
     wait.holder_tid = holder->tid;

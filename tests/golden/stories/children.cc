@@ -115,9 +115,9 @@ CaptureBuilder pool_without_answer(Known alive) {
                       fit(48)));
   snapshot::Wait& wait = job.process(pid_of(3)).threads.front().wait;
   wait.inferred = true;
-  wait.about = snapshot::WaitAbout::kPool;
-  wait.pool.name = job.capture.tables.string("multiprocessing.Pool worker");
-  wait.pool.workers = 4;
+  wait.rare.edit().about = snapshot::WaitAbout::kPool;
+  wait.rare.edit().pool.name = job.capture.tables.string("multiprocessing.Pool worker");
+  wait.rare.edit().pool.workers = 4;
   wait.holder_alive = alive;
   return job;
 }

@@ -24,7 +24,7 @@ Frames forward(std::uint32_t line) {
 CaptureBuilder cores_of(CaptureBuilder job) {
   job.capture.job.source = snapshot::JobSource::kCore;
   for (auto& process : job.capture.processes) {
-    process.crash = {SIGTERM, kUser, 0, process.pid, kLauncher, {}};
+    process.crash = snapshot::Crash{SIGTERM, kUser, 0, process.pid, kLauncher, {}};
   }
   return job;
 }

@@ -147,8 +147,9 @@ CaptureBuilder two_workers(const ThreadSpec& second) {
   add_child(job, 5, 7651, in_file("read", "/nfs/shards/7.tar", pool_worker()));
   add_child(job, 5, 7652, second);
   snapshot::Wait& wait = job.process(pid_of(5)).threads.front().wait;
-  wait.about = snapshot::WaitAbout::kPool;
-  wait.pool = {job.capture.tables.string("multiprocessing.Pool worker"), 2, 2, {7651, 7652}};
+  wait.rare.edit().about = snapshot::WaitAbout::kPool;
+  wait.rare.edit().pool = {
+      job.capture.tables.string("multiprocessing.Pool worker"), 2, 2, {7651, 7652}};
   return job;
 }
 

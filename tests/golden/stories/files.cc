@@ -84,7 +84,7 @@ CaptureBuilder d_for_a_moment() {
                                 Frames{in_libc("__GI___read")} + work(35));
   reads.earlier = Frames{pkg_py("soundfile.py", "SoundFile.read", 895)} + work(35);
   replace(job, 6, reads);
-  job.process(pid_of(6)).threads[0].samples.front().state = 'R';
+  job.process(pid_of(6)).threads[0].samples.edit(0).state = 'R';
   return job;
 }
 

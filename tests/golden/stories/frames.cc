@@ -384,18 +384,18 @@ void set_peer(CaptureBuilder& job,
   auto& tables = job.capture.tables;
   auto& process = job.process(pid_of(rank));
   snapshot::Wait& wait = process.threads.front().wait;
-  wait.local = tables.string(local);
-  wait.peer = tables.string(peer);
-  wait.awaited.resize(1);
-  wait.awaited_count = 1;
-  snapshot::AwaitedFile& file = wait.awaited.front();
-  file.local = wait.local;
-  file.peer = wait.peer;
+  wait.rare.edit().local = tables.string(local);
+  wait.rare.edit().peer = tables.string(peer);
+  wait.rare.edit().awaited.resize(1);
+  wait.rare.edit().awaited_count = 1;
+  snapshot::AwaitedFile& file = wait.rare.edit().awaited.front();
+  file.local = wait.rare->local;
+  file.peer = wait.rare->peer;
   file.state = kEstablished;
   file.received_ms = silence.received_s * 1000;
   file.sent_ms = silence.sent_s * 1000;
   file.tls = silence.tls;
-  process.connections.push_back({wait.local, wait.peer});
+  process.connections.push_back({wait.rare->local, wait.rare->peer});
 }
 
 }  // namespace oddrank::tests

@@ -19,7 +19,7 @@ TEST_CASE("a chain of a million nodes does not exhaust the stack") {
   constexpr std::size_t kNodes = 1'000'000;
   Adjacency graph(kNodes);
   for (std::size_t node = 0; node + 1 < kNodes; ++node) {
-    graph[node].push_back(node + 1);
+    add_target(graph, node, node + 1);
   }
   const auto component = components_of(graph);
   CHECK(component.front() == kNodes - 1);

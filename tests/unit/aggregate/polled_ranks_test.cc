@@ -39,12 +39,12 @@ struct Star {
     job.thread(job.rank(0, "n0", pid_of(0)), server);
     for (std::int32_t rank = 1; rank <= kClients; ++rank) {
       job.thread(job.rank(rank, "n0", pid_of(rank)), asks_the_server());
-      snapshot::AwaitedFile& file = wait().awaited.emplace_back();
+      snapshot::AwaitedFile& file = wait().rare.edit().awaited.emplace_back();
       file.holder_pid = pid_of(rank);
       file.received_ms = kOldMs;
       file.sent_ms = kOldMs + 500;
     }
-    wait().awaited_count = kClients;
+    wait().rare.edit().awaited_count = kClients;
   }
   snapshot::Wait& wait() { return job.process(pid_of(0)).threads.front().wait; }
   Verdict verdict() const { return diagnose(job.capture).verdict; }
@@ -71,8 +71,8 @@ TEST_CASE("polled ranks: a server waits for the client that does not wait for it
   CHECK(star.named() == Numbers{2});
   CHECK(star.verdict().confidence == Confidence::kLikely);
   // Somebody else may be the one that is to send something.
-  star.wait().awaited.emplace_back();
-  star.wait().awaited_count = kClients + 1;
+  star.wait().rare.edit().awaited.emplace_back();
+  star.wait().rare.edit().awaited_count = kClients + 1;
   CHECK(star.named() == Numbers{2});
   CHECK(star.verdict().confidence == Confidence::kPossible);
 }
@@ -93,10 +93,10 @@ TEST_CASE("polled ranks: a server that owes an answer to all is possible") {
 TEST_CASE("polled ranks: nobody is named if a client may have had its answer") {
   Star star;
   SECTION("the server has sent it something since") {
-    star.wait().awaited[1].sent_ms = kOldMs - 500;
+    star.wait().rare.edit().awaited[1].sent_ms = kOldMs - 500;
   }
   SECTION("the kernel does not tell") {
-    star.wait().awaited[1].received_ms = -1;
+    star.wait().rare.edit().awaited[1].received_ms = -1;
   }
   CHECK(star.verdict().kind == Kind::kUnknown);
 }
@@ -110,11 +110,11 @@ TEST_CASE("polled ranks: event loops that listen to each other are no circle") {
     snapshot::Wait& wait = star.job.process(pid_of(rank)).threads.front().wait;
     for (std::int32_t other = 0; other <= kClients; ++other) {
       if (other != rank) {
-        wait.awaited.emplace_back().holder_pid = pid_of(other);
+        wait.rare.edit().awaited.emplace_back().holder_pid = pid_of(other);
       }
     }
-    wait.awaited.emplace_back();  // where others may connect
-    wait.awaited_count = wait.awaited.size();
+    wait.rare.edit().awaited.emplace_back();  // where others may connect
+    wait.rare.edit().awaited_count = wait.rare->awaited.size();
   }
   CHECK(star.named().empty());
 }
@@ -124,8 +124,8 @@ TEST_CASE("polled ranks: a rank that also listens to its own worker may wait for
   tests::replace(star.job, 2, at_own_lock());
   auto& worker = star.job.child(pid_of(0), "n0", 4100);
   star.job.thread(worker, tests::sleeping());
-  star.wait().awaited.emplace_back().holder_pid = 4100;
-  star.wait().awaited_count = kClients + 1;
+  star.wait().rare.edit().awaited.emplace_back().holder_pid = 4100;
+  star.wait().rare.edit().awaited_count = kClients + 1;
   FrameModel model(star.job.capture.tables);
   const JobView view(star.job.capture, model);
   CHECK(polled_ranks(view, view.ranks().front()).ranks.empty());

@@ -26,7 +26,8 @@ CaptureBuilder job_with_client(std::string_view peer) {
   asks.wait.holder_pid = pid_of(kServer);
   asks.wait.holder_alive = snapshot::Known::kYes;
   tests::replace(job, kClient, asks);
-  job.process(pid_of(kClient)).threads.front().wait.peer = job.capture.tables.string(peer);
+  job.process(pid_of(kClient)).threads.front().wait.rare.edit().peer =
+      job.capture.tables.string(peer);
   return job;
 }
 
@@ -36,10 +37,10 @@ void listen(CaptureBuilder& job, std::string_view local) {
   listens.python_name = "Thread-1 (serve_forever)";
   snapshot::ThreadCapture& thread = job.thread(job.process(pid_of(kServer)), listens);
   thread.tid = 9000;
-  snapshot::AwaitedFile& file = thread.wait.awaited.emplace_back();
+  snapshot::AwaitedFile& file = thread.wait.rare.edit().awaited.emplace_back();
   file.link = job.capture.tables.string("socket:[8]");
   file.local = job.capture.tables.string(local);
-  thread.wait.awaited_count = 1;
+  thread.wait.rare.edit().awaited_count = 1;
 }
 
 Kind kind_of(const CaptureBuilder& job) {

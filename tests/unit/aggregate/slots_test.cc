@@ -109,7 +109,7 @@ TEST_CASE("a rank whose own count shows that it made the call is not awaited the
   CHECK(slots[0].absent == std::vector<std::size_t>{6});
   CHECK(slots[0].beside == std::vector<std::size_t>{7});
   // A process that stands as a whole does nothing for the call.
-  for (snapshot::ThreadSample& sample : job.process(tests::pid_of(7)).threads[0].samples) {
+  for (snapshot::ThreadSample& sample : job.process(tests::pid_of(7)).threads[0].samples.stored()) {
     sample.state = 'T';
   }
   slots = slots_of(job);

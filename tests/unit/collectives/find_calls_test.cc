@@ -161,8 +161,8 @@ TEST_CASE("if stacks did not merge, both are searched") {
   frame.file = tables.string(kC10dFile);
   snapshot::Stack python;
   python.frames.push_back(tables.frame(frame));
-  builder.thread().samples[0].stack = tables.stack(native);
-  builder.thread().samples[0].python_stack = tables.stack(python);
+  builder.thread().samples.edit(0).stack = tables.stack(native);
+  builder.thread().samples.edit(0).python_stack = tables.stack(python);
   builder.thread().locals.push_back({0, {{tables.string("group"), tables.string("None")}}});
   const auto& call = found_call(builder);
   CHECK(builder_text(builder, call.op) == "barrier");

@@ -58,7 +58,7 @@ class ThreadBuilder {
  private:
   ThreadBuilder& finish() {
     stack_.merge = snapshot::MergeState::kMerged;
-    thread().samples[0].stack = capture.tables.stack(stack_);
+    thread().samples.edit(0).stack = capture.tables.stack(stack_);
     return *this;
   }
 

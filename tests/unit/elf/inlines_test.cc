@@ -42,7 +42,7 @@ snapshot::Capture sample_capture(std::uint64_t offset, const std::string& build_
   stack.frames = {tables.frame(native), tables.frame(train), tables.frame(python)};
   snapshot::ThreadCapture thread;
   thread.samples.emplace_back();
-  thread.samples.back().stack = tables.stack(stack);
+  thread.samples.edit_back().stack = tables.stack(stack);
   thread.locals = {{2, {{tables.string("step"), tables.string("7")}}}};
   capture.processes.emplace_back();
   capture.processes.back().pid = 7;

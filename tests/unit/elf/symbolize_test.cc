@@ -111,7 +111,7 @@ TEST_CASE("symbolize: frames that are not native, or have names, stay as they ar
   jit.file = {};
   sample.add_stack({python, named, jit});
   sample.capture.processes[0].why = tables.string("because");
-  sample.capture.processes[0].threads[0].samples[0].cpu_us = 7;
+  sample.capture.processes[0].threads[0].samples.edit(0).cpu_us = 7;
   name_frames(sample.capture, open_sample);
   CHECK(sample.names() == std::vector<std::string>{"train", "known", ""});
   CHECK(sample.capture.tables.text(sample.capture.processes[0].why) == "because");

@@ -96,6 +96,12 @@ std::string report_within_limit(const std::string& file, std::size_t many_times 
   return result.bytes;
 }
 
+void add_tasks(ProcessCapture& process, std::size_t count, const snapshot::AsyncTask& task) {
+  for (std::size_t i = 0; i < count; ++i) {
+    process.tasks.push_back(task);
+  }
+}
+
 ThreadCapture thread_with(StackId stack) {
   ThreadCapture thread;
   thread.tid = 7;
@@ -153,7 +159,7 @@ TEST_CASE("a deep stack counts wherever it is shown") {
     process.threads.push_back(thread_with(deep_stack(capture, 3)));
     snapshot::AsyncTask task;
     task.stack = deep_stack(capture, 1000);
-    process.tasks.assign(20'000, task);
+    add_tasks(process, 20'000, task);
   });
   CHECK(report_within_limit(tasks).find("may show") != std::string::npos);
 }
@@ -165,7 +171,7 @@ TEST_CASE("what just fits is reported within the limit") {
       process.threads.push_back(thread_with(deep_stack(capture, 3)));
       snapshot::AsyncTask task;
       task.stack = deep_stack(capture, 1000);
-      process.tasks.assign(tasks, task);
+      add_tasks(process, tasks, task);
     }));
   }
   for (const std::size_t threads : sizes({500, 4000, 12'000, 40'000})) {

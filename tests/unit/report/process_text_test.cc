@@ -76,7 +76,7 @@ TEST_CASE("threads that could not be read are reported") {
   auto& thread = job.thread(process, tests::ThreadSpec{});
   snapshot::Stack cut;
   cut.end = snapshot::StackEnd::kRunning;
-  thread.samples.back().stack = job.capture.tables.stack(cut);
+  thread.samples.edit_back().stack = job.capture.tables.stack(cut);
   const std::string text = print_process(job.capture, process, {});
   CHECK(text.find("read in part: memory may not be read: ptrace_scope is 2") != std::string::npos);
   CHECK(text.find("no frame was read") != std::string::npos);
@@ -116,8 +116,8 @@ TEST_CASE("stacks that do not fit stand side by side, with the counts") {
   snapshot::Stack python;
   python.merge = snapshot::MergeState::kMismatch;
   python.frames = {tables.frame(frame)};
-  thread.samples.back().stack = tables.stack(native);
-  thread.samples.back().python_stack = tables.stack(python);
+  thread.samples.edit_back().stack = tables.stack(native);
+  thread.samples.edit_back().python_stack = tables.stack(python);
   const std::string text = print_process(job.capture, process, {});
   const std::string row =
       "    read  libc.so.6" + std::string(21, ' ') + " | train_step  u/train.py:88\n";
@@ -224,12 +224,12 @@ TEST_CASE("a crash is the first line, and its thread comes first") {
   tests::ThreadSpec spec;
   spec.frames = {tests::native("strlen", "/lib/libc.so.6"), tests::py("f", "/home/u/a.py", 3)};
   auto& thread = job.thread(process, spec);
-  process.crash = {11, 1, 0x10, thread.tid, 0, {}};
+  process.crash = snapshot::Crash{11, 1, 0x10, thread.tid, 0, {}};
   const std::string text = print_process(job.capture, process, {});
   CHECK(text.starts_with("Crashed by SIGSEGV: nothing is mapped at 0x10, in strlen (libc.so.6)"));
   CHECK(text.find("crashed by SIGSEGV") < text.find("Thread 10 "));
   // Ended by another process: no thread is at fault.
-  process.crash = {15, 0, 0, thread.tid, 77, {}};
+  process.crash = snapshot::Crash{15, 0, 0, thread.tid, 77, {}};
   const std::string ended = print_process(job.capture, process, {});
   CHECK(ended.starts_with("Ended by SIGTERM from pid 77"));
   CHECK(ended.find("rashed") == std::string::npos);
@@ -243,7 +243,7 @@ TEST_CASE("abort() shows who called it, and what it said") {
                  tests::native("__assert_fail", "/lib/libc.so.6"),
                  tests::native("check", "/job/ext.so")};
   auto& thread = job.thread(process, spec);
-  process.crash = {
+  process.crash = snapshot::Crash{
       6, -6, 0, thread.tid, process.pid, job.capture.tables.string("check: Assertion `x' failed.")};
   TextOptions wide;
   wide.width = 200;

@@ -14,7 +14,7 @@ ProcessCapture process_with(std::vector<std::pair<pid_t, std::uint64_t>> threads
   for (const auto& [tid, cpu] : threads_and_cpu) {
     ThreadCapture thread;
     thread.tid = tid;
-    thread.samples = {{StackId{}, StackId{}, 'S', cpu, 0, 0, false, false, 0, {}}};
+    thread.samples = {{.cpu_us = cpu, .state = 'S'}};
     process.threads.push_back(std::move(thread));
   }
   return process;
@@ -56,11 +56,11 @@ std::int64_t quiet_ms_after(std::uint64_t switches, bool stopped) {
   const Tables tables;
   ProcessCapture process = process_with({{1, 10}});
   process.read_us = 1'000'000;
-  process.threads[0].samples[0].stopped = stopped;
+  process.threads[0].samples.edit(0).stopped = stopped;
   process.threads[0].wait.quiet_ms = 60'000;
   ProcessCapture later = process_with({{1, 10}});
   later.read_us = 1'500'000;
-  later.threads[0].samples[0].voluntary_switches = switches;
+  later.threads[0].samples.edit(0).voluntary_switches = switches;
   later.threads[0].wait.quiet_ms = 499;
   append_samples(tables, process, std::move(later));
   return process.threads[0].wait.quiet_ms;
@@ -125,7 +125,7 @@ TEST_CASE("a sample says whether locals changed since the one before") {
   const auto at_step = [&tables](const char* step) {
     ProcessCapture process = process_with({{1, 10}});
     const FrameId frame = tables.frame({FrameKind::kPython, 0, tables.string("train")});
-    process.threads[0].samples[0].stack = tables.stack({{frame}});
+    process.threads[0].samples.edit(0).stack = tables.stack({{frame}});
     process.threads[0].locals = {{0, {{tables.string("step"), tables.string(step)}}}};
     return process;
   };

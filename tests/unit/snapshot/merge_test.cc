@@ -29,13 +29,13 @@ TEST_CASE("nodes and processes of two captures stand side by side, equal stacks 
   CHECK(whole.tables.text(whole.tables.frame(stack.frames[1]).function) == "Läufer.step");
   CHECK(whole.tables.text(first.wait.detail) == "why");
   CHECK(whole.tables.text(first.wait.lock.function) == "localtime_r");
-  CHECK(whole.tables.text(first.wait.awaited.at(0).link) == "pipe:[31]");
-  CHECK(whole.tables.text(first.wait.awaited.at(0).local) == "10.0.0.1:8");
-  CHECK(whole.tables.text(first.wait.awaited.at(0).peer) == "10.0.0.2:9");
-  CHECK(whole.tables.text(first.wait.awaited.at(0).note) == "pid 20 has it open");
-  CHECK(whole.tables.text(first.wait.pool.name) == "DataLoader worker");
-  CHECK(whole.tables.text(first.wait.notes) == "a remark");
-  CHECK(whole.tables.text(first.wait.motion) == "it spins");
+  CHECK(whole.tables.text(first.wait.rare->awaited[0].link) == "pipe:[31]");
+  CHECK(whole.tables.text(first.wait.rare->awaited[0].local) == "10.0.0.1:8");
+  CHECK(whole.tables.text(first.wait.rare->awaited[0].peer) == "10.0.0.2:9");
+  CHECK(whole.tables.text(first.wait.rare->awaited[0].note) == "pid 20 has it open");
+  CHECK(whole.tables.text(first.wait.rare->pool.name) == "DataLoader worker");
+  CHECK(whole.tables.text(first.wait.rare->notes) == "a remark");
+  CHECK(whole.tables.text(first.wait.rare->motion) == "it spins");
   CHECK(whole.tables.text(first.call->op) == "recv");
   CHECK(whole.tables.text(first.locals[0].locals[0].value) == "1207");
   CHECK(whole.tables.text(whole.processes[1].environment[0].first) == "RANK");
@@ -66,6 +66,21 @@ TEST_CASE("a process read twice is kept once, the better reading wins in either 
     REQUIRE(whole.processes.size() == 1);
     CHECK(whole.processes[0].read == ReadState::kFull);
   }
+}
+
+TEST_CASE("a process that a capture has twice is kept once") {
+  Capture twice = sample_capture();
+  const std::size_t count = twice.processes.size();
+  for (std::size_t i = 0; i < count; ++i) {
+    twice.processes.push_back(ProcessCapture(twice.processes[i]));
+  }
+  Capture whole;
+  Merger merger(whole);
+  merger.add(twice);
+  CHECK(whole.processes.size() == count);
+  merger.add(sample_capture("n1", 71));
+  merger.add(twice);
+  CHECK(whole.processes.size() == 2 * count);
 }
 
 TEST_CASE("a reused pid is another process") {

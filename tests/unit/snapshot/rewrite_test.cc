@@ -38,7 +38,7 @@ Capture telling_capture() {
   ThreadCapture thread;
   thread.tid = 71;
   thread.wait.path = string("/home/ann/d.tar?token=kitten");
-  thread.wait.peer = string("[fd00::77]:443");
+  thread.wait.rare.edit().peer = string("[fd00::77]:443");
   thread.wait.detail = string("waits for gpu08.cluster.example");
   Stack stack;
   Frame frame;

@@ -53,7 +53,7 @@ struct Collected {
   snapshot::Tables tables;
   snapshot::ProcessCapture process;
   const snapshot::Stack& stack(std::size_t thread, std::size_t sample = 0) const {
-    return tables.stack(process.threads.at(thread).samples.at(sample).stack);
+    return tables.stack(process.threads[thread].samples[sample].stack);
   }
   std::string why() const { return std::string(tables.text(process.why)); }
 };

@@ -12,11 +12,11 @@ AwaitedFiles awaited(const std::vector<NamedFile>& listed, std::uint64_t count) 
   snapshot::Tables tables;
   snapshot::Wait wait;
   for (const NamedFile& file : listed) {
-    wait.awaited.emplace_back();
-    wait.awaited.back().fd = file.fd;
-    wait.awaited.back().link = tables.string(file.link);
+    wait.rare.edit().awaited.emplace_back();
+    wait.rare.edit().awaited.back().fd = file.fd;
+    wait.rare.edit().awaited.back().link = tables.string(file.link);
   }
-  wait.awaited_count = count;
+  wait.rare.edit().awaited_count = count;
   return awaited_files(wait, tables);
 }
 

@@ -34,7 +34,7 @@ class CaptureBuilder {
     snapshot::ThreadCapture thread;
     thread.tid = pid;
     thread.samples.push_back({});
-    thread.samples[0].stack = stack(frames);
+    thread.samples.edit(0).stack = stack(frames);
     process.threads.push_back(thread);
     capture.processes.push_back(process);
     return capture.processes.size() - 1;

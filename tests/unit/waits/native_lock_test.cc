@@ -128,8 +128,8 @@ struct Named {
       frame.file = tables.string(file);
       stack.frames.push_back(tables.frame(frame));
     }
-    thread.samples.resize(1);
-    thread.samples[0].stack = tables.stack(stack);
+    thread.samples = snapshot::SampleList(1, {});
+    thread.samples.edit(0).stack = tables.stack(stack);
     name_native_lock(thread, tables, wait);
     return aggregate::wait_sentence(capture, snapshot::ProcessCapture{}, thread);
   }

@@ -104,7 +104,7 @@ TEST_CASE("lock_deadlock: an inferred owner makes it likely") {
 TEST_CASE("lock_deadlock: a thread that moved between the samples makes it possible at most") {
   CaptureBuilder job = tests::lock_deadlock_job();
   ProcessCapture& rank = job.process(pid_of(5));
-  rank.threads.back().samples.front().stack = rank.threads.front().samples.front().stack;
+  rank.threads.back().samples.edit(0).stack = rank.threads.front().samples.edit(0).stack;
   CHECK(deadlock_verdict(job).confidence == Confidence::kPossible);
 }
 

@@ -21,10 +21,10 @@ CaptureBuilder two_ranks(const ThreadSpec& of_rank_0) {
   job.thread(waiter, waiting_on(WaitOn::kSocket, "socket:[7]"));
   auto& tables = job.capture.tables;
   auto& wait = waiter.threads[0].wait;
-  wait.local = tables.string("10.0.0.2:50000");
-  wait.peer = tables.string("10.0.0.1:4000");
-  job.capture.processes[0].connections.push_back({wait.peer, wait.local});
-  waiter.connections.push_back({wait.local, wait.peer});
+  wait.rare.edit().local = tables.string("10.0.0.2:50000");
+  wait.rare.edit().peer = tables.string("10.0.0.1:4000");
+  job.capture.processes[0].connections.push_back({wait.rare->peer, wait.rare->local});
+  waiter.connections.push_back({wait.rare->local, wait.rare->peer});
   return job;
 }
 
@@ -92,7 +92,7 @@ TEST_CASE("file_lock: the rank that has the lock, if no other verdict explains i
   SECTION("a rank that polls moves, and yet waits") {
     auto& waiter = job.process(11).threads[0];
     waiter.wait.inferred = true;
-    waiter.samples.back().cpu_us += 50'000;
+    waiter.samples.edit_back().cpu_us += 50'000;
     const Verdict polled = report_of(job).verdict;
     CHECK(polled.kind == Kind::kFileLock);
     CHECK(polled.confidence == Confidence::kLikely);

@@ -130,7 +130,7 @@ TEST_CASE("child_deadlock: a lock that a single-threaded child inherited") {
 TEST_CASE("io_stall: state D in one sample alone is a short access") {
   CaptureBuilder job = tests::io_stall_job();
   CHECK(verdict_of(job).confidence == Confidence::kCertain);
-  job.process(pid_of(6)).threads[0].samples.front().state = 'S';
+  job.process(pid_of(6)).threads[0].samples.edit(0).state = 'S';
   CHECK(verdict_of(job).confidence <= Confidence::kPossible);
 }
 
@@ -177,13 +177,13 @@ TEST_CASE("file_lock, device_stall and external_wait need their evidence") {
 TEST_CASE("external_wait: a connection whose other end no rank has, if all were read") {
   CaptureBuilder job = with(4, waiting_on(WaitOn::kSocket));
   auto& wait = job.process(pid_of(4)).threads[0].wait;
-  wait.local = job.capture.tables.string("10.0.0.4:50000");
-  wait.peer = job.capture.tables.string("192.0.2.1:443");
-  wait.awaited.resize(1);
-  wait.awaited_count = 1;
-  wait.awaited[0].received_ms = 64'999;
-  wait.awaited[0].sent_ms = 64'000;
-  wait.awaited[0].tls = true;
+  wait.rare.edit().local = job.capture.tables.string("10.0.0.4:50000");
+  wait.rare.edit().peer = job.capture.tables.string("192.0.2.1:443");
+  wait.rare.edit().awaited.resize(1);
+  wait.rare.edit().awaited_count = 1;
+  wait.rare.edit().awaited[0].received_ms = 64'999;
+  wait.rare.edit().awaited[0].sent_ms = 64'000;
+  wait.rare.edit().awaited[0].tls = true;
   const Verdict verdict = verdict_of(job);
   CHECK(verdict.kind == Kind::kExternalWait);
   CHECK(verdict.confidence == Confidence::kPossible);
@@ -364,7 +364,7 @@ Verdict verdict_of_spinning(bool python, std::size_t samples, std::int64_t trans
     group.name = job.capture.tables.string("pair");
     group.counters.push_back({{}, -1, transfers, -1, transfers, true});
     auto& of_leader = process.threads[0].samples;
-    of_leader.resize(samples, of_leader.back());
+    of_leader = snapshot::SampleList(samples, of_leader.back());
   }
   return verdict_of(job);
 }
@@ -388,7 +388,7 @@ TEST_CASE("a thread for each step: its calls are not those in which the rank was
     snapshot::ThreadCapture old = process.threads[0];
     old.tid += 1000;
     old.call.reset();
-    process.threads[0].samples.erase(process.threads[0].samples.begin());
+    process.threads[0].samples = {process.threads[0].samples.back()};
     process.threads[0].wait.quiet_ms = 20;
     process.threads.push_back(std::move(old));
   }
@@ -399,7 +399,7 @@ TEST_CASE("busy_rank: only if another rank waits for it") {
   CaptureBuilder job = tests::busy_rank_job();
   CHECK(verdict_of(job).kind == Kind::kBusyRank);
   CHECK(verdict_of(job).confidence == Confidence::kPossible);  // half a second of a step
-  job.process(pid_of(1)).threads[0].samples.back().cpu_us += 5'000'000;
+  job.process(pid_of(1)).threads[0].samples.edit_back().cpu_us += 5'000'000;
   CHECK(verdict_of(job).confidence == Confidence::kLikely);
   const Verdict verdict = verdict_of(eight_ranks(tests::computing()));
   CHECK(verdict.kind == Kind::kHealthy);
@@ -409,7 +409,7 @@ TEST_CASE("busy_rank: only if another rank waits for it") {
 TEST_CASE("busy_rank: a rank that was seen in communication is in the midst of a step") {
   CaptureBuilder job = tests::busy_rank_job();
   auto& process = job.process(pid_of(1));
-  process.threads[0].samples.front().stack =
+  process.threads[0].samples.edit(0).stack =
       job.process(pid_of(2)).threads[0].samples.front().stack;
   CHECK(verdict_of(job).culprits.empty());
   for (std::int32_t rank = 0; rank < 8; ++rank) {
@@ -443,7 +443,7 @@ TEST_CASE("healthy: a step that is sampled in the same line twice names no rank"
 TEST_CASE("healthy: a tight loop is seen in its collective each time, and counts on") {
   CaptureBuilder job = eight_ranks(in_all_reduce());
   const auto count_on = [&job](std::int32_t rank) {
-    job.process(pid_of(rank)).threads[0].samples.back().locals_changed = true;
+    job.process(pid_of(rank)).threads[0].samples.edit_back().locals_changed = true;
   };
   for (std::int32_t rank = 0; rank < 7; ++rank) {
     count_on(rank);
@@ -491,7 +491,7 @@ TEST_CASE("slow: among few ranks the same one is the last by chance") {
 TEST_CASE("slow: samples of one step count once") {
   CaptureBuilder job = straggler_job(8, 3);
   auto& samples = job.process(pid_of(0)).threads[0].samples;
-  samples[2] = samples[1];  // one that waits has not run
+  samples.edit(2) = samples.edit(1);  // one that waits has not run
   CHECK(verdict_of(job).culprits.empty());
 }
 

@@ -147,7 +147,7 @@ TEST_CASE("suspects: a key that is named after another rank is that one's to set
     ThreadSpec spec = tests::in_store();
     spec.call.reset();
     replace(job, 5, spec);
-    job.process(pid_of(5)).threads[0].wait.key = job.capture.tables.string(key);
+    job.process(pid_of(5)).threads[0].wait.rare.edit().key = job.capture.tables.string(key);
     return named_in(job);
   };
   CHECK(waits_for("ready") == Named{5});
@@ -265,7 +265,7 @@ TEST_CASE("suspects: ranks that the verdict does not explain are noted") {
   replace(job, 6, receiving_from(7));
   replace(job, 7, receiving_from(6));
   // A circle of which a rank moves is none.
-  job.process(pid_of(6)).threads[0].samples.back().locals_changed = true;
+  job.process(pid_of(6)).threads[0].samples.edit_back().locals_changed = true;
   CHECK(named_in(job) == Named{2});
   const auto notes = diagnose(job.capture).notes;
   CHECK(std::count(notes.begin(), notes.end(),
@@ -275,9 +275,9 @@ TEST_CASE("suspects: ranks that the verdict does not explain are noted") {
 TEST_CASE("suspects: a thread that is stopped in one sample only is not stopped") {
   CaptureBuilder job = eight_ranks(in_all_reduce());
   auto& samples = job.process(pid_of(2)).threads[0].samples;
-  samples.back().state = 't';
+  samples.edit_back().state = 't';
   CHECK(named_in(job).empty());
-  for (auto& sample : samples) {
+  for (auto& sample : samples.stored()) {
     sample.state = 't';
   }
   CHECK(named_in(job) == Named{2});

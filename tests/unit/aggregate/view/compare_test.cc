@@ -19,7 +19,7 @@ void age(snapshot::Capture& capture, std::uint64_t by_us, std::uint64_t cpu_us =
   for (auto& process : capture.processes) {
     process.read_us += by_us;
     for (auto& thread : process.threads) {
-      for (auto& sample : thread.samples) {
+      for (auto& sample : thread.samples.stored()) {
         sample.cpu_us += cpu_us;
       }
     }

@@ -161,9 +161,9 @@ TEST_CASE("a rank that may be in another container of this machine is not gone")
   auto& rank = job.process(pid_of(3));
   auto& wait = rank.threads.front().wait;
   const auto connect = [&](const char* local, const char* peer) {
-    wait.local = tables.string(local);
-    wait.peer = tables.string(peer);
-    rank.connections = {{wait.local, wait.peer}};
+    wait.rare.edit().local = tables.string(local);
+    wait.rare.edit().peer = tables.string(peer);
+    rank.connections = {{wait.rare->local, wait.rare->peer}};
   };
   SECTION("a rank is the first process of its container") {
     rank.pid = 1;
@@ -194,7 +194,7 @@ TEST_CASE("a rank that may be in another container of this machine is not gone")
   }
   SECTION("a process of another container has it, which was read") {
     connect("127.0.0.1:50001", "127.0.0.1:40001");
-    job.process(pid_of(4)).connections = {{wait.peer, wait.local}};
+    job.process(pid_of(4)).connections = {{wait.rare->peer, wait.rare->local}};
     CHECK(missing(job.capture).presence == Presence::kAbsent);
   }
 }

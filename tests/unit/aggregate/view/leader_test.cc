@@ -35,7 +35,7 @@ Motion motion_to(const ThreadSpec& spec, snapshot::StackEnd end, snapshot::Merge
   snapshot::Stack stack = job.capture.tables.stack(thread.samples.back().stack);
   stack.end = end;
   stack.merge = merge;
-  thread.samples.back().stack = job.capture.tables.stack(stack);
+  thread.samples.edit_back().stack = job.capture.tables.stack(stack);
   FrameModel model(job.capture.tables);
   return measure_motion(thread, model);
 }
@@ -107,7 +107,7 @@ TEST_CASE("a rank that was seen to come to where it has stood for long does not 
     auto& thread = job.thread(job.rank(0, "n0", 10), spec);
     thread.wait.quiet_ms = quiet_ms;
     for (std::size_t at = 0; at < thread.samples.size(); ++at) {
-      auto& sample = thread.samples[at];
+      auto& sample = thread.samples.edit(at);
       const bool ran = at + still_samples < thread.samples.size();
       sample.voluntary_switches = ran ? at : thread.samples.size();
       sample.stack = ran ? thread.samples.front().stack : thread.samples.back().stack;

@@ -47,7 +47,7 @@ std::string polls(const Frames& frames,
   spec.wait = wait;
   snapshot::ThreadCapture& thread = job.thread(job.rank(0, "n0", 10), spec);
   snapshot::Tables& tables = job.capture.tables;
-  thread.wait.key = tables.string(key);
+  thread.wait.rare.edit().key = tables.string(key);
   for (const Loop& loop : loops) {
     snapshot::PythonLoop& row = thread.loops.emplace_back();
     row.frame = loop.frame;
@@ -163,7 +163,7 @@ TEST_CASE("a rank that stays in a loop that only rests does not move, unless it 
     spec.frames = kUser;
     spec.cpu_step_us = 60'000;
     snapshot::ThreadCapture& thread = job.thread(job.rank(0, "n0", 10), spec);
-    thread.samples.back().locals_changed = counts;
+    thread.samples.edit_back().locals_changed = counts;
     snapshot::PythonLoop& row = thread.loops.emplace_back();
     for (const Call& call : calls) {
       row.calls.push_back({job.capture.tables.string(call.name), {}});
@@ -186,12 +186,12 @@ TEST_CASE("a rank that wakes to look after its pool moves only if a worker does"
     tests::ThreadSpec spec;
     spec.frames = kUser;
     spec.cpu_step_us = 60'000;
-    job.thread(job.rank(0, "n0", 10), spec).wait.about = about;
+    job.thread(job.rank(0, "n0", 10), spec).wait.rare.edit().about = about;
     pid_t pid = 11;
     for (const Worker& worker : workers) {
       snapshot::ProcessCapture& process = job.child(10, "n0", pid++);
       spec.cpu_step_us = worker.cpu_step_us;
-      job.thread(process, spec).samples.back().locals_changed = worker.further;
+      job.thread(process, spec).samples.edit_back().locals_changed = worker.further;
     }
     FrameModel model(job.capture.tables);
     return !JobView(job.capture, model).ranks()[0].motion.still();

@@ -83,7 +83,7 @@ TEST_CASE("a lock without an owner rests on the library's own evidence") {
   const JobView view(job.capture, model);
   CHECK(wait_detail(view, process, thread) ==
         "waits for an item of a queue.Queue, with a time limit");
-  thread.wait.notes = job.capture.tables.string("a note");
+  thread.wait.rare.edit().notes = job.capture.tables.string("a note");
   CHECK(wait_detail(view, process, thread) ==
         "waits for an item of a queue.Queue, with a time limit; a note");
   thread.wait.holder_tid = 11;

@@ -47,7 +47,7 @@ TEST_CASE("thread classes: each alone if all threads are wanted") {
 
 TEST_CASE("thread classes: a thread that runs is not idle") {
   auto job = five_threads();
-  job.capture.processes[0].threads[1].samples.back().state = 'R';
+  job.capture.processes[0].threads[1].samples.edit_back().state = 'R';
   FrameModel model(job.capture.tables);
   const JobView view(job.capture, model);
   const auto classes = classify_threads(view, job.capture.processes[0], false);

@@ -69,8 +69,8 @@ TEST_CASE("stored words stand first, limits and notes follow") {
   Scene scene;
   scene.wait().detail = scene.text("sleeps");
   scene.wait().limited = true;
-  scene.wait().notes = scene.text("a note");
-  scene.wait().motion = scene.text("it polls");
+  scene.wait().rare.edit().notes = scene.text("a note");
+  scene.wait().rare.edit().motion = scene.text("it polls");
   CHECK(scene.says() == "sleeps, with a time limit; a note; it polls");
   scene.wait().limit_ms = 0;
   CHECK(scene.says() == "sleeps, for 0 ms at most; a note; it polls");
@@ -154,33 +154,33 @@ TEST_CASE("a call that waits for several files") {
   scene.wait().how = WaitHow::kFiles;
   scene.wait().syscall_name = scene.text("ppoll");
   CHECK(scene.says() == "in ppoll() of no file that could be read");
-  scene.wait().awaited_count = 3;
+  scene.wait().rare.edit().awaited_count = 3;
   CHECK(scene.says() == "in ppoll() of 3 files that could not be read");
-  scene.wait().awaited.resize(2);
-  scene.wait().awaited[0].fd = 4;
-  scene.wait().awaited[0].link = scene.text("pipe:[31]");
-  scene.wait().awaited[0].note = scene.text("pid 20 has it open for writing");
-  scene.wait().awaited[1].fd = 5;
-  scene.wait().awaited[1].link = scene.text("socket:[77]");
+  scene.wait().rare.edit().awaited.resize(2);
+  scene.wait().rare.edit().awaited[0].fd = 4;
+  scene.wait().rare.edit().awaited[0].link = scene.text("pipe:[31]");
+  scene.wait().rare.edit().awaited[0].note = scene.text("pid 20 has it open for writing");
+  scene.wait().rare.edit().awaited[1].fd = 5;
+  scene.wait().rare.edit().awaited[1].link = scene.text("socket:[77]");
   CHECK(scene.says() ==
         "in ppoll() of 3 files (4 pipe:[31], 5 socket:[77], ...); fd 4: pid 20 has it open for "
         "writing");
-  scene.wait().awaited_count = 2;
-  scene.wait().own_wakers = true;
-  scene.wait().awaited[0].note = {};
+  scene.wait().rare.edit().awaited_count = 2;
+  scene.wait().rare.edit().own_wakers = true;
+  scene.wait().rare.edit().awaited[0].note = {};
   CHECK(scene.says() == "in ppoll() of 2 files (4 pipe:[31], 5 socket:[77]) and its own wakers");
-  scene.wait().awaited.resize(1);
-  scene.wait().awaited_count = 1;
+  scene.wait().rare.edit().awaited.resize(1);
+  scene.wait().rare.edit().awaited_count = 1;
   CHECK(scene.says() == "in ppoll() of pipe:[31] (and its own wakers)");
-  scene.wait().awaited[0].link = {};
+  scene.wait().rare.edit().awaited[0].link = {};
   CHECK(scene.says() == "in ppoll() of fd 4 (and its own wakers)");
 }
 
 TEST_CASE("a connection: its ends, its state, its queues, its silence") {
   Scene scene;
   scene.wait().detail = scene.text("in recvfrom() of socket:[77]");
-  scene.wait().awaited.resize(1);
-  snapshot::AwaitedFile& file = scene.wait().awaited[0];
+  scene.wait().rare.edit().awaited.resize(1);
+  snapshot::AwaitedFile& file = scene.wait().rare.edit().awaited[0];
   file.local = scene.text("10.0.0.1:4");
   file.peer = scene.text("10.0.0.2:5");
   file.state = 1;
@@ -219,11 +219,11 @@ TEST_CASE("the process that a wait is about is described") {
   scene.child(201, reading("in read() of /data/7.tar"));
   scene.wait().detail = scene.text("waits for any of its children");
   scene.wait().holder_pid = 201;
-  scene.wait().about = WaitAbout::kOnlyChild;
+  scene.wait().rare.edit().about = WaitAbout::kOnlyChild;
   CHECK(scene.says() ==
         "waits for any of its children; its only child pid 201: in read() of /data/7.tar; at load "
         "(data.py:31)");
-  scene.wait().about = WaitAbout::kHolder;
+  scene.wait().rare.edit().about = WaitAbout::kHolder;
   scene.job.process(201).state = 'Z';
   scene.job.process(201).exit_code = 9;
   CHECK(scene.says() ==
@@ -236,10 +236,10 @@ TEST_CASE("two processes that wait for each other are each described once") {
   Scene scene;
   tests::ThreadSpec spec = reading("in read() of pipe:[1]");
   spec.wait.holder_pid = kPid;
-  scene.child(201, spec).threads[0].wait.about = WaitAbout::kHolder;
+  scene.child(201, spec).threads[0].wait.rare.edit().about = WaitAbout::kHolder;
   scene.wait().detail = scene.text("in read() of pipe:[2]");
   scene.wait().holder_pid = 201;
-  scene.wait().about = WaitAbout::kHolder;
+  scene.wait().rare.edit().about = WaitAbout::kHolder;
   CHECK(scene.says() ==
         "in read() of pipe:[2]; pid 201: in read() of pipe:[1]; at load (data.py:31)");
 }
@@ -248,17 +248,17 @@ TEST_CASE("workers of a pool") {
   Scene scene;
   scene.child(201, reading("in read() of /data/7.tar"));
   scene.wait().detail = scene.text("in read() of pipe:[2]");
-  scene.wait().about = WaitAbout::kPool;
-  scene.wait().pool = {scene.text("DataLoader worker"), 0, 0, {}};
+  scene.wait().rare.edit().about = WaitAbout::kPool;
+  scene.wait().rare.edit().pool = {scene.text("DataLoader worker"), 0, 0, {}};
   CHECK(scene.says() == "waits for a DataLoader worker, but none was found");
-  scene.wait().pool.workers = 3;
+  scene.wait().rare.edit().pool.workers = 3;
   CHECK(scene.says() == "waits for a DataLoader worker, but all 3 are idle");
-  scene.wait().pool.meant = 1;
-  scene.wait().pool.pids = {201};
+  scene.wait().rare.edit().pool.meant = 1;
+  scene.wait().rare.edit().pool.pids = {201};
   CHECK(scene.says() ==
         "DataLoader worker pid 201: in read() of /data/7.tar; at load (data.py:31)");
-  scene.wait().pool.meant = 5;
-  scene.wait().pool.pids = {201, 999};
+  scene.wait().rare.edit().pool.meant = 5;
+  scene.wait().rare.edit().pool.pids = {201, 999};
   CHECK(scene.says() ==
         "5 DataLoader workers could be meant: pid 201: in read() of /data/7.tar; at load "
         "(data.py:31); pid 999: not read; ...");

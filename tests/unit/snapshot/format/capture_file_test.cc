@@ -2,6 +2,7 @@
 
 #include <random>
 #include <string>
+#include <string_view>
 
 #include "snapshot/format/columns.h"
 #include "snapshot/format/decode_rows.h"
@@ -53,6 +54,26 @@ TEST_CASE("an empty capture comes back empty") {
   CHECK(decoded->processes.empty());
   CHECK(decoded->nodes.empty());
   CHECK(decoded->job.world_size == -1);
+}
+
+// The decoder passes over columns in which no thread has anything.
+TEST_CASE("rare facts of waits come back, whichever threads have them") {
+  for (const std::string_view has : {"...", "..x", "x..", ".x.", "xxx"}) {
+    Capture capture;
+    capture.nodes.emplace_back();
+    ProcessCapture& process = capture.processes.emplace_back();
+    for (const char one : has) {
+      ThreadCapture& thread = process.threads.emplace_back();
+      thread.samples.emplace_back();
+      if (one == 'x') {
+        thread.wait.rare.edit().peer = capture.tables.string("10.0.0.2:9");
+        thread.wait.rare.edit().key = capture.tables.string("go");
+      }
+    }
+    const auto decoded = decode_capture(encode_capture(capture));
+    REQUIRE(decoded);
+    CHECK(decoded->processes == capture.processes);
+  }
 }
 
 TEST_CASE("a file that is no capture, or not of this format, is refused by name") {

@@ -35,8 +35,8 @@ inline snapshot::ThreadCapture sample_thread(snapshot::Tables& tables) {
   thread.gc_generation = 2;
   thread.collects_garbage = thread.ends_interpreter = true;
   const StackId id = tables.stack(stack);
-  thread.samples = {{id, id, 'S', 1000, 20, 3, false, true, 78, tables.string("gdb")},
-                    {id, StackId{}, 'D', 2000, 21, 4, true, false, 0, {}}};
+  thread.samples = {{id, id, 1000, 20, 3, 'S', false, true, 78, tables.string("gdb")},
+                    {id, StackId{}, 2000, 21, 4, 'D', true, false, 0, {}}};
   thread.wait.on = WaitOn::kFile;
   thread.wait.inferred = true;
   thread.wait.syscall = 0;
@@ -44,8 +44,8 @@ inline snapshot::ThreadCapture sample_thread(snapshot::Tables& tables) {
   thread.wait.wchan = tables.string("pipe_read");
   thread.wait.fd = 7;
   thread.wait.path = tables.string("/d");
-  thread.wait.local = tables.string("10.0.0.1:7");
-  thread.wait.peer = tables.string("10.0.0.2:6");
+  thread.wait.rare.edit().local = tables.string("10.0.0.1:7");
+  thread.wait.rare.edit().peer = tables.string("10.0.0.2:6");
   thread.wait.address = 0x7fffffffffffffffULL;
   thread.wait.holder_pid = 72;
   thread.wait.holder_tid = 73;
@@ -64,16 +64,16 @@ inline snapshot::ThreadCapture sample_thread(snapshot::Tables& tables) {
                       75,
                       2,
                       true};
-  thread.wait.awaited = {
+  thread.wait.rare.edit().awaited = {
       {4, tables.string("pipe:[31]"), tables.string("10.0.0.1:8"), tables.string("10.0.0.2:9"), 255,
        Store::kOther, true, ~0ULL, 8, 9, 10, 20, tables.string("pid 20 has it open")},
       {}};
-  thread.wait.awaited_count = ~0ULL;
-  thread.wait.own_wakers = true;
-  thread.wait.about = WaitAbout::kPool;
-  thread.wait.pool = {tables.string("DataLoader worker"), 2, 3, {76, 77}};
-  thread.wait.notes = tables.string("a remark");
-  thread.wait.motion = tables.string("it spins");
+  thread.wait.rare.edit().awaited_count = ~0ULL;
+  thread.wait.rare.edit().own_wakers = true;
+  thread.wait.rare.edit().about = WaitAbout::kPool;
+  thread.wait.rare.edit().pool = {tables.string("DataLoader worker"), 2, 3, {76, 77}};
+  thread.wait.rare.edit().notes = tables.string("a remark");
+  thread.wait.rare.edit().motion = tables.string("it spins");
   thread.call = CollectiveCall{CallKind::kRecv,
                                tables.string("recv"),
                                tables.string("9"),
@@ -86,7 +86,7 @@ inline snapshot::ThreadCapture sample_thread(snapshot::Tables& tables) {
                                99,
                                tables.string("frame")};
   thread.locals = {{1, {{tables.string("step"), tables.string("1207")}}}, {2, {}}};
-  thread.wait.key = tables.string("worker/3");
+  thread.wait.rare.edit().key = tables.string("worker/3");
   thread.loops = {{1, true, true, {{tables.string("exists"), tables.string("'/d/ready'")}, {}}},
                   {2, false, false, {}}};
   return thread;
@@ -172,7 +172,7 @@ inline snapshot::Capture sample_capture(const std::string& host = "n0", pid_t pi
   process.why = tables.string("no Python");
   process.python_version = tables.string("3.11.7");
   process.outlives_rank = true;
-  process.crash = {11, 1, 0x10, 77, 78, tables.string("it said")};
+  process.crash = snapshot::Crash{11, 1, 0x10, 77, 78, tables.string("it said")};
   process.ending = Ending::kAfterException;
   process.exception = tables.string("ValueError");
   process.exit_code = 9;

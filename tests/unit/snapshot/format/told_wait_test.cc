@@ -22,12 +22,12 @@ struct Told {
     wait.on = on;
     wait.fd = 7;
     wait.path = tables.string("socket:[5]");
-    wait.peer = tables.string(on == WaitOn::kSocket ? "10.4.9.9:443" : "");
+    wait.rare.edit().peer = tables.string(on == WaitOn::kSocket ? "10.4.9.9:443" : "");
     wait.detail = tables.string(words);
     facts_of_told_wait(tables, wait);
   }
   std::string detail() const { return std::string(tables.text(wait.detail)); }
-  std::string notes() const { return std::string(tables.text(wait.notes)); }
+  std::string notes() const { return std::string(tables.text(wait.rare->notes)); }
 };
 
 TEST_CASE("told in words: a frozen thread, wherever it sleeps") {
@@ -63,22 +63,22 @@ TEST_CASE("told in words: how long a connection has been silent, and TLS above i
   const Told told(WaitOn::kSocket,
                   "TCP 10.4.0.2:4 to 10.4.9.9:443, ESTABLISHED, nothing received for 402 s, "
                   "nothing sent for 403 s, over TLS");
-  REQUIRE(told.wait.awaited.size() == 1);
-  const AwaitedFile& file = told.wait.awaited.front();
+  REQUIRE(told.wait.rare->awaited.size() == 1);
+  const AwaitedFile& file = told.wait.rare->awaited.front();
   CHECK(file.received_ms == 402'000);
   CHECK(file.tls);
   CHECK(file.fd == 7);
   CHECK(told.tables.text(file.link) == "socket:[5]");
   CHECK(file.state == 0);  // so that no sentence says it twice
   CHECK(file.note == StringId{});
-  CHECK(Told(WaitOn::kSocket, "TCP a to b, ESTABLISHED").wait.awaited.empty());
+  CHECK(Told(WaitOn::kSocket, "TCP a to b, ESTABLISHED").wait.rare->awaited.empty());
 }
 
 TEST_CASE("told in words that no version wrote") {
   for (const char* words :
        {"", ", nothing received for ", ", nothing received for 99999999999999999999 s",
         ", nothing received for -1 s", ", nothing received for 0x7 s"}) {
-    CHECK(Told(WaitOn::kSocket, words).wait.awaited.empty());
+    CHECK(Told(WaitOn::kSocket, words).wait.rare->awaited.empty());
   }
 }
 
@@ -167,7 +167,7 @@ TEST_CASE("a capture of format 9 is read, without keys and loops") {
   const auto capture = from_document(*read, 9);
   REQUIRE(capture);
   const ThreadCapture& thread = capture->processes.at(0).threads.at(0);
-  CHECK(thread.samples.at(0) == ThreadSample{});
+  CHECK(thread.samples[0] == ThreadSample{});
   CHECK(capture->tables.text(thread.wait.detail) == "in pause()");
   CHECK(thread.loops.empty());
   CHECK_FALSE(from_document(*read, 10));  // what format 10 has is missing
@@ -201,8 +201,8 @@ TEST_CASE("a capture of format 10 is read, without counts of groups") {
   REQUIRE(read);
   const auto old = from_document(*read, 10);
   REQUIRE(old);
-  CHECK(old->processes.at(0).groups.at(0).is_default);
-  CHECK(old->processes.at(0).groups.at(0).counters.empty());
+  CHECK(old->processes[0].groups[0].is_default);
+  CHECK(old->processes[0].groups[0].counters.empty());
   CHECK_FALSE(old->collectives.flight.at(0).from_memory);
   CHECK_FALSE(from_document(*read, 11));  // what format 11 has is missing
 }

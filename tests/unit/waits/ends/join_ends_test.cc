@@ -162,7 +162,7 @@ TEST_CASE("the other end of a connection on this node") {
   scene.waits(client, "recvfrom", "socket:[702]");
   const snapshot::Wait& wait = scene.join(client);
   CHECK(wait.holder_pid == 20);
-  CHECK(scene.build.capture.tables.text(wait.peer) == "10.0.0.1:29500");
+  CHECK(scene.build.capture.tables.text(wait.rare->peer) == "10.0.0.1:29500");
   CHECK(scene.build.says(client) ==
         "TCP 10.0.0.1:50000 to 10.0.0.1:29500, ESTABLISHED; the other end is pid 20");
   CHECK(scene.build.process(client).connections.empty());
@@ -188,10 +188,10 @@ TEST_CASE("the other end in a process outside the job") {
   scene.node.silences[702] = {64'100, 3'600'900};
   scene.waits(client, "recvfrom", "socket:[702]");
   CHECK(scene.join(client).holder_pid == 90);
-  REQUIRE(scene.build.wait(client).awaited.size() == 1);
-  CHECK(scene.build.wait(client).awaited[0].received_ms == 3'600'900);
-  CHECK(scene.build.wait(client).awaited[0].sent_ms == 64'100);
-  CHECK_FALSE(scene.build.wait(client).awaited[0].tls);
+  REQUIRE(scene.build.wait(client).rare->awaited.size() == 1);
+  CHECK(scene.build.wait(client).rare->awaited[0].received_ms == 3'600'900);
+  CHECK(scene.build.wait(client).rare->awaited[0].sent_ms == 64'100);
+  CHECK_FALSE(scene.build.wait(client).rare->awaited[0].tls);
   CHECK(scene.build.says(client) ==
         "TCP 10.0.0.1:50000 to 10.0.0.1:29500, ESTABLISHED, nothing received for 3600 s, nothing "
         "sent for 64 s; the other end is pid 90");
@@ -201,11 +201,11 @@ TEST_CASE("a connection that was used a moment ago; and one below TLS") {
   Sockets scene;
   const auto client = scene.add_socket(10, 703);
   scene.node.silences[703] = {0, 999};
-  scene.build.process(client).threads[0].samples[0].stack =
+  scene.build.process(client).threads[0].samples.edit(0).stack =
       scene.build.stack({{"SSLSocket.read", "/usr/lib/python3.11/ssl.py"}});
   scene.waits(client, "recvfrom", "socket:[703]");
-  REQUIRE(scene.join(client).awaited.size() == 1);
-  CHECK(scene.build.wait(client).awaited[0].tls);
+  REQUIRE(scene.join(client).rare->awaited.size() == 1);
+  CHECK(scene.build.wait(client).rare->awaited[0].tls);
   CHECK(scene.build.says(client) ==
         "TCP 10.0.0.1:8080 to 10.0.0.2:80, ESTABLISHED, 7 bytes not read, over TLS");
 }
@@ -215,7 +215,7 @@ TEST_CASE("a connection that is not yet established has an address, and no other
   scene.node.sockets.back().add("4: 0100000A:1F91 0200000A:0050 02 1:0 0:0 0 0 0 704\n");
   const auto client = scene.add_socket(10, 704);
   scene.waits(client, "connect", "socket:[704]");
-  CHECK(scene.join(client).peer == snapshot::StringId{});
+  CHECK(scene.join(client).rare->peer == snapshot::StringId{});
   CHECK(scene.build.says(client) ==
         "TCP 10.0.0.1:8081 to 10.0.0.2:80, SYN_SENT, 1 bytes not acknowledged");
 }
@@ -225,7 +225,7 @@ TEST_CASE("a listening socket has its address") {
   scene.node.sockets.back().add("4: 0100007F:1F91 00000000:0000 0A 0:0 0:0 0 0 0 704\n");
   const auto server = scene.add_socket(10, 704);
   scene.waits(server, "accept4", "socket:[704]");
-  CHECK(scene.join(server).peer == snapshot::StringId{});
+  CHECK(scene.join(server).rare->peer == snapshot::StringId{});
   CHECK(scene.build.says(server) == "listens at 127.0.0.1:8081");
 }
 
@@ -252,11 +252,11 @@ TEST_CASE("a store that a program made itself names no holder either") {
   Sockets scene;
   const auto client = scene.add_socket(10, 702);
   scene.add_socket(20, 701);
-  scene.build.process(client).threads[0].samples[0].stack =
+  scene.build.process(client).threads[0].samples.edit(0).stack =
       scene.build.stack({{"c10d::TCPStore::doWait", ""}});
   scene.waits(client, "recvfrom", "socket:[702]");
   CHECK(scene.join(client).holder_pid == 0);
-  CHECK(scene.build.wait(client).peer == snapshot::StringId{});
+  CHECK(scene.build.wait(client).rare->peer == snapshot::StringId{});
 }
 
 TEST_CASE("workers inherit their rank's connections: the holder is the rank") {
@@ -294,10 +294,10 @@ struct Several : Sockets {
   }
   void await(int fd, std::string_view link) {
     snapshot::Wait& wait = build.wait(waiter);
-    wait.awaited.emplace_back();
-    wait.awaited.back().fd = fd;
-    wait.awaited.back().link = build.capture.tables.string(link);
-    wait.awaited_count = wait.awaited.size();
+    wait.rare.edit().awaited.emplace_back();
+    wait.rare.edit().awaited.back().fd = fd;
+    wait.rare.edit().awaited.back().link = build.capture.tables.string(link);
+    wait.rare.edit().awaited_count = wait.rare->awaited.size();
   }
 };
 
@@ -309,9 +309,9 @@ TEST_CASE("several files: each other end is described, a process with all of the
   CHECK(wait.holder_pid == 20);
   CHECK(wait.inferred);
   CHECK(wait.path == snapshot::StringId{});
-  CHECK(wait.peer == snapshot::StringId{});
-  REQUIRE(wait.awaited.size() == 2);
-  CHECK(scene.build.capture.tables.text(wait.awaited[1].peer) == "10.0.0.1:29500");
+  CHECK(wait.rare->peer == snapshot::StringId{});
+  REQUIRE(wait.rare->awaited.size() == 2);
+  CHECK(scene.build.capture.tables.text(wait.rare->awaited[1].peer) == "10.0.0.1:29500");
   CHECK(scene.build.says(scene.waiter) ==
         "in poll() of 2 files (4 pipe:[31], 5 socket:[702]); fd 4: pid 20 has it open for writing; "
         "fd 5: TCP 10.0.0.1:50000 to 10.0.0.1:29500, ESTABLISHED; the other end is pid 20");
@@ -322,9 +322,9 @@ TEST_CASE("several files with several other ends: no holder is named, all are de
   scene.add_socket(20, 701);
   scene.add(30, false, true);
   CHECK(scene.join(scene.waiter).holder_pid == 0);
-  const auto& awaited = scene.build.wait(scene.waiter).awaited;
-  CHECK(awaited.at(0).holder_pid == 30);
-  CHECK(awaited.at(1).holder_pid == 20);
+  const auto& awaited = scene.build.wait(scene.waiter).rare->awaited;
+  CHECK(awaited[0].holder_pid == 30);
+  CHECK(awaited[1].holder_pid == 20);
   CHECK(scene.build.says(scene.waiter).find("fd 4: pid 30 has it open") != std::string::npos);
   CHECK(scene.build.says(scene.waiter).find("other end is pid 20") != std::string::npos);
 }
@@ -344,7 +344,7 @@ TEST_CASE("a pipe to itself does not hide the other ends; an end that was not fo
   Several cut;
   cut.add_socket(20, 701);
   cut.node.ends.push_back({kPipe, false, false, true, 1, 20});
-  cut.build.wait(cut.waiter).awaited_count = 9;
+  cut.build.wait(cut.waiter).rare.edit().awaited_count = 9;
   CHECK(cut.join(cut.waiter).holder_pid == 0);
 }
 
@@ -416,7 +416,7 @@ struct MessageQueue : Sockets {
     frame.file = build.capture.tables.string("/v/lib/pyzmq.libs/libzmq-2f02442c.so.5.2.5");
     snapshot::Stack stack;
     stack.frames = {build.capture.tables.frame(frame)};
-    threads[0].samples[0].stack = build.capture.tables.stack(stack);
+    threads[0].samples.edit(0).stack = build.capture.tables.stack(stack);
     threads[0].wait.syscall_name = build.capture.tables.string("poll");
     threads[0].wait.path = build.capture.tables.string("anon_inode:[eventfd]");
     snapshot::ThreadCapture io = threads[0];
@@ -424,9 +424,9 @@ struct MessageQueue : Sockets {
     io.name = build.capture.tables.string("ZMQbg/IO/0");
     io.wait.path = {};
     for (const char* each : connections) {
-      io.wait.awaited.emplace_back().link = build.capture.tables.string(each);
+      io.wait.rare.edit().awaited.emplace_back().link = build.capture.tables.string(each);
     }
-    io.wait.awaited_count = io.wait.awaited.size();
+    io.wait.rare.edit().awaited_count = io.wait.rare->awaited.size();
     threads.push_back(io);
   }
 };

@@ -86,7 +86,7 @@ TEST_CASE("a wait whose other side is known stays what it is") {
   lock.wait.holder_tid = 11;
   CHECK(lock.sample('S', {driver("cuCtxSynchronize"), kTrain}).found() == WaitOn::kLock);
   Scene socket(WaitOn::kSocket);
-  socket.wait.peer = socket.tables.string("10.0.0.2:5000");
+  socket.wait.rare.edit().peer = socket.tables.string("10.0.0.2:5000");
   CHECK(socket.sample('S', {driver("ncclCommFinalize"), kTrain}).found() == WaitOn::kSocket);
 }
 

@@ -266,7 +266,7 @@ CaptureBuilder waiting_pool(std::initializer_list<PythonFrameText> hands_out) {
   thread.samples.emplace_back().stack = builder.stack(hands_out);
   builder.process(0).threads.push_back(thread);
   thread.tid = 102;
-  thread.samples.front().stack = builder.stack(
+  thread.samples.edit(0).stack = builder.stack(
       {{"_recv", kConnection}, {"recv", kConnection}, {"Pool._handle_results", kPool}});
   builder.process(0).threads.push_back(thread);
   builder.add(201, 100, {{"SimpleQueue.get", kQueues}, {"worker", kPool}});

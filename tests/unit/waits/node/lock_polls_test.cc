@@ -44,8 +44,8 @@ struct Polling {
   }
 
   std::optional<LockPoll> poll() {
-    thread.samples.assign(1, {});
-    thread.samples[0].stack = tables.stack(stack);
+    thread.samples = snapshot::SampleList(1, {});
+    thread.samples.edit(0).stack = tables.stack(stack);
     return lock_poll_of(thread, tables);
   }
 };

@@ -12,7 +12,7 @@ snapshot::ProcessCapture with_thread(char state, bool stopped) {
   snapshot::ThreadCapture& thread = process.threads.emplace_back();
   thread.tid = 7;
   thread.samples.emplace_back().state = state;
-  thread.samples.back().stopped = stopped;
+  thread.samples.edit_back().stopped = stopped;
   thread.wait.quiet_ms = 3;  // since it was let go
   return process;
 }

@@ -46,18 +46,18 @@ TEST_CASE("a thread that is preempted again and again spins, though it gets no C
   MotionScene scene;
   scene.thread.wait.on = WaitOn::kNothing;
   scene.sample(20'000, 0);
-  scene.thread.samples.back().involuntary_switches = 4000;
+  scene.thread.samples.edit_back().involuntary_switches = 4000;
   CHECK(scene.words() ==
         "was put aside 4000 times in the same functions: it spins, while others want the CPU");
   scene.sample(30'000, 0, "compute");
-  scene.thread.samples.back().involuntary_switches = 8000;
+  scene.thread.samples.edit_back().involuntary_switches = 8000;
   CHECK(scene.words().empty());
 }
 
 TEST_CASE("a thread that sleeps more often than it is put aside polls") {
   MotionScene scene;
   scene.sample(20'000, 900);
-  scene.thread.samples.back().involuntary_switches = 291;
+  scene.thread.samples.edit_back().involuntary_switches = 291;
   CHECK(scene.words() == "woke 900 times in the same functions: it polls");
 }
 
@@ -75,7 +75,7 @@ TEST_CASE("stacks that were not read do not show the place") {
   MotionScene scene;
   scene.thread.wait.on = WaitOn::kNothing;
   scene.sample(480'000, 20);
-  for (auto& sample : scene.thread.samples) {
+  for (auto& sample : scene.thread.samples.stored()) {
     sample.stack = {};
   }
   CHECK(scene.words() == "used 480 ms of CPU");
@@ -83,8 +83,8 @@ TEST_CASE("stacks that were not read do not show the place") {
 
 TEST_CASE("counters that went backwards are no motion") {
   MotionScene scene;
-  scene.thread.samples[0].cpu_us = 900'000;
-  scene.thread.samples[0].voluntary_switches = 50;
+  scene.thread.samples.edit(0).cpu_us = 900'000;
+  scene.thread.samples.edit(0).voluntary_switches = 50;
   scene.sample(0, 0);
   CHECK(scene.words().empty());
 }

@@ -1,0 +1,38 @@
+// What was read of one thread in one sample.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+
+#include "snapshot/ids.h"
+
+namespace oddrank::snapshot {
+
+// One sample of a thread. The kernel's counters count from the thread's start.
+struct ThreadSample {
+  StackId stack{};           // merged, or native if the merge failed
+  StackId python_stack{};    // only if stack's merge is kMismatch
+  std::uint64_t cpu_us = 0;  // user + system time
+  std::uint64_t voluntary_switches = 0;
+  std::uint64_t involuntary_switches = 0;
+  char state = '?';  // letter of /proc/TID/stat: R S D T t Z X I
+  // It has run and advanced since the previous sample, though it is in the same functions: locals
+  // of its Python frames differ, or the other sides of its transfer (snapshot/locals_change.h).
+  bool locals_changed = false;
+  // It was stopped to be read, and released at once; a sleeping thread then wakes twice.
+  bool stopped = false;
+  pid_t tracer =
+      0;  // the process that traces it, in the agent's pid namespace; 0 = none or unknown
+  StringId tracer_name{};  // comm of that process
+
+  bool operator==(const ThreadSample&) const = default;
+};
+
+// Returns whether the kernel has counted anything of the thread between two samples.
+inline bool has_run_between(const ThreadSample& a, const ThreadSample& b) {
+  return a.voluntary_switches != b.voluntary_switches ||
+         a.involuntary_switches != b.involuntary_switches || a.cpu_us != b.cpu_us;
+}
+
+}  // namespace oddrank::snapshot
