@@ -51,6 +51,11 @@ void add_numbered_brothers(RankTable& table,
   }
 }
 
+bool is_older(const RankTable& table, std::size_t a, std::size_t b) {
+  return std::pair(table.stat(a).start_us, table.stat(a).pid) <
+         std::pair(table.stat(b).start_us, table.stat(b).pid);
+}
+
 bool is_unidentified(const RankTable& table, std::size_t i, const std::vector<std::size_t>& rows) {
   const ProcessFacts& facts = table.facts[i];
   const bool silent = facts.stat.state == 'Z' || facts.read == FactsRead::kRefused ||
@@ -64,6 +69,37 @@ bool is_unidentified(const RankTable& table, std::size_t i, const std::vector<st
          std::any_of(rows.begin(), rows.end(), [&](std::size_t row) {
            return table.stat(table.rows[row].process).name == name;
          });
+}
+
+// Returns the ranks of the whole job that `silent` are: as many as are missing, all of one starter,
+// which has started the ranks in their order. Empty if that is not so.
+std::set<std::int32_t> rest_of_world(const RankTable& table,
+                                     const std::vector<std::size_t>& rows,
+                                     const std::vector<std::size_t>& silent) {
+  std::set<std::int32_t> missing;
+  const std::int32_t world = table.rows[rows.front()].world_size;
+  std::vector<std::pair<std::size_t, std::int32_t>> all;  // process, its rank or -1
+  for (const std::size_t row : rows) {
+    all.emplace_back(table.rows[row].process, table.rows[row].rank);
+  }
+  for (const std::size_t child : silent) {
+    all.emplace_back(child, -1);
+  }
+  if (world < 0 || all.size() != static_cast<std::size_t>(world)) {
+    return missing;
+  }
+  std::sort(all.begin(), all.end(),
+            [&table](const auto& a, const auto& b) { return is_older(table, a.first, b.first); });
+  for (std::int32_t at = 0; at < world; ++at) {
+    const std::int32_t rank = all[static_cast<std::size_t>(at)].second;
+    if (rank >= 0 && rank != at) {
+      return {};
+    }
+    if (rank < 0) {
+      missing.insert(at);
+    }
+  }
+  return missing;
 }
 
 // Adds zombies, and processes that may not be read. Their rank follows from the others if the
@@ -89,10 +125,11 @@ void add_brothers(RankTable& table, std::size_t parent, const std::vector<std::s
       silent.push_back(child);
     }
   }
-  std::sort(silent.begin(), silent.end(), [&table](std::size_t a, std::size_t b) {
-    return std::pair(table.stat(a).start_us, table.stat(a).pid) <
-           std::pair(table.stat(b).start_us, table.stat(b).pid);
-  });
+  std::sort(silent.begin(), silent.end(),
+            [&table](std::size_t a, std::size_t b) { return is_older(table, a, b); });
+  if (missing.empty()) {
+    missing = rest_of_world(table, rows, silent);
+  }
   const bool told = silent.size() == missing.size();
   auto number = missing.begin();
   for (const std::size_t child : silent) {

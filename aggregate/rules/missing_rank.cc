@@ -41,18 +41,17 @@ bool looks_like_watchdog(const RuleInput& input, const std::vector<std::size_t>&
   return false;
 }
 
-// Returns whether the job may just be over for those that are gone: they are most of it, nobody
-// waits for them, and none is known to have failed.
-bool may_be_over(const RuleInput& input, const std::vector<std::size_t>& gone) {
+// Returns whether those that are gone may hold nobody up: they are most of the job, and nobody
+// waits for them. The job may be over for them; or they have failed, since a rank that is left did
+// not come in time.
+bool may_be_consequence(const RuleInput& input, const std::vector<std::size_t>& gone) {
   return gone.size() * 2 > input.view.ranks().size() &&
-         std::none_of(gone.begin(), gone.end(), [&input](std::size_t at) {
-           const auto* process = input.view.ranks()[at].process;
-           return input.graph.awaited[at] || (process != nullptr && process->exit_code > 0);
-         });
+         std::none_of(gone.begin(), gone.end(),
+                      [&input](std::size_t at) { return input.graph.awaited[at]; });
 }
 
 Confidence confidence_of(const RuleInput& input, const std::vector<std::size_t>& ranks) {
-  if (input.all_move || looks_like_watchdog(input, ranks) || may_be_over(input, ranks)) {
+  if (input.all_move || looks_like_watchdog(input, ranks) || may_be_consequence(input, ranks)) {
     return Confidence::kPossible;
   }
   bool certain = true;

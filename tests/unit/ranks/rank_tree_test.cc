@@ -594,3 +594,31 @@ TEST_CASE("ranks that all became daemons are ranks, and so is an orphan that run
       .add(110, 1, "python train.py", torch(1, 1, 2));
   CHECK(program.ranks() == "0:100 1:110");
 }
+
+TEST_CASE("zombies are the ranks that are missing of the world if they are as many") {
+  const auto variables = [](int rank) {
+    return "RANK=" + std::to_string(rank) + " WORLD_SIZE=4 MASTER_ADDR=n0 MASTER_PORT=29500";
+  };
+  for (int left = 0; left < 4; ++left) {
+    Node node;
+    node.add(50, 1, "bash run.sh");
+    for (int rank = 0; rank < 4; ++rank) {
+      node.add(100 + rank, 50, "python train.py", rank == left ? variables(rank) : "");
+      if (rank != left) {
+        node.zombie();
+      }
+    }
+    CHECK(node.ranks() == "0:100 1:101 2:102 3:103");
+  }
+  // They were not started in the order of their ranks, or others are elsewhere.
+  Node other;
+  other.add(50, 1, "bash run.sh").add(100, 50, "python train.py", variables(2));
+  for (int i = 1; i < 4; ++i) {
+    other.add(100 + i, 50, "python train.py").zombie();
+  }
+  CHECK(other.ranks() == "-1:101 -1:102 -1:103 2:100");
+  Node few;
+  few.add(50, 1, "bash run.sh").add(100, 50, "python train.py", variables(0));
+  few.add(101, 50, "python train.py").zombie();
+  CHECK(few.ranks() == "-1:101 0:100");
+}

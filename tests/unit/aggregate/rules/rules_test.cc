@@ -257,6 +257,24 @@ TEST_CASE(
   CHECK(verdict_of(job).confidence <= Confidence::kPossible);
 }
 
+TEST_CASE(
+    "missing_rank: most have failed, and nobody waits for them: one that is left may be why") {
+  for (const int exit_code : {0, 1, 134}) {
+    CaptureBuilder job = eight_ranks(in_all_reduce());
+    replace(job, 5, tests::sleeping());
+    for (snapshot::ProcessCapture& process : job.capture.processes) {
+      if (process.rank != 5) {
+        process.state = 'Z';
+        process.exit_code = exit_code;
+        process.read = snapshot::ReadState::kNone;
+        process.threads.clear();
+      }
+    }
+    const Verdict verdict = verdict_of(job);
+    CHECK(verdict.confidence <= Confidence::kPossible);
+  }
+}
+
 TEST_CASE("missing_rank: a silent node is no evidence") {
   CaptureBuilder job = eight_ranks(in_all_reduce());
   job.silence("n3", "node did not answer in 20 s");
