@@ -19,9 +19,11 @@ struct Unit {
 
 using Run = std::span<const Unit>;
 
-// Returns whether the process itself says which rank it is.
+// Returns whether the process itself says which rank it is. A world of one has no run to belong to:
+// any program that initialises MPI without a launcher is rank 0 of 1.
 bool is_proven(const ProcessTree& tree, std::size_t index) {
-  return tree[index].facts->told.told();
+  const ToldWorld& told = tree[index].facts->told;
+  return told.told() && told.world_size > 1;
 }
 
 std::size_t proven_ranks(const ProcessTree& tree, Run run) {
@@ -104,14 +106,41 @@ std::ptrdiff_t given_members(const ProcessTree& tree, const DiscoverOptions& opt
   return given;
 }
 
-// Returns the members of all runs of the job but the one that is kept.
-std::vector<std::size_t> members_of_others(const ProcessTree& tree,
-                                           const DiscoverOptions& options,
-                                           const std::vector<std::size_t>& job) {
-  std::vector<std::size_t> others;
+// Returns whether all ranks of the run's world are in it.
+bool is_complete(const ProcessTree& tree, Run run) {
+  const std::int32_t world = tree[run.front().members.front()].identity->world_size;
+  return world > 0 && proven_ranks(tree, run) == static_cast<std::size_t>(world);
+}
+
+// What the other runs' candidates are called, and which of them do not count.
+struct Others {
+  std::map<std::size_t, std::string> suffix;  // of the job's name, by index
+  std::set<std::size_t> dropped;
+};
+
+void name_run(const ProcessTree& tree, Run run, Others& others) {
+  const bool complete = is_complete(tree, run);
+  const std::size_t first = run.front().members.front();
+  const std::string suffix =
+      complete ? " from pid " + std::to_string(tree[first].facts->stat.pid) : " (another run)";
+  for (const Unit& unit : run) {
+    for (const std::size_t i : unit.members) {
+      others.suffix.emplace(i, suffix);
+      if (!complete) {
+        others.dropped.insert(i);
+      }
+    }
+  }
+}
+
+// Adds all runs of the job but the one that keeps its name.
+void find_others(const ProcessTree& tree,
+                 const DiscoverOptions& options,
+                 const std::vector<std::size_t>& job,
+                 Others& others) {
   const std::vector<Unit> units = units_of(tree, job);
   if (!has_rank_twice(tree, units)) {
-    return others;
+    return;
   }
   std::vector<Run> runs;
   cut(tree, units, runs);
@@ -122,11 +151,10 @@ std::vector<std::size_t> members_of_others(const ProcessTree& tree,
   const auto kept = std::max_element(runs.begin(), runs.end(),
                                      [&worth](Run a, Run b) { return worth(a) < worth(b); });
   for (auto run = runs.begin(); run != runs.end(); ++run) {
-    for (const Unit& unit : run == kept ? Run() : *run) {
-      others.insert(others.end(), unit.members.begin(), unit.members.end());
+    if (run != kept) {
+      name_run(tree, *run, others);
     }
   }
-  return others;
 }
 
 }  // namespace
@@ -138,13 +166,11 @@ std::vector<std::size_t> drop_other_runs(ProcessTree& tree,
   for (const std::size_t i : candidates) {
     jobs[tree[i].identity->job].push_back(i);
   }
-  std::set<std::size_t> others;
+  Others others;
   for (const auto& [name, job] : jobs) {
-    for (const std::size_t i : members_of_others(tree, options, job)) {
-      others.insert(i);
-    }
+    find_others(tree, options, job, others);
   }
-  if (others.empty()) {
+  if (others.suffix.empty()) {
     return {};
   }
   const std::set<std::size_t> heads(candidates.begin(), candidates.end());
@@ -152,12 +178,13 @@ std::vector<std::size_t> drop_other_runs(ProcessTree& tree,
     const std::size_t head = heads.contains(i) ? i : tree.ancestor(i, [&heads](std::size_t above) {
       return heads.contains(above);
     });
-    if (tree[i].identity && others.contains(head)) {
-      tree[i].identity->job += " (another run)";
+    const auto other = others.suffix.find(head);
+    if (tree[i].identity && other != others.suffix.end()) {
+      tree[i].identity->job += other->second;
     }
   }
-  std::erase_if(candidates, [&others](std::size_t i) { return others.contains(i); });
-  return {others.begin(), others.end()};
+  std::erase_if(candidates, [&others](std::size_t i) { return others.dropped.contains(i); });
+  return {others.dropped.begin(), others.dropped.end()};
 }
 
 }  // namespace oddrank::ranks

@@ -14,10 +14,11 @@
 
 namespace oddrank::ranks {
 
-// Removes the candidates of all runs of a job but one, and returns them. Kept is the run with most
-// of the processes that the options name, if any; else that with the most ranks; else the newest.
-// The tree's identities of the others, and of what they have started, get another job.
-// `candidates`: indices of the processes that may be ranks.
+// Gives all runs of a job but one another job, with what they have started. The name stays with the
+// run that has most of the processes that the options name, if any; else with that of the most
+// ranks; else with the newest. Of the others, those that lack ranks are removed from the candidates
+// and returned: what is left of them is no job. `candidates`: indices of the processes that may be
+// ranks.
 std::vector<std::size_t> drop_other_runs(ProcessTree& tree,
                                          const DiscoverOptions& options,
                                          std::vector<std::size_t>& candidates);

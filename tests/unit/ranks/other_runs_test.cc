@@ -83,6 +83,17 @@ TEST_CASE("a later program with the number of a rank is not the job") {
   CHECK(runs.ranks() == "0:100 1:101 2:102");
 }
 
+TEST_CASE("two runs that are both complete are two jobs") {
+  Runs runs;
+  runs.process(50, 1, "bash run.sh", 1).process(60, 1, "bash run.sh", 100);
+  runs.rank(100, 50, 0, 2, 2).rank(101, 50, 1, 2, 2);
+  runs.rank(200, 60, 0, 101, 2).rank(201, 60, 1, 101, 2);
+  CHECK(runs.ranks() == "0:200 1:201 0:100 1:101");
+  CHECK(runs.node().jobs() ==
+        "n0:29500 | n0:29500 | n0:29500 from pid 100 | n0:29500 from pid 100");
+  CHECK(runs.notes().empty());
+}
+
 TEST_CASE("what another run has started belongs to no rank of this one") {
   Runs runs;
   runs.process(50, 1, "bash run.sh", 1).process(60, 1, "bash run.sh", 100);
@@ -101,6 +112,13 @@ TEST_CASE("helpers with the number of a rank, which is not theirs, are no other 
   runs.node().add(120, 50, "python monitor.py", test::torch(1, 1, 4, 4)).started(3 * kSecond);
   CHECK(runs.ranks() == "0:100 1:101[120]");
   CHECK(runs.notes().empty());
+}
+
+TEST_CASE("programs that are each a world of their own are no runs of one job") {
+  Runs runs;
+  runs.process(50, 1, "bash run.sh", 1);
+  runs.rank(100, 50, 0, 2, 1).rank(101, 50, 0, 3, 1).rank(102, 50, 0, 4, 1);
+  CHECK(runs.ranks() == "0:100[101,102]");
 }
 
 TEST_CASE("ranks that are given by pid are read, of whatever run they are") {
