@@ -79,6 +79,7 @@ std::set<std::int32_t> rest_of_world(const RankTable& table,
   std::set<std::int32_t> missing;
   const std::int32_t world = table.rows[rows.front()].world_size;
   std::vector<std::pair<std::size_t, std::int32_t>> all;  // process, its rank or -1
+  all.reserve(rows.size() + silent.size());
   for (const std::size_t row : rows) {
     all.emplace_back(table.rows[row].process, table.rows[row].rank);
   }
