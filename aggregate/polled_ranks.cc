@@ -24,14 +24,15 @@ const ProcessCapture* at_other_end(const JobView& view,
   return view.other_end(wait);
 }
 
-// Returns the rank that the process is, or belongs to; JobView::kNone if there is none.
+// Returns the index of the rank that the process is, or that has started it; JobView::kNone if no
+// rank has.
 std::size_t rank_of(const JobView& view, const ProcessCapture& process) {
   const ProcessCapture* rank =
       process.is_rank ? &process : view.process(process.node, process.owner);
   if (rank == nullptr || !rank->is_rank) {
     return JobView::kNone;
   }
-  return rank->rank >= 0 ? view.index_of(rank->rank) : view.index_of(*rank);
+  return view.index_of_rank(*rank);
 }
 
 }  // namespace

@@ -321,9 +321,7 @@ void GraphBuilder::add_processes(std::size_t at) {
     if (next == nullptr) {
       break;
     }
-    const std::size_t next_node = !next->is_rank    ? process_node(*next)
-                                  : next->rank >= 0 ? view_.index_of(next->rank)
-                                                    : view_.index_of(*next);
+    const std::size_t next_node = next->is_rank ? view_.index_of_rank(*next) : process_node(*next);
     if (next_node == JobView::kNone || next_node == node || graph_.edge(node, next_node)) {
       return;
     }
@@ -357,8 +355,7 @@ void GraphBuilder::add_owners() {
     if (owner == nullptr || !owner->is_rank) {
       continue;
     }
-    const std::size_t rank =
-        owner->rank >= 0 ? view_.index_of(owner->rank) : view_.index_of(*owner);
+    const std::size_t rank = view_.index_of_rank(*owner);
     if (rank != JobView::kNone && rank != at && graph_.edge(rank, node) != nullptr) {
       add_edge(at, rank, "its process",
                "both wait for " + label_of(view_, graph_, graph_.nodes[node]), false);

@@ -66,19 +66,13 @@ void split_networks(ProcessTree& tree, const std::vector<std::size_t>& candidate
   if (split.empty()) {
     return;
   }
-  const std::set<std::size_t> heads(candidates.begin(), candidates.end());
-  std::vector<std::uint64_t> networks(tree.size(), 0);
+  const std::vector<std::size_t> heads = heads_of(tree, candidates);
   for (std::size_t i = 0; i < tree.size(); ++i) {
     // What a rank has started is of its job, wherever it is.
-    const std::size_t head = heads.contains(i) ? i : tree.ancestor(i, [&heads](std::size_t above) {
-      return heads.contains(above);
-    });
-    networks[i] = tree[head == kNoProcess ? i : head].facts->network;
-  }
-  for (std::size_t i = 0; i < tree.size(); ++i) {
+    const std::uint64_t network = tree[heads[i] == kNoProcess ? i : heads[i]].facts->network;
     auto& identity = tree[i].identity;
-    if (identity && networks[i] != 0 && split.contains(identity->job)) {
-      identity->job += " in network " + std::to_string(networks[i]);
+    if (identity && network != 0 && split.contains(identity->job)) {
+      identity->job += " in network " + std::to_string(network);
     }
   }
 }
@@ -92,6 +86,18 @@ std::map<JobRank, std::vector<std::size_t>> by_rank(const ProcessTree& tree,
     groups[JobRank(tree[i].identity->job, tree[i].identity->rank)].push_back(i);
   }
   return groups;
+}
+
+std::vector<std::size_t> heads_of(const ProcessTree& tree,
+                                  const std::vector<std::size_t>& candidates) {
+  const std::set<std::size_t> all(candidates.begin(), candidates.end());
+  std::vector<std::size_t> heads(tree.size(), kNoProcess);
+  for (std::size_t i = 0; i < tree.size(); ++i) {
+    heads[i] = all.contains(i)
+                   ? i
+                   : tree.ancestor(i, [&all](std::size_t above) { return all.contains(above); });
+  }
+  return heads;
 }
 
 void split_jobs(ProcessTree& tree, const std::vector<std::size_t>& candidates) {

@@ -22,6 +22,11 @@ using JobRank = std::pair<std::string, std::int32_t>;  // a job, and a rank of i
 std::map<JobRank, std::vector<std::size_t>> by_rank(const ProcessTree& tree,
                                                     const std::vector<std::size_t>& candidates);
 
+// Returns [index] -> the candidate that the process is, or that it stands below; kNoProcess if
+// there is none.
+std::vector<std::size_t> heads_of(const ProcessTree& tree,
+                                  const std::vector<std::size_t>& candidates);
+
 // Makes the address part of a job's name if one of its ranks occurs with several addresses; and its
 // network if ranks of the same number are in several, or if the address is the machine's own, which
 // is another one in each network. `candidates`: indices of the processes that may be ranks.

@@ -8,6 +8,8 @@
 #include <tuple>
 #include <utility>
 
+#include "ranks/job_split.h"
+
 namespace oddrank::ranks {
 namespace {
 
@@ -173,12 +175,9 @@ std::vector<std::size_t> drop_other_runs(ProcessTree& tree,
   if (others.suffix.empty()) {
     return {};
   }
-  const std::set<std::size_t> heads(candidates.begin(), candidates.end());
+  const std::vector<std::size_t> heads = heads_of(tree, candidates);
   for (std::size_t i = 0; i < tree.size(); ++i) {
-    const std::size_t head = heads.contains(i) ? i : tree.ancestor(i, [&heads](std::size_t above) {
-      return heads.contains(above);
-    });
-    const auto other = others.suffix.find(head);
+    const auto other = others.suffix.find(heads[i]);
     if (tree[i].identity && other != others.suffix.end()) {
       tree[i].identity->job += other->second;
     }

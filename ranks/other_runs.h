@@ -14,11 +14,10 @@
 
 namespace oddrank::ranks {
 
-// Gives all runs of a job but one another job, with what they have started. The name stays with the
-// run that has most of the processes that the options name, if any; else with that of the most
-// ranks; else with the newest. Of the others, those that lack ranks are removed from the candidates
-// and returned: what is left of them is no job. `candidates`: indices of the processes that may be
-// ranks.
+// Renames all runs of a job but one, with what they have started. The run that keeps the name is
+// the one with most of the processes that the options name, if any; else the one with the most
+// ranks; else the newest. A renamed run that lacks ranks is no job: its processes are removed from
+// the candidates and returned. `candidates`: indices of the processes that may be ranks.
 std::vector<std::size_t> drop_other_runs(ProcessTree& tree,
                                          const DiscoverOptions& options,
                                          std::vector<std::size_t>& candidates);

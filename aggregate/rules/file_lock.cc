@@ -30,7 +30,7 @@ const RankView* owner_of_holder(const JobView& view, const RankView& rank) {
   if (owner == nullptr || !owner->is_rank || owner->rank == rank.rank) {
     return nullptr;
   }
-  const std::size_t at = owner->rank >= 0 ? view.index_of(owner->rank) : view.index_of(*owner);
+  const std::size_t at = view.index_of_rank(*owner);
   return at == JobView::kNone ? nullptr : &view.ranks()[at];
 }
 
@@ -68,9 +68,7 @@ std::size_t holder_of(const RuleInput& input, std::size_t at) {
     return JobView::kNone;
   }
   const auto* holder = awaited_process(input.view, *rank.process);
-  const std::size_t owner = holder == nullptr   ? JobView::kNone
-                            : holder->rank >= 0 ? input.view.index_of(holder->rank)
-                                                : input.view.index_of(*holder);
+  const std::size_t owner = holder == nullptr ? JobView::kNone : input.view.index_of_rank(*holder);
   return owner == at ? JobView::kNone : owner;
 }
 

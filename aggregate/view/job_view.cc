@@ -295,6 +295,10 @@ std::size_t JobView::index_of(const ProcessCapture& process) const {
   return at == kNoRank ? kNone : at;
 }
 
+std::size_t JobView::index_of_rank(const ProcessCapture& process) const {
+  return process.rank >= 0 ? index_of(process.rank) : index_of(process);
+}
+
 const ProcessCapture* JobView::process(std::uint32_t node, pid_t pid) const {
   const auto at = std::ranges::lower_bound(by_pid_, std::pair(node, pid), {}, key_of_pid);
   return at == by_pid_.end() || key_of_pid(*at) != std::pair(node, pid) ? nullptr : *at;

@@ -43,6 +43,8 @@ class JobView {
   // Returns that of the rank, or the process without a rank, whose own process this is; kNone for a
   // child.
   std::size_t index_of(const snapshot::ProcessCapture& process) const;
+  // Returns that of the rank whose number the process has; without a number, as index_of().
+  std::size_t index_of_rank(const snapshot::ProcessCapture& process) const;
   const snapshot::ProcessCapture* process(std::uint32_t node, pid_t pid) const;
   // Returns the process at the other end of the connection in `wait`, by its addresses; null if no
   // process of the job, or more than one, is known to have it.

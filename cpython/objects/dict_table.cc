@@ -8,7 +8,8 @@
 namespace oddrank::cpython {
 namespace {
 
-constexpr std::uint64_t kMaxTableSlots = std::uint64_t{1} << 40;
+constexpr std::uint8_t kMaxLogSlots = 40;
+constexpr std::uint64_t kMaxTableSlots = std::uint64_t{1} << kMaxLogSlots;
 
 // Up to 3.10 the table has its size, from which the width of its indices follows.
 std::optional<DictTable> locate_sized(PythonMemory& memory, Addr keys) {
@@ -37,7 +38,7 @@ std::optional<DictTable> locate_logarithmic(PythonMemory& memory, Addr keys) {
   const auto log_slots = memory.value<std::uint8_t>(keys + layout.keys.size);
   const auto log_bytes = memory.value<std::uint8_t>(keys + layout.keys.index_bytes);
   const auto kind = memory.value<std::uint8_t>(keys + layout.keys.kind);
-  if (!log_slots || !log_bytes || !kind || *log_slots > 40 || *log_bytes < *log_slots ||
+  if (!log_slots || !log_bytes || !kind || *log_slots > kMaxLogSlots || *log_bytes < *log_slots ||
       *log_bytes - *log_slots > 3 || *kind > 2) {
     return std::nullopt;
   }
@@ -101,9 +102,9 @@ std::optional<DictTable> locate_table(PythonMemory& memory, Addr keys) {
   return table;
 }
 
-// The order of the slots is that of Objects/dictobject.c: from 3.4 on the hash is shifted by five
-// bits with each step. An index below zero is an empty slot (-1), where the search ends, or a
-// removed key (-2).
+// The order of the slots is that of Objects/dictobject.c: from 3.7 on the hash is shifted by five
+// bits before each step (3.6 shifts it after the first one; there no hash is known). An index below
+// zero is an empty slot (-1), where the search ends, or a removed key (-2).
 std::optional<std::size_t> look_up(PythonMemory& memory,
                                    const DictTable& table,
                                    std::string_view key) {
