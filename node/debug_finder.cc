@@ -8,7 +8,7 @@
 #include "attach/files/open_named.h"
 #include "attach/files/open_regular.h"
 #include "base/log.h"
-#include "base/run_command.h"
+#include "base/programs/run_command.h"
 #include "base/split.h"
 #include "elf/module_files.h"
 

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/child_command.h"
+#include "base/programs/child_command.h"
 #include "base/result.h"
 #include "slurm/frames.h"
 #include "slurm/launch.h"

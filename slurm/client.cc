@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "base/ascii.h"
-#include "base/run_command.h"
+#include "base/programs/run_command.h"
 #include "base/split.h"
 
 namespace oddrank::slurm {

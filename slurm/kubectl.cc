@@ -5,7 +5,7 @@
 #include <iterator>
 #include <utility>
 
-#include "base/run_command.h"
+#include "base/programs/run_command.h"
 #include "base/split.h"
 
 namespace oddrank::slurm {

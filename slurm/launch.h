@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/child_command.h"
+#include "base/programs/child_command.h"
 #include "base/result.h"
 #include "slurm/job.h"
 

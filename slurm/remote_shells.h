@@ -10,7 +10,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/child_command.h"
+#include "base/programs/child_command.h"
 #include "base/result.h"
 #include "slurm/answers.h"
 

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "base/hostlist.h"
-#include "base/run_command.h"
+#include "base/programs/run_command.h"
 #include "base/split.h"
 #include "slurm/attempt.h"
 #include "slurm/client.h"

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/child_command.h"
+#include "base/programs/child_command.h"
 #include "base/result.h"
 #include "slurm/answers.h"
 #include "slurm/remote_shells.h"

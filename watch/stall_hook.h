@@ -13,8 +13,8 @@
 #include <string>
 #include <vector>
 
-#include "base/child_command.h"
 #include "base/deadline.h"
+#include "base/programs/child_command.h"
 #include "base/result.h"
 
 namespace oddrank::watch {

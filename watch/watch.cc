@@ -12,10 +12,10 @@
 #include <optional>
 #include <utility>
 
-#include "base/child_command.h"
 #include "base/deadline.h"
 #include "base/log.h"
 #include "base/printable.h"
+#include "base/programs/child_command.h"
 #include "base/span_words.h"
 #include "watch/alarm.h"
 #include "watch/rank_motion.h"

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "base/child_command.h"
+#include "base/programs/child_command.h"
 #include "base/result.h"
 
 namespace oddrank::watch {

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "base/run_command.h"
+#include "base/programs/run_command.h"
 #include "tests/support/catch.h"
 
 namespace oddrank {

@@ -5,7 +5,7 @@
 
 #include <filesystem>
 
-#include "base/run_command.h"
+#include "base/programs/run_command.h"
 #include "tests/support/catch.h"
 
 namespace oddrank::slurm {

@@ -1,4 +1,4 @@
-#include "base/run_command.h"
+#include "base/programs/run_command.h"
 
 #include <signal.h>
 #include <sys/wait.h>

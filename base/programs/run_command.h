@@ -5,8 +5,8 @@
 #include <cstddef>
 #include <string>
 
-#include "base/child_command.h"
 #include "base/deadline.h"
+#include "base/programs/child_command.h"
 #include "base/result.h"
 
 namespace oddrank {

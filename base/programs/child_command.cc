@@ -1,4 +1,4 @@
-#include "base/child_command.h"
+#include "base/programs/child_command.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
