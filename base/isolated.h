@@ -11,6 +11,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -20,13 +21,20 @@
 
 namespace oddrank {
 
+// The task's child runs no other task.
+inline constexpr std::uint64_t kNoOwner = ~std::uint64_t{0};
+
 struct IsolatedTask {
-  // Runs in the child; writes results to `fd` as they come. The child calls _exit right after it
-  // returns: no destructors of the parent's objects, no atexit handlers.
+  // Runs in the child; writes results to `fd` as they come. The child calls _exit after its last
+  // one: no destructors of the parent's objects, no atexit handlers.
   std::function<void(int fd)> run;
   std::chrono::milliseconds timeout{20000};
   // What the child may do besides reading (confine.h).
   Freedom may{};
+  // Whose bytes the task reads. Tasks of the same owner may run one after the other in one child,
+  // and then need the same freedom: a child costs more than reading a small process does. If the
+  // bytes took over their reader, they could not spoil what it says of another owner.
+  std::uint64_t owner = kNoOwner;
 };
 
 enum class IsolatedEnd {
@@ -47,7 +55,8 @@ struct IsolatedResult {
 inline constexpr std::size_t kMaxOutput = std::size_t{64} << 20;
 
 // Runs all tasks, started in order, at most `at_once` at a time; returns results in the order of
-// the tasks. Kills a child that sends more than `byte_limit` (kCrashed). Blocks no longer than the
+// the tasks. Of tasks that have an owner, more are started (up to 16) while others are held up in
+// the kernel. Kills a child that sends more than `byte_limit` (kCrashed). Blocks no longer than the
 // tasks' timeouts; time in which the caller itself was stopped (a paused machine, a stopped job)
 // does not count. Leaves no zombie behind, except of a child in state D.
 std::vector<IsolatedResult> run_isolated(const std::vector<IsolatedTask>& tasks,

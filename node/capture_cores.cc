@@ -56,7 +56,7 @@ std::vector<Result<Capture>> read_cores(const std::vector<std::string>& paths,
                      options.timeout});
   }
   std::vector<Result<Capture>> captures;
-  for (const IsolatedResult& result : run_isolated(tasks, kReadersAtOnce)) {
+  for (const IsolatedResult& result : run_isolated(tasks, readers_at_once())) {
     captures.push_back(received_capture(result, options.timeout));
     if (request.progress) {
       request.progress(captures.size(), tasks.size());

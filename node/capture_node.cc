@@ -113,9 +113,11 @@ void take_sample(Capture& capture,
                        identity.threads.clear();
                        send_capture(fd, read_process(capture, identity, options.read));
                      },
-                     options.timeout});
+                     options.timeout,
+                     {},
+                     reading_owner(capture.processes[i].pid)});
   }
-  const std::vector<IsolatedResult> results = run_isolated(tasks, kReadersAtOnce);
+  const std::vector<IsolatedResult> results = run_isolated(tasks, readers_at_once());
   for (std::size_t i = 0; i < results.size(); ++i) {
     add_answer(capture, capture.processes[indices[i]], results[i], options.timeout);
     if (request.progress) {

@@ -1,7 +1,11 @@
 #include "node/isolated_read.h"
 
+#include <sched.h>
+
+#include <algorithm>
 #include <utility>
 
+#include "attach/proc_status.h"
 #include "base/parse_number.h"
 #include "snapshot/format/capture_file.h"
 
@@ -52,7 +56,24 @@ Error reader_failure(const IsolatedResult& result, std::chrono::milliseconds tim
       ""};
 }
 
+constexpr uid_t kOverflowUid = 65534;  // the kernel's default for users of other namespaces
+
 }  // namespace
+
+std::size_t readers_at_once() {
+  cpu_set_t cpus;
+  // It fails on machines with more CPUs than the set has room for.
+  const int count = ::sched_getaffinity(0, sizeof cpus, &cpus) == 0 ? CPU_COUNT(&cpus) : 4;
+  return static_cast<std::size_t>(std::clamp(count, 2, 4));
+}
+
+std::uint64_t reading_owner(pid_t pid) {
+  const auto status = attach::read_proc_status(pid);
+  return status && status->real_uid == status->effective_uid &&
+                 status->effective_uid == status->saved_uid && status->effective_uid != kOverflowUid
+             ? status->effective_uid
+             : kNoOwner;
+}
 
 void send_capture(int fd, const Result<snapshot::Capture>& capture) {
   send_bytes(fd, capture ? snapshot::encode_capture(*capture, snapshot::Packing::kStored)

@@ -1,8 +1,12 @@
-// What a reader in a child of its own (base/isolated.h) sends to its parent: a capture or an Error.
+// Readers of processes in children (base/isolated.h): how many there are, who shares one, and what
+// a child sends to its parent, a capture or an Error.
 #pragma once
+
+#include <sys/types.h>
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <string>
 
 #include "base/isolated.h"
@@ -11,8 +15,13 @@
 
 namespace oddrank::node {
 
-// Enough readers to keep some cores busy, few enough to leave the job its own.
-inline constexpr std::size_t kReadersAtOnce = 4;
+// Returns how many readers run at once: enough to keep some cores busy, few enough to leave the job
+// its own. From 2 to 4: one that waits must not stop the others.
+std::size_t readers_at_once();
+
+// Returns whose process it is, as IsolatedTask::owner: its user. Processes of unknown users, and
+// those that have changed theirs, get a child each.
+std::uint64_t reading_owner(pid_t pid);
 
 // Sends the capture, or the Error (in the child).
 void send_capture(int fd, const Result<snapshot::Capture>& capture);

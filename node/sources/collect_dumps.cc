@@ -266,7 +266,7 @@ void collect_dumps(Capture& capture, milliseconds timeout) {
            {.sockets = true, .files = true}});
     }
   }
-  const std::vector<IsolatedResult> results = run_isolated(tasks, kReadersAtOnce);
+  const std::vector<IsolatedResult> results = run_isolated(tasks, readers_at_once());
   for (std::size_t at = 0; at < results.size(); ++at) {
     const std::uint32_t node = ranks[at]->node;
     const std::int32_t rank = ranks[at]->rank;

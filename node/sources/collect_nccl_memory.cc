@@ -87,11 +87,12 @@ Capture read_ranks(const std::vector<pid_t>& pids, milliseconds timeout) {
   tasks.reserve(pids.size());
   const milliseconds patience = std::min(timeout, kMemoryPatience);
   for (const pid_t pid : pids) {
-    tasks.push_back({[pid](int fd) { send_capture(fd, read_rank(pid)); }, patience});
+    tasks.push_back(
+        {[pid](int fd) { send_capture(fd, read_rank(pid)); }, patience, {}, reading_owner(pid)});
   }
   Capture all;
   auto& notes = all.nodes.emplace_back().notes;
-  for (const IsolatedResult& result : run_isolated(tasks, kReadersAtOnce)) {
+  for (const IsolatedResult& result : run_isolated(tasks, readers_at_once())) {
     const auto answer = received_capture(result, patience);
     if (!answer) {
       continue;

@@ -106,9 +106,11 @@ void collect_recorders(Capture& capture,
     tasks.push_back({[&capture, &process, &wanted](int fd) {
                        send_capture(fd, read_recorders_of(capture, process, wanted));
                      },
-                     patience});
+                     patience,
+                     {},
+                     reading_owner(process.pid)});
   }
-  const std::vector<IsolatedResult> results = run_isolated(tasks, kReadersAtOnce);
+  const std::vector<IsolatedResult> results = run_isolated(tasks, readers_at_once());
   for (std::size_t at = 0; at < results.size(); ++at) {
     const auto answer = received_capture(results[at], patience);
     if (!answer) {

@@ -12,6 +12,8 @@
 #include <cerrno>
 #include <chrono>
 #include <csignal>
+#include <map>
+#include <set>
 
 #include "base/parse_number.h"
 #include "base/unique_fd.h"
@@ -155,6 +157,85 @@ std::string refused_calls(const Freedom& may) {
       },
       milliseconds(20000), may};
   return run_isolated({task}, 1).front().bytes;
+}
+
+// A task that sends the pid of its child.
+IsolatedTask pid_of(std::uint64_t owner) {
+  return {
+      [](int fd) { send_bytes(fd, std::to_string(::getpid())); }, milliseconds(20000), {}, owner};
+}
+
+TEST_CASE("tasks of one owner share children, and nobody else has a part in them") {
+  std::vector<IsolatedTask> tasks;
+  for (int i = 0; i < 30; ++i) {
+    tasks.push_back(pid_of(i % 3 == 2 ? kNoOwner : static_cast<std::uint64_t>(i % 3)));
+  }
+  std::map<std::string, std::set<std::uint64_t>> owners;  // by the child's pid
+  std::set<std::string> alone;
+  const auto results = run_isolated(tasks, 2);
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    CHECK(results[i].end == IsolatedEnd::kFinished);
+    owners[results[i].bytes].insert(tasks[i].owner);
+    if (tasks[i].owner == kNoOwner) {
+      alone.insert(results[i].bytes);
+    }
+  }
+  CHECK(alone.size() == 10);
+  CHECK(owners.size() < 30);
+  for (const auto& [pid, of] : owners) {
+    CHECK(of.size() == 1);
+  }
+  CHECK(::waitpid(-1, nullptr, WNOHANG) == -1);
+}
+
+TEST_CASE("a task whose child dies or blocks takes no other one with it") {
+  std::vector<IsolatedTask> tasks;
+  for (int i = 0; i < 12; ++i) {
+    tasks.push_back(pid_of(7));
+  }
+  tasks[2].run = [](int fd) {
+    send_bytes(fd, "before");
+    ::raise(SIGKILL);
+  };
+  tasks[4].run = [](int fd) {
+    send_bytes(fd, "before");
+    ::poll(nullptr, 0, -1);
+  };
+  tasks[4].timeout = milliseconds(200);
+  tasks[6].run = [](int fd) { ::close(fd); };
+  tasks[8].run = [](int fd) { send_bytes(fd, std::string(std::size_t{1} << 20, 'x')); };
+  const auto results = run_isolated(tasks, 2, std::size_t{4} << 20);
+  for (const int i : {0, 1, 3, 5, 7, 9, 10, 11}) {
+    CHECK(results[i].end == IsolatedEnd::kFinished);
+    CHECK(parse_number<pid_t>(results[i].bytes));
+  }
+  CHECK(results[2].end == IsolatedEnd::kCrashed);
+  CHECK(results[2].signal == SIGKILL);
+  CHECK(results[2].bytes == "before");
+  CHECK(results[4].end == IsolatedEnd::kDeadline);
+  CHECK(results[6].bytes.empty());
+  CHECK(results[8].bytes == std::string(std::size_t{1} << 20, 'x'));
+  CHECK(::waitpid(-1, nullptr, WNOHANG) == -1);
+}
+
+TEST_CASE("a task that is held up does not hold up those behind it") {
+  std::array<int, 2> ends{};
+  REQUIRE(::pipe(ends.data()) == 0);
+  const UniqueFd reading(ends[0]);
+  const UniqueFd writing(ends[1]);
+  IsolatedTask blocked = pid_of(7);
+  blocked.run = [from = ends[0]](int fd) {  // until the last task has run
+    char octet = '?';
+    send_bytes(fd, ::read(from, &octet, 1) == 1 ? "released" : "");
+  };
+  IsolatedTask last = pid_of(7);
+  last.run = [to = ends[1]](int fd) {
+    send_bytes(to, "x");
+    send_bytes(fd, "last");
+  };
+  const auto results = run_isolated({blocked, pid_of(7), last}, 1);
+  CHECK(results[0].bytes == "released");
+  CHECK(results[2].bytes == "last");
 }
 
 TEST_CASE("a pending task runs while others do, and its output counts even after its time") {

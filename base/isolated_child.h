@@ -1,0 +1,72 @@
+// One child of run_isolated (isolated.h): how it is forked, told what to run, listened to and
+// reaped.
+//
+// A child may run several tasks, one after the other. It writes what each one sends into the same
+// pipe, and says through a socket that a task has ended; all that it sent lies in the pipe by then.
+#pragma once
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <cstddef>
+#include <optional>
+#include <span>
+
+#include "base/deadline.h"
+#include "base/isolated.h"
+#include "base/unique_fd.h"
+
+namespace oddrank {
+
+// A child and the task that it runs. Its owner ends it by finish().
+class IsolatedChild {
+ public:
+  // Forks a child that runs one of `tasks`, and may be given those of the same owner later. nullopt
+  // if the machine has no room for one.
+  static std::optional<IsolatedChild> start(std::span<const IsolatedTask> tasks, std::size_t index);
+
+  // Lets it run another of the tasks. Precondition: it has done its task, which was not the last
+  // that it may run. Returns false if it is gone.
+  bool give(const IsolatedTask& task, std::size_t index);
+
+  std::size_t task() const { return task_; }
+  const Deadline& deadline() const { return deadline_; }
+  void move_deadline(std::chrono::milliseconds later) { deadline_ = deadline_.later(later); }
+  // How long it has been at its task.
+  std::chrono::microseconds age() const;
+  // Whether it has been at its task for long and does not run. A process that is stuck in the
+  // kernel may hold up who reads it.
+  bool held_up() const;
+
+  // To be polled for input; done() is -1 if the child runs no other task after this one.
+  int output() const { return output_.get(); }
+  int done() const { return channel_.get(); }
+
+  // Takes a part of what it has sent. Returns false at the end of its output, or if it sent more
+  // than `limit`, for which it is killed.
+  bool take_output(IsolatedResult& result, std::size_t limit) const;
+  // Returns whether it has done its task, and takes the rest of its output if so.
+  bool take_rest(IsolatedResult& result, std::size_t limit) const;
+
+  void kill() const;
+  // Reaps it after it has closed its pipe, was killed or has done all its tasks, and notes how it
+  // ended, unless the result says so already. A child in state D cannot die yet: it is left to init
+  // rather than waited for.
+  void finish(IsolatedResult& result);
+
+ private:
+  [[noreturn]] static void run(std::span<const IsolatedTask> tasks,
+                               std::size_t index,
+                               int output,
+                               int channel,
+                               pid_t parent);
+
+  std::size_t task_ = 0;
+  pid_t pid_ = -1;
+  UniqueFd output_;
+  UniqueFd channel_;
+  std::chrono::steady_clock::time_point started_;
+  Deadline deadline_ = Deadline::after(std::chrono::milliseconds(0));
+};
+
+}  // namespace oddrank
