@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <map>
+#include <memory>
 #include <optional>
 #include <tuple>
 #include <unordered_map>
 #include <utility>
+
+#include "elf/shared_images.h"
 
 namespace oddrank::elf {
 namespace {
@@ -95,11 +98,13 @@ Result<std::uint64_t> bias_of(const Module& module, const ElfImage& image) {
 }  // namespace
 
 struct ModuleMap::Impl {
+  using Image = std::shared_ptr<const ElfImage>;
+
   explicit Impl(const attach::Target& the_target);
 
   // What is known about one module; found once.
   struct Known {
-    std::optional<Result<ElfImage>> image;
+    std::optional<Result<Image>> image;
     std::optional<Result<std::uint64_t>> load_bias;
     std::optional<Result<MappedHeader>> header;
   };
@@ -112,7 +117,7 @@ struct ModuleMap::Impl {
   Known& of(const Module& module) {
     return known[static_cast<std::size_t>(&module - modules.data())];
   }
-  Result<ElfImage> open_image(const Module& module);
+  Result<Image> open_image(const Module& module);
   Result<MappedHeader> read_header(const Module& module);
 };
 
@@ -125,14 +130,15 @@ ModuleMap::Impl::Impl(const attach::Target& the_target)
   }
 }
 
-Result<ElfImage> ModuleMap::Impl::open_image(const Module& module) {
+Result<ModuleMap::Impl::Image> ModuleMap::Impl::open_image(const Module& module) {
   if (is_vdso(*module.mapping)) {
     std::vector<std::byte> bytes(std::min(module.end - module.start, kMaxVdso));
     ODDRANK_TRY_STATUS(target.read(attach::Addr{module.start}, bytes));
-    return ElfImage::from_memory(std::move(bytes));
+    ODDRANK_TRY(ElfImage image, ElfImage::from_memory(std::move(bytes)));
+    return std::make_shared<const ElfImage>(std::move(image));
   }
   ODDRANK_TRY(auto fd, target.open_file(*module.mapping));
-  return ElfImage::open(std::move(fd));
+  return open_shared_image(std::move(fd));
 }
 
 Result<MappedHeader> ModuleMap::Impl::read_header(const Module& module) {
@@ -171,7 +177,7 @@ Result<const ElfImage*> ModuleMap::image_of(const Module& module) {
   if (!image) {
     image = impl_->open_image(module);
     const auto header = mapped_header(module);
-    if (*image && header && (*header)->build_id != (*image)->build_id()) {
+    if (*image && header && (*header)->build_id != (**image)->build_id()) {
       image = fail(Errc::kBadData, "another build of the file is mapped");
     }
     if (!*image) {
@@ -181,7 +187,7 @@ Result<const ElfImage*> ModuleMap::image_of(const Module& module) {
   if (!*image) {
     return fail(image->error());
   }
-  return &**image;
+  return (**image).get();
 }
 
 Result<std::uint64_t> ModuleMap::load_bias(const Module& module) {
