@@ -15,6 +15,7 @@
 #include "attach/mapping_query.h"
 #include "attach/permission.h"
 #include "attach/proc_stat.h"
+#include "attach/proc_status.h"
 #include "attach/proc_task.h"
 #include "attach/restarted_call.h"
 #include "attach/thread_stop.h"
@@ -199,6 +200,11 @@ Result<ThreadState> LiveTarget::motion(pid_t tid) const {
     name_restarted_call(*this, *state);
   }
   return state;
+}
+
+std::optional<std::uint64_t> LiveTarget::blocked_signals(pid_t tid) const {
+  const auto status = read_proc_status(tid);
+  return status && status->process == pid_ ? std::optional(status->blocked) : std::nullopt;
 }
 
 Result<Stop> LiveTarget::while_stopped(

@@ -47,6 +47,7 @@ class LiveTarget final : public Target {
   Result<std::vector<ThreadState>> threads() const override;
   Result<ThreadState> thread(pid_t tid) const override;
   Result<ThreadState> motion(pid_t tid) const override;
+  std::optional<std::uint64_t> blocked_signals(pid_t tid) const override;
 
   Result<Stop> while_stopped(
       std::span<const ThreadState> threads,

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "attach/address.h"
+#include "attach/clocks/run_moment.h"
 #include "attach/memory_map.h"
 #include "base/result.h"
 #include "base/unique_fd.h"
@@ -54,10 +55,11 @@ struct ThreadState {
   std::uint64_t cpu_us = 0;
   std::uint64_t voluntary_switches = 0;
   std::uint64_t involuntary_switches = 0;
-  pid_t tracer = 0;                              // TracerPid
-  std::optional<std::uint64_t> blocked_signals;  // bit n-1: signal n is blocked
-  std::optional<SyscallState> syscall;           // nullopt: it runs, or may not be read
-  std::optional<Registers> registers;            // nullopt: it runs, or may not be read
+  // TracerPid. Of a thread that is not stopped, only if its main thread is traced, too.
+  pid_t tracer = 0;
+  std::optional<RunMoment> ran;         // when it last had a CPU; nullopt if that is not shown
+  std::optional<SyscallState> syscall;  // nullopt: it runs, or may not be read
+  std::optional<Registers> registers;   // nullopt: it runs, or may not be read
 };
 
 // The outcome of an attempt to stop a thread.
@@ -125,6 +127,8 @@ class Target {
   // The same, but only what shows whether it moved need be filled in: state, call, registers,
   // switches, tracer and target_tid.
   virtual Result<ThreadState> motion(pid_t tid) const { return thread(tid); }
+  // Returns the signals that a thread blocks now (bit n-1: signal n); nullopt if unknown.
+  virtual std::optional<std::uint64_t> blocked_signals(pid_t /*tid*/) const { return std::nullopt; }
 
   // Stops these threads, all together, calls `look`, and releases them. Those that have not stopped
   // after `patience` are left out; if none has stopped, `look` is not called. `threads` is the last

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <utility>
 
+#include "attach/proc_sched.h"
 #include "attach/proc_stat.h"
 #include "attach/proc_status.h"
 #include "attach/proc_task.h"
@@ -51,7 +52,6 @@ void take_status_text(const ProcStatus& status, ThreadState& state) {
   state.voluntary_switches = status.voluntary_switches;
   state.involuntary_switches = status.involuntary_switches;
   state.tracer = status.tracer;
-  state.blocked_signals = status.blocked;
   if (!status.ns_pids.empty()) {
     state.target_tid = status.ns_pids.back();
   }
@@ -89,6 +89,30 @@ Result<std::string> TaskFiles::read(pid_t tid, const char* file, std::size_t lim
   return read_record_of(fd.get(), task_path(pid_, tid, file), limit);
 }
 
+// The kernel takes as long to write a status as for all else that is read of a thread. Beside the
+// counters, it tells what is mostly the same for all threads.
+void TaskFiles::read_counters(ThreadState& state) {
+  const auto text = read(state.tid, "sched", kMaxSchedBytes);
+  const ProcSched sched = text ? parse_proc_sched(*text) : ProcSched();
+  if (sched.last_run) {
+    state.ran = RunMoment{monotonic_now(), *sched.last_run, state.cpu};
+  }
+  if (plain_ && state.tid != pid_ && state.state != 't' && sched.voluntary_switches &&
+      sched.involuntary_switches) {
+    state.voluntary_switches = *sched.voluntary_switches;
+    state.involuntary_switches = *sched.involuntary_switches;
+    return;
+  }
+  const auto status_text = read(state.tid, "status", kMaxStatusBytes);
+  const auto status = status_text ? parse_proc_status(*status_text) : Result<ProcStatus>({});
+  if (status_text && status) {
+    take_status_text(*status, state);
+    if (state.tid == pid_) {
+      plain_ = status->tracer == 0 && status->ns_pids.size() == 1;
+    }
+  }
+}
+
 // The order: what shows that the thread has run comes first, and its registers come before the
 // counters. If it moves in between, they differ from those of another reading.
 Result<ThreadState> TaskFiles::state(pid_t tid) {
@@ -115,11 +139,7 @@ Result<ThreadState> TaskFiles::state(pid_t tid) {
   if (const auto text = read(tid, "wchan", 256); text && *text != "0") {
     state.wchan = std::string(trim(*text));
   }
-  if (const auto text = read(tid, "status", kMaxStatusBytes)) {
-    if (const auto status = parse_proc_status(*text)) {
-      take_status_text(*status, state);
-    }
-  }
+  read_counters(state);
   ThreadState result = state;
   const auto before = seen_.extract(tid);
   files_left_ += before.empty() || !before.mapped().ran_file.valid() ? 0 : 2;

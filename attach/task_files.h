@@ -40,12 +40,16 @@ class TaskFiles {
 
   Result<std::string> read(pid_t tid, const char* file, std::size_t limit) const;
   UniqueFd open(pid_t tid, const char* file) const;
+  // Fills in what is in its sched and status.
+  void read_counters(ThreadState& state);
   // Returns what the thread does now, if it has not run since it was seen; nullopt if it may have.
   std::optional<ThreadState> unmoved(const Seen& seen, pid_t tid) const;
 
   pid_t pid_;
   UniqueFd folder_;
   std::size_t files_left_;  // that may be kept open
+  // Whether the main thread is not traced, and has the same number in all pid namespaces.
+  bool plain_ = false;
   std::unordered_map<pid_t, Seen> seen_;
 };
 

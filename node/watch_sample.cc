@@ -7,7 +7,7 @@
 #include <functional>
 #include <string_view>
 
-#include "attach/clocks/proc_sched.h"
+#include "attach/clocks/run_clock.h"
 #include "attach/live_target.h"
 #include "attach/proc_stat.h"
 #include "attach/proc_task.h"
@@ -234,7 +234,7 @@ std::int64_t unrun_ms(pid_t pid) {
   if (!clock || !stat || stat->state == 'R') {
     return -1;
   }
-  const auto quiet = clock->not_run_for(pid, pid, stat->cpu);
+  const auto quiet = clock->find_not_run_for(pid, pid, stat->cpu);
   return quiet ? std::chrono::duration_cast<milliseconds>(*quiet).count() : -1;
 }
 

@@ -55,7 +55,7 @@ struct NativeUnwinder::Impl {
   // Registers of guessed frames of the current thread; cursors keep reading them.
   std::deque<attach::Registers> guessed;
   std::size_t trials_left = 0;
-  std::optional<std::uint64_t> blocked_signals;  // of the current thread
+  pid_t tid = 0;  // of the current thread
   std::vector<elf::ElfRange> kept;
   bool is_kept(std::uint64_t pc) const;
   // Adds the registers that the frame at `own` has changed, and the words from its stack pointer to
@@ -261,7 +261,8 @@ NativeStack NativeUnwinder::Impl::walk(unw_cursor_t& cursor,
   NativeStack stack;
   NativeFrame frame;
   frame.pc = register_of(cursor, UNW_REG_IP);
-  std::optional<std::uint64_t> blocked = blocked_signals;
+  std::optional<std::uint64_t> blocked;
+  bool in_signal = false;
   while (true) {
     if (stack.frames.size() >= limit) {
       stack.end = StackEnd::kLimit;
@@ -287,6 +288,9 @@ NativeStack NativeUnwinder::Impl::walk(unw_cursor_t& cursor,
       return stack;
     }
     if (out_of_signal) {
+      if (!std::exchange(in_signal, true)) {
+        blocked = target.blocked_signals(tid);
+      }
       stack.frames.back().flags |= snapshot::kSignalFrame;
       stack.frames.back().signal = delivered_signal(register_of(before, UNW_REG_SP), blocked);
     }
@@ -329,7 +333,7 @@ void NativeUnwinder::keep_words(std::vector<elf::ElfRange> code) {
 NativeStack NativeUnwinder::Impl::unwind(const attach::ThreadState& thread, std::size_t limit) {
   space.registers = &*thread.registers;
   space.syscall = thread.syscall;
-  blocked_signals = thread.blocked_signals;
+  tid = thread.tid;
   space.frame_pointer.reset();
   guessed.clear();
   trials_left = kMaxTrials;

@@ -20,7 +20,7 @@ struct RankSign {
   char state = '?';        // of the main thread
   std::uint64_t switches =
       0;  // of context, of the main thread: unchanged means that it did not run
-  // For how long the main thread has not run, by the kernel's clocks (attach/clocks/proc_sched.h);
+  // For how long the main thread has not run, by the kernel's clocks (attach/clocks/run_clock.h);
   // -1 = unknown, or it runs.
   std::int64_t unrun_ms = -1;
   // Its frames were read in this sample. Otherwise the fields below are of an earlier sample.

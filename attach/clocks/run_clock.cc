@@ -1,4 +1,4 @@
-#include "attach/clocks/proc_sched.h"
+#include "attach/clocks/run_clock.h"
 
 #include <sched.h>
 #include <unistd.h>
@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "attach/clocks/visit_cpu.h"
-#include "attach/task_path.h"
+#include "attach/proc_sched.h"
 #include "base/parse_number.h"
 #include "base/read_file.h"
 #include "base/split.h"
@@ -20,7 +20,6 @@ namespace {
 using std::chrono::microseconds;
 
 constexpr std::size_t kMaxStatBytes = std::size_t{4} << 20;
-constexpr std::size_t kMaxSchedBytes = 512;  // the time is in the third line
 // Between the start of the CPUs' clocks and of CLOCK_MONOTONIC: seconds of early boot.
 constexpr microseconds kStartApart = std::chrono::seconds(10);
 constexpr microseconds kApart = std::chrono::seconds(1);
@@ -37,16 +36,6 @@ microseconds of_ticks(std::string_view word) {
                                             (1'000'000 / per_second));
 }
 
-microseconds monotonic_now() {
-  return std::chrono::duration_cast<microseconds>(
-      std::chrono::steady_clock::now().time_since_epoch());
-}
-
-std::optional<microseconds> read_last_run(pid_t pid, pid_t tid) {
-  const auto text = read_record(task_path(pid, tid, "sched"), kMaxSchedBytes);
-  return text ? parse_last_run(*text) : std::nullopt;
-}
-
 // Returns the calling thread's own moment.
 std::optional<RunMoment> moment_here() {
   const pid_t tid = ::gettid();
@@ -54,7 +43,7 @@ std::optional<RunMoment> moment_here() {
   for (int attempt = 0; attempt < 3; ++attempt) {
     RunMoment own;
     own.cpu = ::sched_getcpu();
-    const auto last_run = read_last_run(::getpid(), tid);
+    const auto last_run = read_proc_sched(::getpid(), tid).last_run;
     own.now = monotonic_now();
     if (!last_run) {
       return std::nullopt;
@@ -87,24 +76,6 @@ std::vector<CpuPauses> parse_cpu_pauses(std::string_view text) {
     pauses[*cpu] = {of_ticks(words[kIrq]), of_ticks(words[kIrq + 1]), of_ticks(words[kSteal])};
   }
   return pauses;
-}
-
-std::optional<microseconds> parse_last_run(std::string_view text) {
-  constexpr std::string_view kName = "se.exec_start";
-  for (const std::string_view line : split(text, '\n')) {
-    if (line.substr(0, kName.size()) != kName) {
-      continue;
-    }
-    const auto colon = line.find(':');
-    const std::string_view value =
-        trim(colon == std::string_view::npos ? std::string_view() : line.substr(colon + 1));
-    const auto point = value.find('.');  // "72871574.392876", milliseconds
-    const auto ms = parse_number<std::int64_t>(value.substr(0, point));
-    constexpr std::int64_t kMaxRunMs = std::int64_t{1} << 50;
-    return ms && *ms > 0 && *ms < kMaxRunMs ? std::optional(std::chrono::milliseconds(*ms))
-                                            : std::nullopt;
-  }
-  return std::nullopt;
 }
 
 RunClock::RunClock(const RunMoment& own, std::vector<CpuPauses> pauses)
@@ -191,18 +162,18 @@ std::optional<RunMoment> RunClock::moment_on(int cpu) {
   return found->second;
 }
 
-std::optional<microseconds> RunClock::not_run_for(pid_t pid, pid_t tid, int cpu) {
-  const auto last_run = read_last_run(pid, tid);
-  if (!last_run) {
-    return std::nullopt;
-  }
-  const RunMoment thread{monotonic_now(), *last_run, cpu};
+std::optional<microseconds> RunClock::find_not_run_for(const RunMoment& thread) {
   const auto known = not_run_for(thread);
-  if (known || cpu < 0 || cpu == own_.cpu) {
+  if (known || thread.cpu < 0 || thread.cpu == own_.cpu) {
     return known;
   }
-  const auto there = moment_on(cpu);
+  const auto there = moment_on(thread.cpu);
   return there ? RunClock(*there, {}).not_run_for(thread) : std::nullopt;
+}
+
+std::optional<microseconds> RunClock::find_not_run_for(pid_t pid, pid_t tid, int cpu) {
+  const auto last_run = read_proc_sched(pid, tid).last_run;
+  return last_run ? find_not_run_for({monotonic_now(), *last_run, cpu}) : std::nullopt;
 }
 
 }  // namespace oddrank::attach

@@ -5,9 +5,6 @@
 // clocks of two CPUs differ, by minutes after days of uptime. The result here is the least possible
 // time. If the possible times differ too much, the clock of the thread's CPU is read by a thread of
 // ours that runs there for some 20 us (visit_cpu.h); without that there is no result.
-//
-// Seen with Linux 6.18; the file has the line since 2.6.23, in kernels with CONFIG_SCHED_DEBUG
-// (those of all distributions; always since 6.15).
 #pragma once
 
 #include <sys/types.h>
@@ -18,6 +15,8 @@
 #include <optional>
 #include <string_view>
 #include <vector>
+
+#include "attach/clocks/run_moment.h"
 
 namespace oddrank::attach {
 
@@ -31,17 +30,6 @@ struct CpuPauses {
 // Parses /proc/stat, by CPU number; CPUs that are not online are zero.
 std::vector<CpuPauses> parse_cpu_pauses(std::string_view text);
 
-// Parses /proc/TID/sched. Returns nullopt if it has no such line, or if the thread was moved to
-// another CPU and has not run there yet (0).
-std::optional<std::chrono::microseconds> parse_last_run(std::string_view text);
-
-// What the clock of a thread that just ran shows.
-struct RunMoment {
-  std::chrono::microseconds now{0};       // CLOCK_MONOTONIC
-  std::chrono::microseconds last_run{0};  // of the thread
-  int cpu = -1;                           // where it last ran
-};
-
 class RunClock {
  public:
   // `own`: of a thread that runs at that moment, such as our own.
@@ -53,9 +41,11 @@ class RunClock {
   // clocks differ by less than a second or a tenth. The clock of our own CPU is known, so there the
   // result is exact. Returns nullopt if it is unknown.
   std::optional<std::chrono::microseconds> not_run_for(const RunMoment& thread) const;
-  // Reads the thread's file first; `cpu` is field 39 of its stat line. May visit that CPU, unless
-  // all visits together have taken 100 ms.
-  std::optional<std::chrono::microseconds> not_run_for(pid_t pid, pid_t tid, int cpu);
+  // The same; may visit that CPU if it is unknown otherwise, unless all visits together have taken
+  // 100 ms.
+  std::optional<std::chrono::microseconds> find_not_run_for(const RunMoment& thread);
+  // Reads the thread's file first; `cpu` is field 39 of its stat line.
+  std::optional<std::chrono::microseconds> find_not_run_for(pid_t pid, pid_t tid, int cpu);
 
  private:
   // The time that a clock leaves out; depends on the kernel's configuration.

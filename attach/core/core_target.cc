@@ -39,7 +39,6 @@ ThreadState state_of(const CoreThread& thread, const ReadCode& code) {
   state.tid = thread.tid;
   state.target_tid = thread.tid;
   state.cpu_us = thread.cpu_us;
-  state.blocked_signals = thread.blocked_signals;
   StoppedRegisters stopped = thread.stopped;
   state.syscall = settle_call(stopped, code, true);
   state.state = state.syscall ? 'S' : 'R';
@@ -206,6 +205,13 @@ void CoreTarget::make_threads() {
   for (ThreadState& thread : threads_) {
     thread.target_tid = other_namespace ? noted_tid(*this, thread) : thread.tid;
   }
+}
+
+std::optional<std::uint64_t> CoreTarget::blocked_signals(pid_t tid) const {
+  const auto& all = core_.notes().threads;
+  const auto found = std::find_if(all.begin(), all.end(),
+                                  [tid](const CoreThread& thread) { return thread.tid == tid; });
+  return found == all.end() ? std::nullopt : std::optional(found->blocked_signals);
 }
 
 std::span<const std::byte> CoreTarget::file_bytes_at(std::uint64_t address) const {

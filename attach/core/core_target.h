@@ -39,6 +39,7 @@ class CoreTarget final : public Target {
   Result<UniqueFd> open_named(const std::string& path) const { return modules_.open_named(path); }
   Result<std::vector<ThreadState>> threads() const override { return threads_; }
   Result<ThreadState> thread(pid_t tid) const override;
+  std::optional<std::uint64_t> blocked_signals(pid_t tid) const override;
 
   const CoreFile& core() const { return core_; }
   // Returns the program's file, as the process had it mapped; "" if unknown.

@@ -7,10 +7,11 @@
 #include <string_view>
 #include <vector>
 
-#include "attach/clocks/proc_sched.h"
+#include "attach/clocks/run_clock.h"
 #include "attach/proc_environ.h"
 #include "attach/proc_fds.h"
 #include "attach/proc_maps.h"
+#include "attach/proc_sched.h"
 #include "attach/proc_stat.h"
 #include "attach/proc_status.h"
 #include "attach/proc_task.h"
@@ -58,7 +59,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   (void)attach::parse_fd_link(3, text);
   (void)attach::parse_proc_syscall(text);
   (void)attach::parse_cpu_pauses(text);
-  (void)attach::parse_last_run(text);
+  (void)attach::parse_proc_sched(text);
   (void)waits::mount_of(text, "/data/x");
   (void)waits::cgroup_folder(text, text, "freezer");
   (void)waits::held_locks(text);

@@ -7,7 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "attach/clocks/proc_sched.h"
+#include "attach/clocks/run_clock.h"
 #include "attach/proc_fds.h"
 #include "attach/proc_stat.h"
 #include "attach/proc_status.h"
@@ -191,7 +191,7 @@ void name_tracers(snapshot::Tables& tables, ProcessCapture& process) {
 }
 
 // Notes how long a thread has not run; a thread that runs does not wait.
-void note_quiet(pid_t pid, const std::vector<ThreadState>& states, ProcessCapture& process) {
+void note_quiet(const std::vector<ThreadState>& states, ProcessCapture& process) {
   auto clock = attach::RunClock::here();
   if (!clock) {
     return;
@@ -200,10 +200,11 @@ void note_quiet(pid_t pid, const std::vector<ThreadState>& states, ProcessCaptur
   for (std::size_t i = 0; i < found.size(); ++i) {
     ThreadCapture& thread = process.threads[i];
     const ThreadState* state = found[i];
-    if (state == nullptr || std::string_view("SDTtI").find(state->state) == std::string::npos) {
+    if (state == nullptr || !state->ran ||
+        std::string_view("SDTtI").find(state->state) == std::string::npos) {
       continue;
     }
-    if (const auto quiet = clock->not_run_for(pid, thread.tid, state->cpu)) {
+    if (const auto quiet = clock->find_not_run_for(*state->ran)) {
       thread.wait.quiet_ms = std::chrono::duration_cast<std::chrono::milliseconds>(*quiet).count();
     }
   }
@@ -224,7 +225,7 @@ void collect_waits(const attach::Target& target,
   }
   finish(waits, states, python, tables, process);
   name_tracers(tables, process);
-  note_quiet(target.pid(), states, process);
+  note_quiet(states, process);
 }
 
 void collect_core_waits(const attach::Target& target,

@@ -1,6 +1,6 @@
 #include "waits/node/quiet_times.h"
 
-#include "attach/clocks/proc_sched.h"
+#include "attach/clocks/run_clock.h"
 #include "attach/proc_stat.h"
 
 namespace oddrank::waits {
@@ -18,7 +18,7 @@ QuietTimes read_quiet_times(pid_t pid, std::span<const attach::ThreadState> thre
     if (!stat || stat->state == 'R') {
       continue;
     }
-    if (const auto quiet = clock->not_run_for(pid, thread.tid, stat->cpu)) {
+    if (const auto quiet = clock->find_not_run_for(pid, thread.tid, stat->cpu)) {
       times.emplace(thread.tid, std::chrono::duration_cast<milliseconds>(*quiet));
     }
   }

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "attach/clocks/proc_sched.h"
+#include "attach/clocks/run_clock.h"
 #include "attach/proc_pids.h"
 #include "attach/proc_stat.h"
 #include "base/deadline.h"
@@ -59,7 +59,7 @@ std::string stuck_processes_note(const snapshot::Capture& capture) {
     if (!stat || stat->state != 'D' || stat->kernel_thread || own.contains(pid)) {
       continue;
     }
-    const auto quiet = clock->not_run_for(pid, pid, stat->cpu);
+    const auto quiet = clock->find_not_run_for(pid, pid, stat->cpu);
     if (!quiet || *quiet < kLong) {
       continue;
     }

@@ -100,6 +100,25 @@ TEST_CASE("task_files: motion tells a thread that has slept on from one that has
         before.voluntary_switches + before.involuntary_switches);
 }
 
+TEST_CASE("task_files: after the main thread, the others are told as by their status") {
+  ODDRANK_NEEDS_KERNEL();
+  Sleeper sleeper;
+  TaskFiles one(::getpid());
+  const ThreadState by_status = asleep(one, sleeper.tid());  // the main thread is not known yet
+  TaskFiles files(::getpid());
+  REQUIRE(files.state(::getpid()));
+  const ThreadState state = asleep(files, sleeper.tid());
+  CHECK(state.voluntary_switches == by_status.voluntary_switches);
+  CHECK(state.involuntary_switches == by_status.involuntary_switches);
+  CHECK(state.target_tid == by_status.target_tid);
+  CHECK(state.tracer == 0);
+  REQUIRE(state.ran.has_value() == by_status.ran.has_value());
+  if (state.ran) {
+    CHECK(state.ran->last_run == by_status.ran->last_run);
+    CHECK(state.ran->now >= by_status.ran->now);
+  }
+}
+
 TEST_CASE("task_files: without files to keep open the answers are the same") {
   ODDRANK_NEEDS_KERNEL();
   rlimit limit{};

@@ -1,4 +1,4 @@
-#include "attach/clocks/proc_sched.h"
+#include "attach/clocks/run_clock.h"
 
 #include <sched.h>
 #include <unistd.h>
@@ -10,13 +10,13 @@
 #include <thread>
 #include <vector>
 
-#include "base/read_file.h"
+#include "attach/proc_sched.h"
 #include "tests/support/catch.h"
 
-using oddrank::read_record;
 using oddrank::attach::CpuPauses;
+using oddrank::attach::monotonic_now;
 using oddrank::attach::parse_cpu_pauses;
-using oddrank::attach::parse_last_run;
+using oddrank::attach::read_proc_sched;
 using oddrank::attach::RunClock;
 using oddrank::attach::RunMoment;
 using namespace std::chrono_literals;
@@ -72,36 +72,11 @@ class ClockSleeper {
   } at_end_{end_};
 };
 
-std::chrono::microseconds monotonic_now() {
-  return std::chrono::duration_cast<std::chrono::microseconds>(
-      std::chrono::steady_clock::now().time_since_epoch());
-}
-
 std::chrono::microseconds last_run(pid_t tid) {
-  const auto text = read_record("/proc/self/task/" + std::to_string(tid) + "/sched", 512);
-  REQUIRE(text);
-  return parse_last_run(*text).value_or(0s);
+  return read_proc_sched(::getpid(), tid).last_run.value_or(0s);
 }
 
 }  // namespace
-
-TEST_CASE("the time of a thread's last run is read in milliseconds") {
-  CHECK(parse_last_run("cat (18115, #threads: 1)\n"
-                       "-------------------\n"
-                       "se.exec_start                                :      72871574.392876\n"
-                       "se.vruntime                                  :        128488.224672\n") ==
-        72'871'574ms);
-  CHECK(parse_last_run("se.exec_start : 12") == 12ms);
-}
-
-TEST_CASE("a sched file without a time returns none") {
-  for (const char* text : {"", "se.exec_start", "se.exec_start :", "se.exec_start : x",
-                           "se.exec_start : -5.0", "se.exec_start : 99999999999999999999.0",
-                           "se.vruntime : 5.0", "se.exec_start : 0.000000"}) {
-    INFO(text);
-    CHECK_FALSE(parse_last_run(text));
-  }
-}
 
 TEST_CASE("pauses are counted per CPU") {
   const auto pauses = parse_cpu_pauses(
@@ -190,7 +165,7 @@ TEST_CASE("the clock of another CPU is read there if it cannot be told") {
   while (!quiet || *quiet < 100ms) {  // a busy CPU may have no time for us at first
     RunClock clock({monotonic_now(), last_run(::gettid()), cpus[0]}, pauses);
     CHECK(clock.not_run_for({monotonic_now(), last_run(sleeper.tid()), cpus[1]}) == std::nullopt);
-    quiet = clock.not_run_for(::getpid(), sleeper.tid(), cpus[1]);
+    quiet = clock.find_not_run_for(::getpid(), sleeper.tid(), cpus[1]);
     REQUIRE(monotonic_now() - began < 60s);
     std::this_thread::sleep_for(10ms);
   }
