@@ -9,8 +9,14 @@
 
 namespace oddrank::attach {
 
-// Returns all of this pid namespace, kernel threads too, in the kernel's order (by number). Some
-// may have exited by now. Fails if /proc is not mounted.
+// Returns all of this pid namespace, in the kernel's order (by number); kernel threads too, unless
+// they were noted. Some may have exited by now. Fails if /proc is not mounted.
 Result<std::vector<pid_t>> list_pids();
+
+// Finds the kernel's threads, to leave them out of all later lists of this process and of the
+// children that it forks. A node of a hundred cores has thousands, and who looks at all processes
+// takes 10 us for each. Does nothing if the kernel does not list them (CONFIG_PROC_CHILDREN), or
+// in a pid namespace that does not show them.
+void note_kernel_threads();
 
 }  // namespace oddrank::attach

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "attach/live_target.h"
+#include "attach/proc_pids.h"
 #include "attach/proc_view.h"
 #include "base/clock_us.h"
 #include "base/deadline.h"
@@ -268,6 +269,7 @@ Result<Capture> capture_node(const NodeRequest& request, const CaptureOptions& o
   node.nodes.front().answered = true;
   const std::uint64_t found_us = clock_us(CLOCK_BOOTTIME);
   waits::NodeStart start;
+  attach::note_kernel_threads();
   ODDRANK_TRY(Capture capture, find_processes(request, std::move(node), options.timeout));
   ODDRANK_TRY_STATUS(check_jobs(capture, request));
   steps.done(words_of_processes(capture));
