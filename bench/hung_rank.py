@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""One rank of a hung job, with as many threads as real ranks have: a pool of idle OpenMP threads,
-gloo's own, and a few Python threads with some frames each. Rank 3 sleeps in its input pipeline; the
+"""One rank of a hung job, with as many threads as real ranks have, a hundred: pools of idle OpenMP
+threads, gloo's own, and a few Python threads with some frames each. Rank 3 sleeps in its input pipeline; the
 others wait for it in all_reduce. Prints "ready" just before it blocks."""
 
 import os
@@ -35,7 +35,7 @@ def background(depth, event):
 
 
 def main():
-    torch.set_num_threads(int(os.environ.get("BENCH_THREADS", "64")))
+    torch.set_num_threads(int(os.environ.get("BENCH_THREADS", "39")))
     matrix = torch.ones(1 << 20)
     (matrix * 2 + 1).sum()  # the first work starts the pool
     dist.init_process_group("gloo")

@@ -1,4 +1,4 @@
-"""A hung rank with 151 threads, and a node of eight of them: oddrank beside what people use."""
+"""A hung rank of a hundred threads, and a node of eight of them: oddrank beside what people use."""
 
 from compare import Candidate, alternate
 from hung_job import HungJob
@@ -40,17 +40,18 @@ def _compare(bench, name, pids, threads):
         if not each.failed and each.cpu_ms < ours.cpu_ms:
             result.ahead.append(f"`{each.name}` is ahead: it needs {each.cpu_ms:.0f} ms of CPU time where "
                                 f"oddrank needs {ours.cpu_ms:.0f} ms.")
+    # Who waits for an answer sees the wall time; the job that shares the cores, the CPU time.
     if name == "one":
+        result.goal("wall time of one rank", 20, median_ms(ours.seconds), " ms")
         result.goal("CPU time of one rank", 20, ours.cpu_ms, " ms")
         return result
     for each in candidates[1:]:
+        wall, cpu = median_ms(each.seconds) / median_ms(ours.seconds), each.cpu_ms / ours.cpu_ms
         if each.name in GOALS:
-            result.goal(f"CPU time of `{each.name}` ÷ oddrank's", GOALS[each.name],
-                        each.cpu_ms / ours.cpu_ms, "", at_least=True)
+            result.goal(f"wall time of `{each.name}` ÷ oddrank's", GOALS[each.name], wall, "", at_least=True)
+            result.goal(f"CPU time of `{each.name}` ÷ oddrank's", GOALS[each.name], cpu, "", at_least=True)
         elif each.name == "py-spy dump":
-            result.goal("CPU time of eight ranks ÷ that of `py-spy dump` without native frames", 1,
-                        ours.cpu_ms / each.cpu_ms, "")
-            result.goal("wall time of eight ranks ÷ that of `py-spy dump` without native frames", 1,
-                        median_ms(ours.seconds) / median_ms(each.seconds), "")
+            result.goal("wall time of eight ranks ÷ that of `py-spy dump` without native frames", 1, 1 / wall, "")
+            result.goal("CPU time of eight ranks ÷ that of `py-spy dump` without native frames", 1, 1 / cpu, "")
     result.goal("peak memory of the largest process, eight ranks", 12, ours.peak_kib / 1024, " MiB")
     return result
