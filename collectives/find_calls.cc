@@ -271,6 +271,27 @@ void set_exchange(const CallFrames& frames,
   set_transfers(found, groups, tables, call, evidence);
 }
 
+// Takes the other side from gloo's objects, which say more than the frames around the wait: these
+// may hold several transfers. Returns false if they say nothing.
+bool take_peers(const Boxed<CollectiveCall>& told,
+                const snapshot::Tables& tables,
+                CollectiveCall& call,
+                std::string& evidence) {
+  if (!told || (told->peer < 0 && told->peers == snapshot::StringId{})) {
+    return false;
+  }
+  call.peer = told->peer;
+  call.peers = told->peers;
+  if (told->whole_world || told->group != snapshot::StringId{}) {
+    call.whole_world = told->whole_world;
+    call.group = told->group;
+    call.label = told->label;
+    call.members = told->members;
+  }
+  evidence += ", " + std::string(tables.text(told->evidence));
+  return true;
+}
+
 // Adds what MPI's objects say of the call.
 void take_told(const NativeCall& row,
                const Boxed<CollectiveCall>& told,
@@ -328,7 +349,9 @@ CollectiveCall native_call(const CallFrames& frames,
   if (match.call->name.starts_with("MPI_") || of_jax) {
     take_told(*match.call, told, tables, call, evidence);
   } else if (call.kind == CallKind::kSend || call.kind == CallKind::kRecv) {
-    set_transfers(possible_transfers(frames, caller, call.kind), groups, tables, call, evidence);
+    if (!of_torch || !take_peers(told, tables, call, evidence)) {
+      set_transfers(possible_transfers(frames, caller, call.kind), groups, tables, call, evidence);
+    }
   } else if (of_transfers) {
     set_exchange(frames, caller, groups, tables, call, evidence);
   }
