@@ -19,6 +19,7 @@
 #include "collectives/group_join.h"
 #include "collectives/number_calls.h"
 #include "collectives/possible_transfers.h"
+#include "snapshot/beside_call.h"
 #include "snapshot/rank_text.h"
 
 namespace oddrank::collectives {
@@ -359,6 +360,27 @@ CollectiveCall native_call(const CallFrames& frames,
   return call;
 }
 
+// Returns whether the thread is in other code, within the function that makes the call: then it has
+// not entered the call yet, or has left it. A group may be of Python code itself, which the library
+// calls. Not known if native frames are not.
+bool is_beside_call(const CallFrames& frames,
+                    const PythonMatch& python,
+                    const NativeMatches& native) {
+  if (python.call->kind == CallKind::kRendezvous || native.innermost.call != nullptr ||
+      frames.is_python(0)) {
+    return false;
+  }
+  bool beside = false;
+  for (std::size_t i = 0; i < python.index; ++i) {
+    if (!frames.is_python(i) && frames.function(i).find("c10d") != std::string_view::npos) {
+      return false;
+    }
+    beside = beside || (frames.is_python(i) &&
+                        snapshot::runs_beside_call(frames.function(i), frames.file(i)));
+  }
+  return beside;
+}
+
 std::optional<CollectiveCall> find_call(const ThreadCapture& thread,
                                         const GroupJoin& groups,
                                         snapshot::Tables& tables) {
@@ -371,6 +393,9 @@ std::optional<CollectiveCall> find_call(const ThreadCapture& thread,
   // be.
   const NativeMatches native =
       match_native(frames, python.call != nullptr && merged ? python.index : frames.size());
+  if (python.call != nullptr && merged && is_beside_call(frames, python, native)) {
+    return std::nullopt;
+  }
   if (python.call != nullptr) {
     return python_call(python_frames, python, merged ? native : NativeMatches{}, groups, tables);
   }
