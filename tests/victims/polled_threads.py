@@ -82,9 +82,24 @@ def polls_one_of_two(poll):
         time.sleep(0.01)
 
 
+def polls_with(event, told):
+    told(threading.get_native_id())
+    while not event.is_set():
+        time.sleep(0.01)
+
+
+def polls_together(poll):
+    event = threading.Event()
+    other = queue.Queue()
+    threading.Thread(target=polls_with, args=(event, other.put), daemon=True).start()
+    poll(other.get())
+    while not event.is_set():
+        time.sleep(0.01)
+
+
 expected = {}
 for poller in (polls_thread, polls_attribute, polls_future, polls_event, polls_future_beside_thread,
-               polls_one_of_two):
+               polls_one_of_two, polls_together):
     told = queue.Queue()
     threading.Thread(target=poller, args=(told.put,), name=poller.__name__, daemon=True).start()
     expected[poller.__name__] = told.get()

@@ -25,6 +25,7 @@ using cpython::PythonSample;
 using cpython::RawFrame;
 using cpython::SampledThread;
 using snapshot::PollOn;
+using snapshot::WaitHow;
 using snapshot::WaitOn;
 
 constexpr std::size_t kMaxPolledOwners = 64;    // whose attributes are read, of one frame
@@ -180,19 +181,6 @@ const SampledThread* PolledObjects::find(const SampledThread& waiter,
   return found;
 }
 
-std::string polled_words(const Asked& asked, pid_t tid) {
-  const std::string who = "thread " + std::to_string(tid);
-  const std::string by = " (by " + asked.call + ")";
-  switch (asked.on) {
-    case PollOn::kThread:
-      return "polls until " + who + " has ended its work" + by;
-    case PollOn::kEvent:
-      return "polls an event that only " + who + " has, too" + by;
-    default:
-      return "polls a queue that only " + who + " has, too" + by;
-  }
-}
-
 const attach::ThreadState* state_of(const std::vector<attach::ThreadState>& states, pid_t tid) {
   const auto at = std::find_if(states.begin(), states.end(),
                                [tid](const auto& each) { return each.tid == tid; });
@@ -226,7 +214,12 @@ void read_polled_objects(PythonSample& python,
     waits[i].holder_tid = holder->tid;
     waits[i].holder_alive = snapshot::Known::kYes;
     waits[i].inferred = true;
-    waits[i].detail = polled_words(*asked, holder->tid);
+    // That another thread has the event or queue, too, does not make a circle.
+    const bool ends = asked->on == PollOn::kThread;
+    waits[i].how = ends ? WaitHow::kTold : WaitHow::kObject;
+    waits[i].detail = ends ? "polls until thread " + std::to_string(holder->tid) +
+                                 " has ended its work (by " + asked->call + ")"
+                           : "";
   }
 }
 
