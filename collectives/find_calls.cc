@@ -19,7 +19,6 @@
 #include "collectives/group_join.h"
 #include "collectives/number_calls.h"
 #include "collectives/possible_transfers.h"
-#include "snapshot/beside_call.h"
 #include "snapshot/rank_text.h"
 
 namespace oddrank::collectives {

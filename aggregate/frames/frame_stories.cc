@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "aggregate/frames/frame_model.h"
-#include "snapshot/beside_call.h"
+#include "snapshot/collective_call.h"
 
 namespace oddrank::aggregate {
 

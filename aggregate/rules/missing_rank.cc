@@ -46,7 +46,7 @@ bool looks_like_watchdog(const RuleInput& input, const std::vector<std::size_t>&
   return false;
 }
 
-bool is_awaited(const RuleInput& input, const std::vector<std::size_t>& gone) {
+bool any_is_awaited(const RuleInput& input, const std::vector<std::size_t>& gone) {
   return std::any_of(gone.begin(), gone.end(),
                      [&input](std::size_t at) { return input.graph.awaited[at]; });
 }
@@ -74,14 +74,14 @@ bool are_only_absent(const RuleInput& input, const std::vector<std::size_t>& gon
 // of the job, or one that is left may be who is waited for. The job may be over for them; or they
 // have failed, since a rank that is left did not come in time.
 bool may_be_consequence(const RuleInput& input, const std::vector<std::size_t>& gone) {
-  return !is_awaited(input, gone) &&
+  return !any_is_awaited(input, gone) &&
          (are_most(input, gone) || (are_only_absent(input, gone) && roots_left(input) > 0));
 }
 
 // Returns whether the job looks over but for few ranks: none of these waits for anybody, so that
 // those that are gone hold nobody up.
 bool looks_over(const RuleInput& input, const std::vector<std::size_t>& gone) {
-  return are_most(input, gone) && are_only_absent(input, gone) && !is_awaited(input, gone) &&
+  return are_most(input, gone) && are_only_absent(input, gone) && !any_is_awaited(input, gone) &&
          roots_left(input) + gone.size() == input.view.ranks().size();
 }
 

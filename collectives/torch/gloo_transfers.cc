@@ -39,14 +39,14 @@ constexpr std::uint64_t kBufferHead = 64;    // within which it names its contex
 constexpr std::uint64_t kContextRank = 8;
 constexpr std::uint64_t kContextBytes = 128;  // within which it has its pairs
 constexpr std::size_t kMaxPairs = 4096;
-// Of a pair's class, 2.13: 880. What follows it on the heap may be another pair.
+// A pair has 880 in 2.13. What follows it on the heap may be another pair.
 constexpr std::size_t kPairBytes = 896;
 
 // libstdc++'s std::unordered_map, and a node of one whose key is an integer.
-constexpr std::size_t kTableFirst = 16;
-constexpr std::size_t kTableCount = 24;
-constexpr std::size_t kTableLoad = 32;
-constexpr std::size_t kTableBytes = 56;
+constexpr std::size_t kSlotsFirst = 16;
+constexpr std::size_t kSlotsCount = 24;
+constexpr std::size_t kSlotsLoad = 32;
+constexpr std::size_t kSlotsBytes = 56;
 constexpr std::uint64_t kSlotValue = 16;
 constexpr std::uint64_t kMaxSlots = 4096;
 // libstdc++'s std::deque: an array of chunks, and the places of its first element and of its end.
@@ -68,7 +68,7 @@ constexpr std::uint64_t kMaxChunks = 64;
 
 constexpr std::size_t kMaxGlooPeers = 64;  // each is an edge of the graph
 
-std::uint64_t word_of(std::span<const std::byte> bytes, std::size_t at) {
+std::uint64_t gloo_word(std::span<const std::byte> bytes, std::size_t at) {
   std::uint64_t word = 0;
   if (at + sizeof word <= bytes.size()) {
     std::memcpy(&word, bytes.data() + at, sizeof word);
@@ -132,7 +132,7 @@ std::optional<AwaitedBuffer> TransferReader::awaited_by(const attach::ThreadStat
   const auto bytes = reader_.bytes(Addr{futex - before}, before);
   for (std::uint64_t back = kWordBytes; bytes && back <= before; back += kWordBytes) {
     const Addr object{futex - back};
-    if (!may_be_table(word_of(*bytes, before - back)) ||
+    if (!may_be_table(gloo_word(*bytes, before - back)) ||
         class_of(reader_, object) != kBufferClass) {
       continue;
     }
@@ -203,12 +203,12 @@ bool TransferReader::holds(Addr pair, Addr buffer) {
   if (!bytes || !is_tcp_class(class_of(reader_, pair), kPairEnd)) {
     return false;
   }
-  const std::uint64_t table = word_of(*bytes, 0);
-  for (std::size_t at = kWordBytes; at + kTableBytes <= kPairBytes; at += kWordBytes) {
-    if (word_of(*bytes, at) == table) {
+  const std::uint64_t table = gloo_word(*bytes, 0);
+  for (std::size_t at = kWordBytes; at + kSlotsBytes <= kPairBytes; at += kWordBytes) {
+    if (gloo_word(*bytes, at) == table) {
       return false;  // the next pair
     }
-    if (is_in_table(std::span(*bytes).subspan(at, kTableBytes), buffer) ||
+    if (is_in_table(std::span(*bytes).subspan(at, kSlotsBytes), buffer) ||
         is_in_deque(pair + at, buffer)) {
       return true;
     }
@@ -219,12 +219,12 @@ bool TransferReader::holds(Addr pair, Addr buffer) {
 // Looks into a table of deques, one for each slot that is waited for.
 bool TransferReader::is_in_table(std::span<const std::byte> table, Addr buffer) {
   float load = 0;
-  std::memcpy(&load, table.data() + kTableLoad, sizeof load);
-  const std::uint64_t count = word_of(table, kTableCount);
+  std::memcpy(&load, table.data() + kSlotsLoad, sizeof load);
+  const std::uint64_t count = gloo_word(table, kSlotsCount);
   if (load != 1.0F || count == 0 || count > kMaxSlots) {
     return false;
   }
-  Addr node{word_of(table, kTableFirst)};
+  Addr node{gloo_word(table, kSlotsFirst)};
   for (std::uint64_t i = 0; i < count && node != Addr{}; ++i) {
     if (is_in_deque(node + kSlotValue, buffer)) {
       return true;
@@ -253,7 +253,7 @@ bool TransferReader::is_in_deque(Addr deque, Addr buffer) {
     }
     const auto elements = reader_.bytes(Addr{begin}, end - begin);
     for (std::size_t i = 0; elements && i + kWordBytes <= elements->size(); i += kWordBytes) {
-      if (word_of(*elements, i) == value_of(buffer)) {
+      if (gloo_word(*elements, i) == value_of(buffer)) {
         return true;
       }
     }

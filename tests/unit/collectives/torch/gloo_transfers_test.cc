@@ -22,7 +22,7 @@ constexpr std::uint64_t kHeapBytes = 0x20000;
 constexpr std::uint64_t kLibrary = 0x7f0000000000;
 constexpr std::uint64_t kLibraryBytes = 0x2000;
 constexpr std::string_view kBuffer = "N4gloo9transport3tcp13UnboundBufferE";
-constexpr std::string_view kContext = "N4gloo9transport3tcp7ContextE";
+constexpr std::string_view kTcpContext = "N4gloo9transport3tcp7ContextE";
 constexpr std::string_view kPair = "N4gloo9transport3tcp4PairE";
 constexpr std::uint64_t kFutexInBuffer =
     124;                                    // the second group of waiters of a condition variable
@@ -37,7 +37,7 @@ class TransferMemory {
     add_mapping(kHeap, kHeapBytes, "");
     add_mapping(kLibrary, kLibraryBytes, "/v/torch/lib/libtorch_cpu.so");
     buffer_ = make(kBuffer);
-    const std::uint64_t context = make(kContext);
+    const std::uint64_t context = make(kTcpContext);
     put(buffer_ + 24, context);
     put(context + 8, std::uint64_t{size} << 32 | rank);
     const std::uint64_t vector = next_;
@@ -120,11 +120,11 @@ class TransferMemory {
   std::vector<attach::ThreadState> threads_;
 };
 
-void add_group(ThreadBuilder& builder,
-               std::string_view name,
-               std::string_view members,
-               std::int32_t rank,
-               std::int32_t size) {
+void add_gloo_group(ThreadBuilder& builder,
+                    std::string_view name,
+                    std::string_view members,
+                    std::int32_t rank,
+                    std::int32_t size) {
   snapshot::ProcessGroup group;
   group.name = builder.capture.tables.string(name);
   group.backend = builder.capture.tables.string("cpu:gloo,cuda:nccl");
@@ -135,7 +135,7 @@ void add_group(ThreadBuilder& builder,
 }
 
 // Returns the call of a thread that waits for a request which does not show whose it is.
-snapshot::CollectiveCall call_of(const TransferMemory& memory, ThreadBuilder& builder) {
+snapshot::CollectiveCall waiting_call(const TransferMemory& memory, ThreadBuilder& builder) {
   builder.native("c10d::ProcessGroupGloo::RecvWork::wait").python("step", "/v/train.py");
   builder.thread().tid = 5;
   collect_gloo_transfers(memory.target(), memory.threads(), builder.capture.tables,
@@ -147,9 +147,9 @@ TEST_CASE("gloo_transfers: the pair that holds the awaited buffer is of the othe
   TransferMemory memory(2, 4);
   memory.await_message_of(1);
   ThreadBuilder builder;
-  add_group(builder, "0", "0-3", 2, 4);
-  add_group(builder, "1", "2-5", 0, 4);  // another place
-  const auto call = call_of(memory, builder);
+  add_gloo_group(builder, "0", "0-3", 2, 4);
+  add_gloo_group(builder, "1", "2-5", 0, 4);  // another place
+  const auto call = waiting_call(memory, builder);
   CHECK(call.kind == snapshot::CallKind::kRecv);
   CHECK(call.peer == 1);
   CHECK(builder_text(builder, call.group) == "0");
@@ -159,17 +159,17 @@ TEST_CASE("gloo_transfers: what has begun is in the pair's queue") {
   TransferMemory memory(0, 2);
   memory.transfer_to(1);
   ThreadBuilder builder;
-  add_group(builder, "7", "4,6", 0, 2);
-  CHECK(call_of(memory, builder).peer == 6);
+  add_gloo_group(builder, "7", "4,6", 0, 2);
+  CHECK(waiting_call(memory, builder).peer == 6);
 }
 
 TEST_CASE("gloo_transfers: of several groups that fit, each one's member is possible") {
   TransferMemory memory(0, 2);
   memory.await_message_of(1);
   ThreadBuilder builder;
-  add_group(builder, "7", "4,6", 0, 2);
-  add_group(builder, "8", "4,5", 0, 2);
-  const auto call = call_of(memory, builder);
+  add_gloo_group(builder, "7", "4,6", 0, 2);
+  add_gloo_group(builder, "8", "4,5", 0, 2);
+  const auto call = waiting_call(memory, builder);
   CHECK(call.peer == -1);
   CHECK(builder_text(builder, call.peers) == "5-6");
   CHECK(builder_text(builder, call.group).empty());
@@ -183,8 +183,8 @@ TEST_CASE("gloo_transfers: nobody is the other side if no pair holds the buffer,
     memory.await_message_of(1);
   }
   ThreadBuilder builder;
-  add_group(builder, "0", "0-3", 2, 4);
-  const auto call = call_of(memory, builder);
+  add_gloo_group(builder, "0", "0-3", 2, 4);
+  const auto call = waiting_call(memory, builder);
   CHECK(call.peer == -1);
   CHECK(builder_text(builder, call.peers).empty());
 }
