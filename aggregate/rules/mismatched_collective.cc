@@ -31,7 +31,8 @@ std::vector<Finding> mismatched_collective(const RuleInput& input) {
     }
   }
   std::vector<Finding> findings;
-  for (const auto& [number, slots] : by_number) {
+  for (const auto& at_number : by_number) {
+    const std::vector<const Slot*>& slots = at_number.second;
     if (slots.size() < 2) {
       continue;
     }
