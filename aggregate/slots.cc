@@ -127,12 +127,20 @@ bool goes_on(const RankView& rank) {
          state != 'X';
 }
 
+// Returns whether the rank is in a call of the same group at the same number: as it is not in this
+// one, its call is another one, and this one was never made.
+bool is_in_its_place(const JobView& view, const RankView& rank, const Slot& slot) {
+  return slot.sequence >= 0 && takes_part(rank) && rank.leader->call->sequence == slot.sequence &&
+         rank.leader->call->kind == slot.kind && group_key(view, *rank.leader->call) == slot.group;
+}
+
 // Moves members that have made the call already out of those that are absent: they left it, or do
 // not wait for its end yet.
 void drop_done(const JobView& view, Slot& slot) {
   const CollectiveCall& call = *view.ranks()[slot.inside.front()].leader->call;
   const auto is_done = [&](std::size_t at) {
-    return goes_on(view.ranks()[at]) && has_made(view.ranks()[at], call);
+    const RankView& rank = view.ranks()[at];
+    return goes_on(rank) && has_made(rank, call) && !is_in_its_place(view, rank, slot);
   };
   std::copy_if(slot.absent.begin(), slot.absent.end(), std::back_inserter(slot.beside), is_done);
   std::erase_if(slot.absent, is_done);
@@ -157,9 +165,48 @@ bool may_be_same(const Slot& slot, const Slot& other) {
   return other.group.empty();
 }
 
+// Returns the roots that the ranks inside have given; -1 for those whose root could not be read.
+std::map<std::int32_t, std::vector<std::size_t>> ranks_by_root(const JobView& view,
+                                                               const Slot& slot) {
+  std::map<std::int32_t, std::vector<std::size_t>> by_root;
+  for (const std::size_t at : slot.inside) {
+    by_root[view.ranks()[at].leader->call->root].push_back(at);
+  }
+  return by_root;
+}
+
+// Splits slots whose ranks have given different roots at the same number: they are not in the same
+// call. Without numbers they may be in different calls, one after the other (is_of_several_calls).
+void split_by_root(const JobView& view, std::vector<Slot>& slots) {
+  std::vector<Slot> more;
+  for (Slot& slot : slots) {
+    const auto by_root = ranks_by_root(view, slot);
+    if (slot.sequence < 0 || by_root.size() < 2 || by_root.contains(-1)) {
+      continue;
+    }
+    for (const auto& [root, inside] : by_root) {
+      Slot part = slot;
+      const CollectiveCall& call = *view.ranks()[inside.front()].leader->call;
+      part.root = root;
+      part.words = call_words(view, call);
+      part.evidence = printable(view.text(call.evidence), 200);
+      part.inside = inside;
+      more.push_back(std::move(part));
+    }
+    slot.inside.clear();
+  }
+  std::erase_if(slots, [](const Slot& slot) { return slot.inside.empty(); });
+  std::move(more.begin(), more.end(), std::back_inserter(slots));
+}
+
 // Returns whether it is unknown which operation the slot is, and its ranks came there from
-// different places: then they may be in different calls.
+// different places; or that they have given different roots. Then they may be in different calls.
 bool is_of_several_calls(const JobView& view, const Slot& slot) {
+  auto by_root = ranks_by_root(view, slot);
+  by_root.erase(-1);
+  if (by_root.size() > 1) {
+    return true;
+  }
   if (!slot.op.empty() || slot.kind != CallKind::kCollective) {
     return false;
   }
@@ -259,6 +306,7 @@ std::vector<Slot> find_slots(const JobView& view) {
   for (auto& [key, slot] : by_key) {
     slots.push_back(std::move(slot));
   }
+  split_by_root(view, slots);
   add_beside(view, slots);
   for (Slot& slot : slots) {
     const std::set<std::size_t> members = members_of(view, slot);

@@ -1,8 +1,8 @@
 // Slots: the collectives that ranks are inside, each with its ranks inside and absent.
 //
-// A slot is (group, operation, sequence number). Ranks of one group in the same operation, with no
-// numbers known, are taken to be in the same slot (equal lines in different iterations cannot be
-// told apart without numbers; verdicts that rest on this say so).
+// A slot is (group, operation, sequence number, root). Ranks of one group in the same operation,
+// with no numbers known, are taken to be in the same slot (equal lines in different iterations
+// cannot be told apart without numbers; verdicts that rest on this say so).
 #pragma once
 
 #include <cstddef>
@@ -36,7 +36,8 @@ struct Slot {
   std::vector<std::size_t> beside;
   std::vector<std::size_t> absent;  // members that are not inside; empty if membership is unknown
   // Which operation it is could not be read, and the ranks inside are at different places of the
-  // program: they may be in different calls.
+  // program; or they have given different roots, and the number is unknown: they may be in
+  // different calls.
   bool mixed = false;
   // Members in a call of the same operation whose group or number could not be read: it may be this
   // call. They are not counted as absent.

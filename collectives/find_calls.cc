@@ -271,6 +271,27 @@ void set_exchange(const CallFrames& frames,
   set_transfers(found, groups, tables, call, evidence);
 }
 
+// Takes the other side from gloo's objects, which say more than the frames around the wait: these
+// may hold several transfers. Returns false if they say nothing.
+bool take_peers(const Boxed<CollectiveCall>& told,
+                const snapshot::Tables& tables,
+                CollectiveCall& call,
+                std::string& evidence) {
+  if (!told || (told->peer < 0 && told->peers == snapshot::StringId{})) {
+    return false;
+  }
+  call.peer = told->peer;
+  call.peers = told->peers;
+  if (told->whole_world || told->group != snapshot::StringId{}) {
+    call.whole_world = told->whole_world;
+    call.group = told->group;
+    call.label = told->label;
+    call.members = told->members;
+  }
+  evidence += ", " + std::string(tables.text(told->evidence));
+  return true;
+}
+
 // Adds what MPI's objects say of the call.
 void take_told(const NativeCall& row,
                const Boxed<CollectiveCall>& told,
@@ -328,12 +349,35 @@ CollectiveCall native_call(const CallFrames& frames,
   if (match.call->name.starts_with("MPI_") || of_jax) {
     take_told(*match.call, told, tables, call, evidence);
   } else if (call.kind == CallKind::kSend || call.kind == CallKind::kRecv) {
-    set_transfers(possible_transfers(frames, caller, call.kind), groups, tables, call, evidence);
+    if (!of_torch || !take_peers(told, tables, call, evidence)) {
+      set_transfers(possible_transfers(frames, caller, call.kind), groups, tables, call, evidence);
+    }
   } else if (of_transfers) {
     set_exchange(frames, caller, groups, tables, call, evidence);
   }
   call.evidence = tables.string(evidence);
   return call;
+}
+
+// Returns whether the thread is in other code, within the function that makes the call: then it has
+// not entered the call yet, or has left it. A group may be of Python code itself, which the library
+// calls. Not known if native frames are not.
+bool is_beside_call(const CallFrames& frames,
+                    const PythonMatch& python,
+                    const NativeMatches& native) {
+  if (python.call->kind == CallKind::kRendezvous || native.innermost.call != nullptr ||
+      frames.is_python(0)) {
+    return false;
+  }
+  bool beside = false;
+  for (std::size_t i = 0; i < python.index; ++i) {
+    if (!frames.is_python(i) && frames.function(i).find("c10d") != std::string_view::npos) {
+      return false;
+    }
+    beside = beside || (frames.is_python(i) &&
+                        snapshot::runs_beside_call(frames.function(i), frames.file(i)));
+  }
+  return beside;
 }
 
 std::optional<CollectiveCall> find_call(const ThreadCapture& thread,
@@ -348,6 +392,9 @@ std::optional<CollectiveCall> find_call(const ThreadCapture& thread,
   // be.
   const NativeMatches native =
       match_native(frames, python.call != nullptr && merged ? python.index : frames.size());
+  if (python.call != nullptr && merged && is_beside_call(frames, python, native)) {
+    return std::nullopt;
+  }
   if (python.call != nullptr) {
     return python_call(python_frames, python, merged ? native : NativeMatches{}, groups, tables);
   }

@@ -8,6 +8,7 @@
 #include "collectives/collect_groups.h"
 #include "collectives/gloo_world.h"
 #include "collectives/mpi/mpi_calls.h"
+#include "collectives/torch/gloo_transfers.h"
 #include "cpython/last_exception.h"
 #include "ranks/process_conduct.h"
 
@@ -81,6 +82,7 @@ Result<stacks::Collected> read_threads(const attach::Target& target,
   collectives::collect_mpi_calls(target, in_mpi, tables, process);
   const auto in_jax = threads_in<JaxThread>(target, collectives::is_jax_module, collected.kept);
   collectives::collect_gloo_world(target, in_jax, tables, process);
+  collectives::collect_gloo_transfers(target, collected.threads, tables, process);
   return collected;
 }
 

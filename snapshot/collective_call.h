@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 
 #include "snapshot/ids.h"
 
@@ -34,5 +35,14 @@ struct CollectiveCall {
 
   bool operator==(const CollectiveCall&) const = default;
 };
+
+// Returns whether a Python frame inside of a function of torch.distributed is of code that runs
+// before or after this calls the communication library: not torch's own (a method by which an
+// object is pickled, a handler of a signal, a finaliser), or torch's that makes objects into
+// tensors and back. The library may still be called from there.
+constexpr bool runs_beside_call(std::string_view function, std::string_view file) {
+  return file.find("torch/") == std::string_view::npos || function == "_object_to_tensor" ||
+         function == "_tensor_to_object";
+}
 
 }  // namespace oddrank::snapshot

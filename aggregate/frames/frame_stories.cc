@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "aggregate/frames/frame_model.h"
+#include "snapshot/collective_call.h"
 
 namespace oddrank::aggregate {
 
@@ -39,10 +40,17 @@ bool FrameModel::is_told_by(FrameId id, const StoryPattern& pattern) {
 }
 
 std::optional<StoryHit> FrameModel::find_story(const ThreadSample& sample, Story story) {
+  // Whether native frames of a library are inside of a Python one is known of whole stacks alone.
+  const bool may_be_beside = story == Story::kCommunicates && reach(sample) == Reach::kWhole;
+  bool beside = false;
   for (const FrameId id : called_frames(sample)) {
+    const Frame& frame = tables_.frame(id);
+    const bool is_python = frame.kind == snapshot::FrameKind::kPython;
+    beside = beside || (may_be_beside && is_python &&
+                        snapshot::runs_beside_call(known(id).shown.name, tables_.text(frame.file)));
     for (const StoryPattern& pattern : story_patterns()) {
       if (pattern.story == story && is_told_by(id, pattern)) {
-        return StoryHit{&pattern, id};
+        return beside && is_python ? std::nullopt : std::optional(StoryHit{&pattern, id});
       }
     }
   }

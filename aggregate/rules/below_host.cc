@@ -18,6 +18,26 @@ bool is_complete(const RuleInput& input, const Slot& slot) {
          slot.inside.size() == input.view.ranks().size();
 }
 
+std::string inside_words(const RuleInput& input, const Slot& slot) {
+  const std::size_t total = input.view.ranks().size();
+  return fmt::format(
+      "{} inside of {} and none stands out: the cause lies below the host (network, fabric or "
+      "device)",
+      slot.inside.size() == total
+          ? fmt::format("all {} are", count_of(total, "rank"))
+          : fmt::format("all members ({}) are", ranks_words(input, slot.inside)),
+      slot.words);
+}
+
+// Some members have left the call, or do not wait for its end.
+std::string not_ended_words(const RuleInput& input, const Slot& slot) {
+  return fmt::format(
+      "{} inside of {}, and the other members have made their call at this number: the cause lies "
+      "below the host (network, fabric or device), or the calls differ (operation, size, type or "
+      "root)",
+      ranks_words(input, slot.inside) + (slot.inside.size() == 1 ? " is" : " are"), slot.words);
+}
+
 }  // namespace
 
 std::vector<Finding> below_host(const RuleInput& input) {
@@ -61,13 +81,8 @@ std::vector<Finding> below_host(const RuleInput& input) {
   if (!complete->beside.empty()) {
     finding.confidence = Confidence::kPossible;
   }
-  const bool everybody = complete->inside.size() == ranks.size();
-  finding.summary = fmt::format(
-      "{} inside of {} and none stands out: the cause lies below the host (network, fabric or "
-      "device)",
-      everybody ? fmt::format("all {} are", count_of(ranks.size(), "rank"))
-                : fmt::format("all members ({}) are", ranks_words(input, complete->inside)),
-      complete->words);
+  finding.summary =
+      complete->beside.empty() ? inside_words(input, *complete) : not_ended_words(input, *complete);
   finding.advice = {"ask the collective library: NCCL_DEBUG=INFO, ncclras, flight-recorder dumps",
                     "look at link and error counters of the NICs, and for Xid errors in dmesg",
                     "oddrank report --folded shows whether a helper thread differs on one rank"};

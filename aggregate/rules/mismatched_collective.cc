@@ -10,6 +10,18 @@
 #include "aggregate/words/wait_words.h"
 
 namespace oddrank::aggregate {
+namespace {
+
+// Returns the largest slot that the rank is not in; there is one.
+const Slot& slot_without(const RuleInput& input,
+                         const std::vector<const Slot*>& slots,
+                         const RankView& rank) {
+  const auto at = static_cast<std::size_t>(&rank - input.view.ranks().data());
+  const bool in_first = std::binary_search(slots[0]->inside.begin(), slots[0]->inside.end(), at);
+  return in_first ? *slots[1] : *slots[0];
+}
+
+}  // namespace
 
 std::vector<Finding> mismatched_collective(const RuleInput& input) {
   std::map<std::pair<std::string, std::int64_t>, std::vector<const Slot*>> by_number;
@@ -19,7 +31,8 @@ std::vector<Finding> mismatched_collective(const RuleInput& input) {
     }
   }
   std::vector<Finding> findings;
-  for (const auto& [number, slots] : by_number) {
+  for (const auto& at_number : by_number) {
+    const std::vector<const Slot*>& slots = at_number.second;
     if (slots.size() < 2) {
       continue;
     }
@@ -47,15 +60,11 @@ std::vector<Finding> mismatched_collective(const RuleInput& input) {
     }
     finding.confidence =
         std::min(finding.confidence, tie ? Confidence::kLikely : Confidence::kCertain);
-    const Slot* others = slots.front();
-    if (tie && std::find(others->inside.begin(), others->inside.end(), ranks.front()) !=
-                   others->inside.end()) {
-      others = slots[1];
-    }
     finding.summary = places(input, ranks, [&](const RankView& rank) {
+      const Slot& others = slot_without(input, slots, rank);
       return fmt::format("is in {}, {} at the same number in {}", call_at_words(input, rank),
-                         ranks_words(input, others->inside),
-                         call_at_words(input, input.view.ranks()[others->inside.front()]));
+                         ranks_words(input, others.inside),
+                         call_at_words(input, input.view.ranks()[others.inside.front()]));
     });
     finding.advice = {"compare the calls on both sides: operation, size, type and root"};
     finding.disproves = {"one operation at this number on all ranks"};

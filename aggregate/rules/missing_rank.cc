@@ -7,6 +7,7 @@
 #include "aggregate/rules/all_rules.h"
 #include "aggregate/rules/local_story.h"
 #include "aggregate/rules/rank_past.h"
+#include "aggregate/rules/suspects.h"
 #include "aggregate/words/wait_words.h"
 #include "base/printable.h"
 #include "base/shell_words.h"
@@ -23,11 +24,15 @@ bool only_initialises(const RuleInput& input) {
   });
 }
 
+bool are_most(const RuleInput& input, const std::vector<std::size_t>& gone) {
+  return gone.size() * 2 > input.view.ranks().size();
+}
+
 // Recognises what a watchdog leaves behind: it has ended the ranks that waited, and the rank that
 // they waited for is left. Most of the job is gone, and a survivor, in no call, has a story of its
 // own. Then the dead ranks are victims.
 bool looks_like_watchdog(const RuleInput& input, const std::vector<std::size_t>& gone) {
-  if (gone.size() * 2 <= input.view.ranks().size()) {
+  if (!are_most(input, gone)) {
     return false;
   }
   for (std::size_t at = 0; at < input.view.ranks().size(); ++at) {
@@ -41,13 +46,43 @@ bool looks_like_watchdog(const RuleInput& input, const std::vector<std::size_t>&
   return false;
 }
 
-// Returns whether those that are gone may hold nobody up: they are most of the job, and nobody
-// waits for them. The job may be over for them; or they have failed, since a rank that is left did
-// not come in time.
+bool any_is_awaited(const RuleInput& input, const std::vector<std::size_t>& gone) {
+  return std::any_of(gone.begin(), gone.end(),
+                     [&input](std::size_t at) { return input.graph.awaited[at]; });
+}
+
+// Returns how many of the ranks that are left wait for nobody of the job.
+std::size_t roots_left(const RuleInput& input) {
+  std::size_t count = 0;
+  for (std::size_t at = 0; at < input.view.ranks().size(); ++at) {
+    const bool left = input.view.ranks()[at].presence == Presence::kRead;
+    count += left && stand_of(input, at) == Stand::kRoot ? 1U : 0U;
+  }
+  return count;
+}
+
+// Returns whether nothing but the absence of a process speaks against those that are gone: neither
+// the launcher's word nor an exit status.
+bool are_only_absent(const RuleInput& input, const std::vector<std::size_t>& gone) {
+  return std::all_of(gone.begin(), gone.end(), [&input](std::size_t at) {
+    const RankView& rank = input.view.ranks()[at];
+    return rank.presence == Presence::kAbsent && !rank.launched;
+  });
+}
+
+// Returns whether those that are gone may hold nobody up: nobody waits for them, and they are most
+// of the job, or one that is left may be who is waited for. The job may be over for them; or they
+// have failed, since a rank that is left did not come in time.
 bool may_be_consequence(const RuleInput& input, const std::vector<std::size_t>& gone) {
-  return gone.size() * 2 > input.view.ranks().size() &&
-         std::none_of(gone.begin(), gone.end(),
-                      [&input](std::size_t at) { return input.graph.awaited[at]; });
+  return !any_is_awaited(input, gone) &&
+         (are_most(input, gone) || (are_only_absent(input, gone) && roots_left(input) > 0));
+}
+
+// Returns whether the job looks over but for few ranks: none of these waits for anybody, so that
+// those that are gone hold nobody up.
+bool looks_over(const RuleInput& input, const std::vector<std::size_t>& gone) {
+  return are_most(input, gone) && are_only_absent(input, gone) && !any_is_awaited(input, gone) &&
+         roots_left(input) + gone.size() == input.view.ranks().size();
 }
 
 Confidence confidence_of(const RuleInput& input, const std::vector<std::size_t>& ranks) {
@@ -131,7 +166,7 @@ std::vector<Finding> missing_rank(const RuleInput& input) {
       dead = dead || rank.presence == Presence::kDead;
     }
   }
-  if (gone.empty()) {
+  if (gone.empty() || (looks_over(input, gone) && !looks_like_watchdog(input, gone))) {
     return {};
   }
   Finding finding = accuse(input, Kind::kMissingRank, gone, Evidence::kState);
@@ -150,10 +185,13 @@ std::vector<Finding> missing_rank(const RuleInput& input) {
   }
   finding.advice = absence_advice(input, input.view.ranks()[first]);
   finding.disproves = {"a live process of this rank, in a container or on a node not looked at"};
-  finding.weakness = looks_like_watchdog(input, gone)
-                         ? "most ranks are gone and one that waits is left: a watchdog may have "
-                           "ended those that waited for it"
-                         : "the job moves without it";
+  if (looks_like_watchdog(input, gone)) {
+    finding.weakness =
+        "most ranks are gone and one that waits is left: a watchdog may have ended those that "
+        "waited for it";
+  } else {
+    finding.weakness = input.all_move ? "the job moves without it" : "it may have ended in order";
+  }
   return {finding};
 }
 

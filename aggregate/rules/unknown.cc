@@ -58,8 +58,8 @@ std::string describe(const RuleInput& input) {
     return fmt::format("{} read once: one sample cannot tell stuck from slow",
                        count_of(read, input.view.unit()));
   }
-  return fmt::format("{} read, and nothing shows that they wait for one of them",
-                     count_of(read, input.view.unit()));
+  return fmt::format("{} read, and nothing shows that {}", count_of(read, input.view.unit()),
+                     read == 1 ? "it waits for another one" : "they wait for one of them");
 }
 
 }  // namespace

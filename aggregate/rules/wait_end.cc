@@ -78,7 +78,7 @@ bool WaitEnd::follow_thread(const ProcessCapture& process, const ThreadCapture& 
 
 bool WaitEnd::follow_process(const ProcessCapture& process, const ThreadCapture& thread) {
   if (thread.wait.holder_pid == 0) {
-    return follow_pool(process, thread);
+    return follow_pool(process, thread) || follow_files(process, thread);
   }
   const ProcessCapture* next = view_.process(process.node, thread.wait.holder_pid);
   if (next == nullptr || next == &process || !is_of_rank(rank_, *next)) {
@@ -97,11 +97,35 @@ bool WaitEnd::follow_process(const ProcessCapture& process, const ThreadCapture&
 
 bool WaitEnd::follow_pool(const ProcessCapture& process, const ThreadCapture& thread) {
   const snapshot::PoolWait& pool = thread.wait.rare->pool;
-  if (thread.wait.rare->about != WaitAbout::kPool || pool.pids.empty()) {
+  if (thread.wait.rare->about != WaitAbout::kPool) {
     return false;
   }
-  Hop hop{nullptr, nullptr, &process, &thread, pool.meant - 1};
-  for (const pid_t pid : pool.pids) {
+  return follow_any({pool.pids.begin(), pool.pids.end()}, pool.meant - 1, process, thread);
+}
+
+bool WaitEnd::follow_files(const ProcessCapture& process, const ThreadCapture& thread) {
+  const snapshot::RareWaitFacts& rare = *thread.wait.rare;
+  if (thread.wait.how != snapshot::WaitHow::kFiles || rare.awaited_count != rare.awaited.size()) {
+    return false;
+  }
+  std::vector<pid_t> pids;
+  for (const snapshot::AwaitedFile& file : rare.awaited) {
+    pids.push_back(file.holder_pid);  // 0, which is nobody's, if it is not known
+  }
+  std::sort(pids.begin(), pids.end());
+  pids.erase(std::unique(pids.begin(), pids.end()), pids.end());
+  return follow_any(pids, pids.empty() ? 0 : pids.size() - 1, process, thread);
+}
+
+bool WaitEnd::follow_any(const std::vector<pid_t>& pids,
+                         std::size_t alike,
+                         const ProcessCapture& process,
+                         const ThreadCapture& thread) {
+  if (pids.empty()) {
+    return false;
+  }
+  Hop hop{nullptr, nullptr, &process, &thread, alike};
+  for (const pid_t pid : pids) {
     const ProcessCapture* worker = view_.process(process.node, pid);
     const ThreadCapture* theirs = worker == nullptr || !is_of_rank(rank_, *worker)
                                       ? nullptr
@@ -143,11 +167,12 @@ std::string WaitEnd::way_words() const {
       continue;
     }
     const std::string name = hop_words(hop);
-    text += hop.alike == 0
-                ? fmt::format("waits for its {} pid {}{}, which ", name, hop.process->pid,
-                              command_words(view_, *hop.process))
-                : fmt::format("waits for {} {}s of its own, all in the same call: pid {} ",
-                              hop.alike + 1, name, hop.process->pid);
+    text +=
+        hop.alike == 0
+            ? fmt::format("waits for its {} pid {}{}, which ", name, hop.process->pid,
+                          command_words(view_, *hop.process))
+            : fmt::format("waits for {} {}{} of its own, all in the same call: pid {} ",
+                          hop.alike + 1, name, name.ends_with('s') ? "es" : "s", hop.process->pid);
   }
   return text;
 }

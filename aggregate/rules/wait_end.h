@@ -56,6 +56,12 @@ class WaitEnd {
                       const snapshot::ThreadCapture& thread);
   // If several workers may be meant, and all of them stand in the same call, takes the first.
   bool follow_pool(const snapshot::ProcessCapture& process, const snapshot::ThreadCapture& thread);
+  // The same for children that have the other ends of all files that are polled.
+  bool follow_files(const snapshot::ProcessCapture& process, const snapshot::ThreadCapture& thread);
+  bool follow_any(const std::vector<pid_t>& pids,
+                  std::size_t alike,
+                  const snapshot::ProcessCapture& process,
+                  const snapshot::ThreadCapture& thread);
   void set_end(const Hop& hop);
 
   const JobView& view_;

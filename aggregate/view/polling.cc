@@ -92,6 +92,19 @@ const std::vector<snapshot::FrameId>& frames_of_loops(const JobView& view,
   return view.capture().tables.stacks()[apart ? sample.python_stack : sample.stack].frames;
 }
 
+// Returns whether the kernel says which files the thread waits for: then it does not look at
+// objects of its own process, whatever the names of the loop's calls mean elsewhere (wait() of
+// connections).
+bool waits_for_files(const ThreadCapture& thread) {
+  return thread.wait.how == snapshot::WaitHow::kFiles ||
+         thread.wait.on == snapshot::WaitOn::kPipe || thread.wait.on == snapshot::WaitOn::kSocket;
+}
+
+bool is_of_own_objects(PollOn on) {
+  return on == PollOn::kThread || on == PollOn::kLock || on == PollOn::kEvent ||
+         on == PollOn::kQueue;
+}
+
 std::optional<Poll> find_poll(const JobView& view, const PythonLoop& loop, Whose whose) {
   const auto asks = snapshot::find_asking_call(named(view, loop), whose);
   if (!asks) {
@@ -138,7 +151,7 @@ std::optional<Poll> poll_of(const JobView& view, const ThreadCapture& thread) {
     }
     const bool user = view.model().shown(frames[loop.frame]).user;
     if (auto poll = find_poll(view, loop, user ? Whose::kProgram : Whose::kLibrary)) {
-      return poll;
+      return is_of_own_objects(poll->on) && waits_for_files(thread) ? std::nullopt : poll;
     }
     // What the program itself does in a loop is its work. A library's loop may be part of a call
     // that an outer loop makes again and again, and so may a loop that only rests.

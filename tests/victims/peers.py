@@ -16,6 +16,7 @@
   stale    polls a file FOLDER/lock that no process has open
   mplock   rank waits for a lock of multiprocessing that its child holds in a `with`
   mprlock  the same with a recursive lock, by acquire() in a thread of the child
+  mpowned  the same, where the lock is an attribute of an object, taken by acquire() in its method
   mpforked the same, but a grandchild that was forked meanwhile has a copy of the child's count
   mpfull   rank puts a second item into a multiprocessing.Queue(1) that no process empties
   several  child polls a pipe and a connection whose other ends the parent has, and a pipe to itself
@@ -163,8 +164,28 @@ def mplock(mode="mplock"):
     lock.acquire()
 
 
+class Owner:
+    def __init__(self, lock):
+        self.lock = lock
+
+    def have(self, said):
+        self.lock.acquire()
+        said.send(threading.get_native_id())
+        for_ever()
+
+
 def mprlock():
     mplock("mprlock")
+
+
+def mpowned():
+    fork = multiprocessing.get_context("fork")
+    owner = Owner(fork.Lock())
+    heard, said = fork.Pipe()
+    process = fork.Process(target=owner.have, args=(said,))
+    process.start()
+    print("ready %d %d %d" % (os.getpid(), process.pid, heard.recv()), flush=True)
+    owner.lock.acquire()
 
 
 def mpforked():

@@ -15,6 +15,7 @@
 #include "waits/cgroups.h"
 #include "waits/mounts.h"
 #include "waits/python/lock_files.h"
+#include "waits/python/polled_objects.h"
 #include "waits/python/python_locks.h"
 #include "waits/python/store_keys.h"
 #include "waits/wait_of_thread.h"
@@ -169,6 +170,7 @@ void finish(std::vector<ThreadWait>& waits,
   if (python) {
     read_python_locks(*python, states, process, waits);
     read_lock_files(*python, states, tables, process, waits);
+    read_polled_objects(*python, states, tables, process, waits);
     read_store_keys(*python, states, process, waits);
   }
   for (std::size_t i = 0; i < waits.size(); ++i) {

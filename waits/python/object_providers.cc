@@ -90,9 +90,13 @@ const SampledThread* find_provider(PythonSample& python,
                                    FrameValues& values,
                                    const SampledThread& waiter) {
   const Addr object = awaited_object(python, values, waiter);
-  if (object == Addr{}) {
-    return nullptr;
-  }
+  return object == Addr{} ? nullptr : find_provider_of(python, values, waiter, object);
+}
+
+const SampledThread* find_provider_of(PythonSample& python,
+                                      FrameValues& values,
+                                      const SampledThread& waiter,
+                                      Addr object) {
   const SampledThread* provider = nullptr;
   ObjectSearch search(python, object);
   for (const SampledThread& thread : python.threads()) {

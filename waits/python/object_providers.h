@@ -20,4 +20,10 @@ const cpython::SampledThread* find_provider(cpython::PythonSample& python,
                                             FrameValues& values,
                                             const cpython::SampledThread& waiter);
 
+// Returns the same for an object that the waiter looks at again and again.
+const cpython::SampledThread* find_provider_of(cpython::PythonSample& python,
+                                               FrameValues& values,
+                                               const cpython::SampledThread& waiter,
+                                               attach::Addr object);
+
 }  // namespace oddrank::waits

@@ -51,12 +51,10 @@ bool works_on(PythonSample& python, FrameValues& values, const SampledThread& th
   });
 }
 
-}  // namespace
-
-std::optional<FutureWait> find_future_wait(PythonSample& python,
-                                           FrameValues& values,
-                                           const SampledThread& waiter) {
-  const Addr future = awaited_future(python, values, waiter);
+std::optional<FutureWait> wait_for_future(PythonSample& python,
+                                          FrameValues& values,
+                                          const SampledThread& waiter,
+                                          Addr future) {
   const auto state =
       future == Addr{}
           ? std::nullopt
@@ -73,6 +71,22 @@ std::optional<FutureWait> find_future_wait(PythonSample& python,
     }
   }
   return wait;
+}
+
+}  // namespace
+
+std::optional<FutureWait> find_future_wait(PythonSample& python,
+                                           FrameValues& values,
+                                           const SampledThread& waiter) {
+  return wait_for_future(python, values, waiter, awaited_future(python, values, waiter));
+}
+
+const SampledThread* find_future_worker(PythonSample& python,
+                                        FrameValues& values,
+                                        const SampledThread& waiter,
+                                        Addr future) {
+  const auto wait = wait_for_future(python, values, waiter, future);
+  return wait ? wait->worker : nullptr;
 }
 
 }  // namespace oddrank::waits

@@ -23,4 +23,10 @@ std::optional<FutureWait> find_future_wait(cpython::PythonSample& python,
                                            FrameValues& values,
                                            const cpython::SampledThread& waiter);
 
+// Returns the thread that works on a future; null if that is not known, or the object is none.
+const cpython::SampledThread* find_future_worker(cpython::PythonSample& python,
+                                                 FrameValues& values,
+                                                 const cpython::SampledThread& waiter,
+                                                 attach::Addr future);
+
 }  // namespace oddrank::waits

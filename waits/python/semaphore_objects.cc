@@ -14,9 +14,10 @@ using cpython::kPointerSize;
 
 namespace {
 
-constexpr std::size_t kMaxFrames = 4096;   // of all threads together
-constexpr std::size_t kMaxValues = 65536;  // likewise
-constexpr int kMaxFieldDepth = 3;          // method -> queue -> lock
+constexpr std::size_t kMaxFrames = 4096;      // of all threads together
+constexpr std::size_t kMaxValues = 65536;     // likewise
+constexpr int kMaxFieldDepth = 3;             // method -> queue -> lock
+constexpr std::size_t kMaxLockOwners = 1024;  // objects of other kinds, whose attributes are read
 
 struct Fields {  // of SemLockObject, after the object's header
   std::uint64_t handle;
@@ -108,8 +109,15 @@ void SemaphoreObjects::add_values(const std::vector<Addr>& values,
                                   std::unordered_set<std::uint64_t>& seen,
                                   std::vector<SemaphoreObject>& found) {
   for (const Addr value : values) {
-    if (seen.insert(attach::value_of(value)).second) {
+    if (!seen.insert(attach::value_of(value)).second) {
+      continue;
+    }
+    if (kind_of(value) != Kind::kOther) {
       add(value, kMaxFieldDepth, found);
+    } else if (owners_++ < kMaxLockOwners) {
+      for (const auto& item : cpython::read_attributes(python_.memory(), value)) {
+        add(item.value, kMaxFieldDepth, found);
+      }
     }
   }
 }

@@ -4,9 +4,11 @@
 // Such a lock is a POSIX semaphore in shared memory, which stores no owner. But each process has
 // its own object for it (SemLockObject of Modules/_multiprocessing/semaphore.c, the same from 3.8
 // on), which stores how often this process has acquired and not released it, and the thread that
-// did. Objects are found through the frames: a lock, one of its methods, or a queue that has one.
+// did. Objects are found through the frames: a lock, one of its methods, a queue that has one, or
+// any object with such an attribute (self.lock).
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -50,6 +52,7 @@ class SemaphoreObjects {
   cpython::PythonSample& python_;
   TypeKinds<Kind> kinds_;
   std::unordered_set<std::uint64_t> known_;  // objects that were found
+  std::size_t owners_ = 0;                   // objects whose attributes were read
 };
 
 }  // namespace oddrank::waits

@@ -158,6 +158,25 @@ CaptureBuilder workers_alike() {
   return two_workers(in_file("read", "/nfs/shards/8.tar", pool_worker()));
 }
 
+// multiprocessing.connection.wait(): the children have the other ends of all connections.
+CaptureBuilder children_alike() {
+  CaptureBuilder job = job_that_prepares();
+  ThreadSpec polls = blocked(
+      WaitOn::kSocket, "poll",
+      Frames{in_libc("poll"), std_py("multiprocessing/connection.py", "wait", 930)} + prepare(48));
+  polls.wait.how = snapshot::WaitHow::kFiles;
+  replace(job, 5, polls);
+  snapshot::RareWaitFacts& rare = job.process(pid_of(5)).threads.front().wait.rare.edit();
+  for (const pid_t pid : {7651, 7652}) {
+    add_child(
+        job, 5, pid,
+        in_file("read", "/nfs/shards/7.tar", Frames{user_py("bloom/shards.py", "serve", 12)}));
+    rare.awaited.emplace_back().holder_pid = pid;
+  }
+  rare.awaited_count = 2;
+  return job;
+}
+
 // One of them computes: it may be that one.
 CaptureBuilder one_of_them_works() {
   return two_workers(
@@ -209,6 +228,7 @@ std::vector<Story> stories_of_ends() {
       {"program_of_a_shell", "Popen(shell=True).stdout", Kind::kIoStall, {2}, program_of_a_shell},
       {"full_output", "a log reader that hangs", Kind::kIoStall, {3}, full_output},
       {"workers_alike", "all workers on one server", Kind::kIoStall, {5}, workers_alike},
+      {"children_alike", "connections to children", Kind::kIoStall, {5}, children_alike},
       {"thread_at_a_pipe", "a prefetching thread", Kind::kIoStall, {7}, thread_at_a_pipe},
       {"reader_is_a_rank",
        "the reader sleeps, and holds the writer up",

@@ -108,6 +108,12 @@ TEST_CASE("a rank whose own count shows that it made the call is not awaited the
   REQUIRE(slots.size() == 1);
   CHECK(slots[0].absent == std::vector<std::size_t>{6});
   CHECK(slots[0].beside == std::vector<std::size_t>{7});
+  // A rank that is in another call at this number has not made this one.
+  snapshot::ThreadCapture& thread = job.process(tests::pid_of(7)).threads[0];
+  thread.call = job.process(tests::pid_of(0)).threads[0].call;
+  thread.call->op = job.capture.tables.string("barrier");
+  CHECK(slots_of(job)[0].absent == std::vector<std::size_t>{6, 7});
+  thread.call.reset();
   // A process that stands as a whole does nothing for the call.
   for (snapshot::ThreadSample& sample : job.process(tests::pid_of(7)).threads[0].samples.stored()) {
     sample.state = 'T';
@@ -124,6 +130,37 @@ TEST_CASE("sequence numbers make slots") {
   CHECK(slots[0].sequence == 1207);
   CHECK(slots[1].inside == std::vector<std::size_t>{3});
   CHECK(slots[1].absent.size() == 7);
+}
+
+TEST_CASE("ranks that give different roots are not in the same call") {
+  CaptureBuilder job = tests::eight_ranks(tests::in_all_reduce());
+  const auto broadcast = [&job](std::int32_t rank, std::int32_t root, std::int64_t number) {
+    auto& call = *job.process(tests::pid_of(rank)).threads[0].call;
+    call.op = job.capture.tables.string("broadcast");
+    call.root = root;
+    call.sequence = number;
+  };
+  for (std::int32_t rank = 0; rank < 8; ++rank) {
+    broadcast(rank, rank == 3 ? 3 : 0, 12);
+  }
+  auto slots = slots_of(job);
+  REQUIRE(slots.size() == 2);
+  CHECK(slots[0].root == 0);
+  CHECK(slots[0].absent == std::vector<std::size_t>{3});
+  CHECK(slots[1].inside == std::vector<std::size_t>{3});
+  CHECK(slots[1].words.find("from rank 3") != std::string::npos);
+  // A root that could not be read may be the same.
+  broadcast(4, -1, 12);
+  slots = slots_of(job);
+  REQUIRE(slots.size() == 1);
+  CHECK(slots[0].mixed);
+  // Without numbers, one may be in the next call.
+  for (std::int32_t rank = 0; rank < 8; ++rank) {
+    broadcast(rank, rank == 3 ? 3 : 0, -1);
+  }
+  slots = slots_of(job);
+  REQUIRE(slots.size() == 1);
+  CHECK(slots[0].mixed);
 }
 
 }  // namespace oddrank::aggregate

@@ -179,6 +179,41 @@ TEST_CASE("a parent's call below the frames of a forked worker is not the worker
   CHECK(!builder.thread().call);
 }
 
+TEST_CASE("code that a collective's function runs beside its call is in no call") {
+  ThreadBuilder pickles;
+  pickles.native("clock_nanosleep")
+      .python("Sample.__reduce__", "/job/data.py", 7)
+      .python("_object_to_tensor", kC10dFile, 3405)
+      .python("all_gather_object", kC10dFile, 3500);
+  ThreadBuilder large_object;
+  large_object.native("save")
+      .python("_object_to_tensor", kC10dFile)
+      .python("gather_object", kC10dFile);
+  ThreadBuilder handler;
+  handler.native("clock_nanosleep")
+      .python("on_signal", "/job/train.py")
+      .python("all_reduce", kC10dFile);
+  for (ThreadBuilder* builder : {&pickles, &large_object, &handler}) {
+    find_calls(builder->capture);
+    CHECK_FALSE(builder->thread().call);
+  }
+}
+
+TEST_CASE("code within a collective's function that waits in the library is in the call") {
+  ThreadBuilder wrapper;
+  wrapper.native(kWorkWait).python("traced", "/job/trace.py").python("all_reduce", kC10dFile);
+  CHECK(builder_text(wrapper, found_call(wrapper).op) == "all_reduce");
+  ThreadBuilder own_group;  // of Python code
+  own_group.native("__futex_abstimed_wait_common")
+      .python("allreduce", "/v/torchft/process_group.py")
+      .native("_ZN4c10d14PyProcessGroup9allreduceEv")
+      .python("all_reduce", kC10dFile);
+  CHECK(builder_text(own_group, found_call(own_group).op) == "all_reduce");
+  ThreadBuilder only_python;  // what is inside is not known
+  only_python.python("traced", "/job/trace.py").python("all_reduce", kC10dFile);
+  CHECK(builder_text(only_python, found_call(only_python).op) == "all_reduce");
+}
+
 TEST_CASE("threads that are in no call, and calls found earlier") {
   ThreadBuilder builder;
   builder.native("epoll_wait").native("_ZN4gloo9transport3tcp4Loop3runEv");

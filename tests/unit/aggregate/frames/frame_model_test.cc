@@ -237,6 +237,25 @@ TEST_CASE("the user's own frame is found behind libraries") {
   CHECK_FALSE(model.story(folder.sample, Story::kFailed));
 }
 
+TEST_CASE("code that a collective's function runs beside its call is not inside the library") {
+  constexpr std::string_view kC10d = "/v/site-packages/torch/distributed/distributed_c10d.py";
+  const auto is_inside = [](const Frames& frames) {
+    const Folder folder(frames);
+    FrameModel model(folder.builder.capture.tables);
+    return model.story(folder.sample, Story::kCommunicates).has_value();
+  };
+  const auto sleep = native("__GI___clock_nanosleep", kLibc);
+  const auto reduce = py("Sample.__reduce__", "/job/data.py", 7);
+  CHECK_FALSE(is_inside(
+      {sleep, reduce, py("_object_to_tensor", kC10d, 1), py("all_gather_object", kC10d, 2)}));
+  CHECK_FALSE(is_inside({sleep, py("on_signal", "/job/train.py", 9), py("all_reduce", kC10d, 1)}));
+  CHECK(is_inside({native("poll", kLibc), py("all_reduce", kC10d, 1)}));
+  // The library has called this code.
+  CHECK(is_inside({sleep, py("allreduce", "/v/torchft/process_group.py", 9),
+                   native("c10d::PyProcessGroup::allreduce", "/v/torch/lib/libtorch_python.so"),
+                   py("all_reduce", kC10d, 1)}));
+}
+
 TEST_CASE("inlined frames are for people, and do not affect comparisons") {
   const Frames frames = {native("read", kLibc), native("_ZN1A4workEv", "/x/ext.so"),
                          py("f", "/a/b.py", 1)};

@@ -254,6 +254,14 @@ TEST_CASE(
   replace(job, 5, tests::sleeping());
   std::erase_if(job.capture.processes,
                 [](const snapshot::ProcessCapture& process) { return process.rank != 5; });
+  CHECK(verdict_of(job).culprits.empty());
+}
+
+TEST_CASE("missing_rank: possible if nobody waits for it and one that is left can move by itself") {
+  CaptureBuilder job = eight_ranks(tests::waiting_on(WaitOn::kUnknown));
+  replace(job, 5, tests::sleeping());
+  std::erase_if(job.capture.processes,
+                [](const snapshot::ProcessCapture& process) { return process.rank == 0; });
   CHECK(verdict_of(job).confidence <= Confidence::kPossible);
 }
 

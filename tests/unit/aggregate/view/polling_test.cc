@@ -116,6 +116,14 @@ TEST_CASE("ambiguous names count only if the loop does nothing else") {
   CHECK(user_loop({{"wait", ""}}) == "an event by wait");
 }
 
+TEST_CASE("a thread that waits for files polls no object of its own process") {
+  tests::WaitSpec files;
+  files.on = snapshot::WaitOn::kSocket;
+  files.how = snapshot::WaitHow::kFiles;
+  CHECK(polls(kUser, {{{{"wait", ""}}, false, 0}}) == "an event by wait");
+  CHECK(polls(kUser, {{{{"wait", ""}}, false, 0}}, files).empty());
+}
+
 TEST_CASE("a loop that only pauses may be part of one that polls") {
   CHECK(polls(kUser, {{{{"sleep", ""}}, true, 0}, {{{"exists", "/x"}, {"sleep", ""}}, false, 0}}) ==
         "a file by exists /x");

@@ -1,0 +1,226 @@
+// Names are those of CPython's Lib/threading.py and Lib/queue.py, the same in 3.8 to 3.15.
+#include "waits/python/polled_objects.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <optional>
+#include <set>
+#include <string>
+
+#include "cpython/locals.h"
+#include "cpython/objects/attributes.h"
+#include "cpython/objects/scalars.h"
+#include "cpython/objects/strings.h"
+#include "snapshot/loops/loop_polls.h"
+#include "waits/frame_pattern.h"
+#include "waits/python/frame_values.h"
+#include "waits/python/object_providers.h"
+#include "waits/python/python_futures.h"
+
+namespace oddrank::waits {
+namespace {
+
+using attach::Addr;
+using cpython::PythonSample;
+using cpython::RawFrame;
+using cpython::SampledThread;
+using snapshot::PollOn;
+using snapshot::WaitHow;
+using snapshot::WaitOn;
+
+constexpr std::size_t kMaxPolledOwners = 64;    // whose attributes are read, of one frame
+constexpr std::size_t kMaxPolledObjects = 512;  // of one frame
+
+// What a thread asks for in a loop, and the place of the loop's frame among its Python frames.
+struct Asked {
+  PollOn on = PollOn::kReady;
+  std::string call;
+  std::size_t frame = 0;
+};
+
+bool is_of_own_process(PollOn on) {
+  return on == PollOn::kThread || on == PollOn::kEvent || on == PollOn::kQueue;
+}
+
+// Returns how many Python frames are inside of the frame that the loop counts.
+std::size_t python_frames_before(const snapshot::ThreadCapture& thread,
+                                 const snapshot::Tables& tables,
+                                 std::uint32_t frame) {
+  const snapshot::ThreadSample& last = thread.samples.back();
+  const bool apart = last.python_stack != snapshot::StackId{};
+  const auto& frames = tables.stacks()[apart ? last.python_stack : last.stack].frames;
+  const auto end = frames.begin() + std::min<std::ptrdiff_t>(frame, std::ssize(frames));
+  return static_cast<std::size_t>(
+      std::count_if(frames.begin(), end, [&tables](snapshot::FrameId id) {
+        return tables.frame(id).kind == snapshot::FrameKind::kPython;
+      }));
+}
+
+std::optional<Asked> asked_by(const snapshot::ThreadCapture& thread,
+                              const ThreadWait& wait,
+                              const snapshot::Tables& tables) {
+  const bool sleeps =
+      wait.on == WaitOn::kUnknown && wait.syscall_name.find("nanosleep") != std::string::npos;
+  if (!thread.has_python || !sleeps || thread.samples.empty()) {
+    return std::nullopt;
+  }
+  for (const snapshot::PythonLoop& loop : thread.loops) {
+    snapshot::NamedLoop named{.iterates = loop.iterates, .cut = loop.cut, .calls = {}};
+    for (const snapshot::LoopCall& call : loop.calls) {
+      named.calls.push_back({tables.text(call.name), call.object != snapshot::StringId{}});
+    }
+    const auto asks = snapshot::find_asking_call(named, snapshot::Whose::kProgram);
+    if (asks && is_of_own_process(asks->on)) {
+      return Asked{asks->on, std::string(tables.text(loop.calls[asks->call].name)),
+                   python_frames_before(thread, tables, loop.frame)};
+    }
+    if (!snapshot::only_rests(named)) {
+      return std::nullopt;
+    }
+  }
+  return std::nullopt;
+}
+
+// Where one object leads.
+struct Lead {
+  bool open = false;  // of the kind that is asked, and not yet as the loop wants it
+  const SampledThread* thread = nullptr;
+};
+
+class PolledObjects {
+ public:
+  explicit PolledObjects(PythonSample& python) : python_(python), values_(python) {}
+
+  // Returns the only thread that objects of the kind that is asked, in the frame's variables, lead
+  // to; null if one of them may be meant and leads nowhere.
+  const SampledThread* find(const SampledThread& waiter, const RawFrame& frame, const Asked& asked);
+
+ private:
+  bool has(Addr object, std::string_view attribute) {
+    return cpython::read_attribute(python_.memory(), object, attribute) != Addr{};
+  }
+  std::set<Addr> objects_of(const RawFrame& frame);
+  Lead lead_of(const SampledThread& waiter, Addr object, const Asked& asked);
+  Lead of_thread_object(Addr object);
+  Lead of_future(const SampledThread& waiter, Addr object);
+  Lead of_event(const SampledThread& waiter, Addr object);
+
+  PythonSample& python_;
+  FrameValues values_;
+};
+
+std::set<Addr> PolledObjects::objects_of(const RawFrame& frame) {
+  const std::vector<Addr> variables = cpython::read_local_values(python_.memory(), frame);
+  std::set<Addr> objects(variables.begin(), variables.end());
+  for (std::size_t i = 0; i < std::min(variables.size(), kMaxPolledOwners); ++i) {
+    for (const auto& item : cpython::read_attributes(python_.memory(), variables[i])) {
+      if (objects.size() < kMaxPolledObjects) {
+        objects.insert(item.value);
+      }
+    }
+  }
+  return objects;
+}
+
+// The number that the kernel has given the thread is not soon given again, unlike Python's `_ident`
+// (an address): a thread that has ended leads to none. A process of multiprocessing may be asked in
+// the same way.
+Lead PolledObjects::of_thread_object(Addr object) {
+  if (!has(object, "_started")) {
+    return {has(object, "_popen"), nullptr};
+  }
+  const auto number = cpython::read_int(
+      python_.memory(), cpython::read_attribute(python_.memory(), object, "_native_id"));
+  const bool known = number && *number > 0 && *number <= INT32_MAX;
+  const auto* thread = known ? python_.by_tid(static_cast<pid_t>(*number)) : nullptr;
+  return {thread != nullptr, thread};
+}
+
+Lead PolledObjects::of_future(const SampledThread& waiter, Addr object) {
+  const auto state = cpython::read_string(
+      python_.memory(), cpython::read_attribute(python_.memory(), object, "_state"));
+  if (!state || !has(object, "_waiters")) {
+    return {};
+  }
+  const bool open = state->utf8 == "PENDING" || state->utf8 == "RUNNING";
+  return {open, open ? find_future_worker(python_, values_, waiter, object) : nullptr};
+}
+
+Lead PolledObjects::of_event(const SampledThread& waiter, Addr object) {
+  const Addr flag = cpython::read_attribute(python_.memory(), object, "_flag");
+  const bool open = flag != Addr{} && has(object, "_cond") &&
+                    cpython::read_int(python_.memory(), flag).value_or(0) == 0;
+  return {open, open ? find_provider_of(python_, values_, waiter, object) : nullptr};
+}
+
+Lead PolledObjects::lead_of(const SampledThread& waiter, Addr object, const Asked& asked) {
+  if (asked.on == PollOn::kEvent) {
+    return of_event(waiter, object);
+  }
+  if (asked.on == PollOn::kQueue) {
+    const bool is_queue = has(object, "unfinished_tasks");
+    return {is_queue, is_queue ? find_provider_of(python_, values_, waiter, object) : nullptr};
+  }
+  return asked.call == "is_alive" ? of_thread_object(object) : of_future(waiter, object);
+}
+
+const SampledThread* PolledObjects::find(const SampledThread& waiter,
+                                         const RawFrame& frame,
+                                         const Asked& asked) {
+  const SampledThread* found = nullptr;
+  for (const Addr object : objects_of(frame)) {
+    const Lead lead = lead_of(waiter, object, asked);
+    if (!lead.open || lead.thread == &waiter) {
+      continue;
+    }
+    if (lead.thread == nullptr || (found != nullptr && lead.thread != found)) {
+      return nullptr;
+    }
+    found = lead.thread;
+  }
+  return found;
+}
+
+const attach::ThreadState* state_of(const std::vector<attach::ThreadState>& states, pid_t tid) {
+  const auto at = std::find_if(states.begin(), states.end(),
+                               [tid](const auto& each) { return each.tid == tid; });
+  return at == states.end() ? nullptr : &*at;
+}
+
+}  // namespace
+
+void read_polled_objects(PythonSample& python,
+                         const std::vector<attach::ThreadState>& states,
+                         const snapshot::Tables& tables,
+                         const snapshot::ProcessCapture& process,
+                         std::vector<ThreadWait>& waits) {
+  PolledObjects objects(python);
+  for (std::size_t i = 0; i < std::min(waits.size(), process.threads.size()); ++i) {
+    const auto asked = asked_by(process.threads[i], waits[i], tables);
+    const auto* state = asked ? state_of(states, process.threads[i].tid) : nullptr;
+    const SampledThread* waiter = state == nullptr ? nullptr : python.by_tid(state->target_tid);
+    if (waiter == nullptr || asked->frame >= waiter->frames.size()) {
+      continue;
+    }
+    const SampledThread* awaited = objects.find(*waiter, waiter->frames[asked->frame], *asked);
+    const auto holder = std::find_if(states.begin(), states.end(), [awaited](const auto& each) {
+      return awaited != nullptr && each.target_tid == awaited->target_tid;
+    });
+    if (holder == states.end()) {
+      continue;
+    }
+    waits[i].on = WaitOn::kThread;
+    waits[i].holder_pid = process.pid;
+    waits[i].holder_tid = holder->tid;
+    waits[i].holder_alive = snapshot::Known::kYes;
+    waits[i].inferred = true;
+    // That another thread has the event or queue, too, does not make a circle.
+    const bool ends = asked->on == PollOn::kThread;
+    waits[i].how = ends ? WaitHow::kTold : WaitHow::kObject;
+    waits[i].detail = ends ? "polls until thread " + std::to_string(holder->tid) +
+                                 " has ended its work (by " + asked->call + ")"
+                           : "";
+  }
+}
+
+}  // namespace oddrank::waits

@@ -1,0 +1,30 @@
+// Threads that poll an object of their own process until another thread has done its part: a
+// threading.Thread until it ends, a future until it is done, an Event until it is set, a queue
+// until it is empty. The kernel sees them only sleep; the loop that they are in shows what it asks
+// (snapshot/loops/python_loop.h), and the variables of its frame hold the object.
+//
+// Heuristic: which of the frame's objects is asked is not known, so all of that kind count that are
+// not yet as the loop wants them: the variables, and the attributes of these; not the items of
+// lists. A thread is named only if all of them lead to it; the wait is marked as inferred.
+#pragma once
+
+#include <vector>
+
+#include "attach/target.h"
+#include "cpython/python_sample.h"
+#include "snapshot/process_capture.h"
+#include "snapshot/tables.h"
+#include "waits/thread_wait.h"
+
+namespace oddrank::waits {
+
+// Finds the threads that are polled for. `waits` has one entry for each of process.threads, whose
+// stacks and loops have been read. Changes only the waits of threads that sleep in such a loop;
+// reads nothing if there are none. The wait becomes one for the thread.
+void read_polled_objects(cpython::PythonSample& python,
+                         const std::vector<attach::ThreadState>& states,
+                         const snapshot::Tables& tables,
+                         const snapshot::ProcessCapture& process,
+                         std::vector<ThreadWait>& waits);
+
+}  // namespace oddrank::waits
