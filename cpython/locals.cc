@@ -180,6 +180,26 @@ std::vector<Addr> read_local_values(PythonMemory& memory, const RawFrame& frame)
   return values;
 }
 
+std::vector<Addr> read_named_globals(PythonMemory& memory, const RawFrame& frame) {
+  constexpr std::size_t kMaxNames = 256;
+  const Layout& layout = memory.layout();
+  Slots names;
+  append_slots(memory, memory.pointer_or_null(frame.code + layout.code.names), false, kMaxNames,
+               names);
+  const Addr dict = frame.address == Addr{}
+                        ? Addr{}
+                        : memory.pointer_or_null(frame.address + layout.frame.globals);
+  std::vector<Addr> values;
+  for (const Slot& slot : names.slots) {
+    const auto name = read_string(memory, slot.name, kMaxNameLength);
+    const Addr value = name ? find_in_dict(memory, dict, name->utf8) : Addr{};
+    if (value != Addr{}) {
+      values.push_back(value);
+    }
+  }
+  return values;
+}
+
 Addr read_local(PythonMemory& memory, const RawFrame& frame, std::string_view name) {
   const std::vector<Slot> slots = read_slots(memory, frame.code).slots;
   for (std::size_t i = 0; i < slots.size(); ++i) {

@@ -43,6 +43,10 @@ Addr read_local(PythonMemory& memory, const RawFrame& frame, std::string_view na
 // those that are not bound.
 std::vector<Addr> read_local_values(PythonMemory& memory, const RawFrame& frame);
 
+// Returns the objects that the globals refer to which the frame's code names (256 names at most); a
+// name of an attribute may be that of a global by chance.
+std::vector<Addr> read_named_globals(PythonMemory& memory, const RawFrame& frame);
+
 // Fetches what read_locals will need of these frames, in a few system calls.
 void prefetch_locals(PythonMemory& memory, std::span<const RawFrame> frames);
 

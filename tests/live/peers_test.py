@@ -158,7 +158,8 @@ class Peers(unittest.TestCase):
         return self.wait_of(run, waiter), holder, run
 
     def test_locks_of_multiprocessing_name_the_child_that_has_them(self):
-        for mode, inferred in (("mplock", True), ("mprlock", False), ("mpowned", True)):
+        for mode, inferred in (("mplock", True), ("mprlock", False), ("mpowned", True),
+                               ("mpglobal", True)):
             with self.subTest(mode=mode):
                 wait, child, run = self.wait_for_multiprocessing(mode)
                 self.assertEqual((wait["what"], wait["pid"], wait["tid"], wait["inferred"]),

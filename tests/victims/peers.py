@@ -188,6 +188,23 @@ def mpowned():
     owner.lock.acquire()
 
 
+def have_global_lock(said):
+    LOCK.acquire()
+    said.send(threading.get_native_id())
+    for_ever()
+
+
+def mpglobal():
+    global LOCK
+    fork = multiprocessing.get_context("fork")
+    LOCK = fork.Lock()
+    heard, said = fork.Pipe()
+    process = fork.Process(target=have_global_lock, args=(said,))
+    process.start()
+    print("ready %d %d %d" % (os.getpid(), process.pid, heard.recv()), flush=True)
+    LOCK.acquire()
+
+
 def mpforked():
     mplock("mpforked")
 

@@ -4,6 +4,7 @@
 #include <string_view>
 #include <unordered_set>
 
+#include "cpython/locals.h"
 #include "cpython/objects/attributes.h"
 #include "waits/python/frame_values.h"
 
@@ -46,6 +47,10 @@ std::span<const TypeName<SemaphoreObjects::Kind>> SemaphoreObjects::type_names()
       Name{"Condition", Kind::kQueue},
       Name{"Synchronized", Kind::kQueue},
       Name{"SynchronizedArray", Kind::kQueue},
+      // Most globals, with many attributes.
+      Name{"module", Kind::kCode},
+      Name{"function", Kind::kCode},
+      Name{"type", Kind::kCode},
   };
   return kNames;
 }
@@ -89,6 +94,7 @@ void SemaphoreObjects::add(Addr value, int depth, std::vector<SemaphoreObject>& 
       }
       break;
     case Kind::kOther:
+    case Kind::kCode:
       break;
   }
 }
@@ -125,6 +131,7 @@ void SemaphoreObjects::add_values(const std::vector<Addr>& values,
 std::vector<SemaphoreObject> SemaphoreObjects::find() {
   FrameValues values(python_);
   std::unordered_set<std::uint64_t> seen;
+  std::unordered_set<std::uint64_t> codes;  // whose globals were looked at
   std::vector<SemaphoreObject> found;
   std::size_t budget = kMaxFrames;
   for (const cpython::SampledThread& thread : python_.threads()) {
@@ -133,6 +140,9 @@ std::vector<SemaphoreObject> SemaphoreObjects::find() {
         return found;
       }
       add_values(values.all(frame), seen, found);
+      if (codes.insert(attach::value_of(frame.code)).second) {
+        add_values(cpython::read_named_globals(python_.memory(), frame), seen, found);
+      }
     }
   }
   return found;

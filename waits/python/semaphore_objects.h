@@ -4,8 +4,9 @@
 // Such a lock is a POSIX semaphore in shared memory, which stores no owner. But each process has
 // its own object for it (SemLockObject of Modules/_multiprocessing/semaphore.c, the same from 3.8
 // on), which stores how often this process has acquired and not released it, and the thread that
-// did. Objects are found through the frames: a lock, one of its methods, a queue that has one, or
-// any object with such an attribute (self.lock).
+// did. Objects are found through the frames, among their variables and the globals that their code
+// names: a lock, one of its methods, a queue that has one, or any object with such an attribute
+// (self.lock).
 #pragma once
 
 #include <cstddef>
@@ -37,7 +38,7 @@ class SemaphoreObjects {
   std::vector<SemaphoreObject> find();
 
  private:
-  enum class Kind : std::uint8_t { kOther, kSemaphore, kMethod, kLock, kQueue };
+  enum class Kind : std::uint8_t { kOther, kSemaphore, kMethod, kLock, kQueue, kCode };
 
   static std::span<const TypeName<Kind>> type_names();
   Kind kind_of(attach::Addr object) { return kinds_.of(python_, object); }
