@@ -69,6 +69,20 @@ TEST_CASE("suspects: without numbers, nobody in a rooted call is said to be behi
   CHECK(named_in(job).empty());
 }
 
+TEST_CASE("suspects: of several that are in no call that waits for some members, nobody is named") {
+  const auto* const operation =
+      GENERATE("neighbors", "scan", "all_to_allv", "comm_create_group", "wait");
+  ThreadSpec inside = in_all_reduce();
+  inside.call->op = operation;
+  CaptureBuilder job = eight_ranks(inside);
+  replace(job, 3, tests::sleeping());
+  CHECK(named_in(job) == Named{3});
+  replace(job, 6, tests::sleeping());  // 3 or 6 may be no neighbour of those inside
+  CHECK(named_in(job).empty());
+  replace(job, 0, in_all_reduce());  // a call of all
+  CHECK(named_in(job) == Named{3, 6});
+}
+
 TEST_CASE("suspects: a circle with a way out is a consequence") {
   CaptureBuilder job = eight_ranks(in_all_reduce());
   replace(job, 3, receiving_from(0));
