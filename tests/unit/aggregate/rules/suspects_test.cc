@@ -113,6 +113,30 @@ TEST_CASE("suspects: a wait for somebody unknown is neither guilt nor alibi") {
   CHECK(named_in(job) == Named{2});
 }
 
+TEST_CASE("suspects: native code that rests again and again may ask for something each time") {
+  ThreadSpec naps = tests::sleeping();
+  naps.frames = {tests::native("clock_nanosleep", "/lib/libc.so.6"),
+                 tests::native("until_set", "/home/ada/demo/solver")};
+  naps.has_python = false;
+  ThreadSpec sleeps = naps;
+  naps.switch_step = 400;
+  ThreadSpec yields = naps;
+  yields.frames.front() = tests::native("sched_yield", "/lib/libc.so.6");
+  yields.state = 'R';
+  yields.cpu_step_us = 480'000;
+  yields.switch_step = 0;
+  yields.wait = {};
+  yields.wait.on = WaitOn::kNothing;
+  CaptureBuilder job = eight_ranks(in_all_reduce());
+  replace(job, 5, GENERATE_COPY(naps, yields));
+  CHECK(named_in(job) == Named{5});
+  CHECK(diagnose(job.capture).verdict.confidence == Confidence::kPossible);
+  replace(job, 2, sleeps);
+  CHECK(named_in(job) == Named{2});
+  replace(job, 2, naps);  // each may wait for the other
+  CHECK(named_in(job).empty());
+}
+
 TEST_CASE("suspects: a named pipe that nobody opens may be a late rank's to open") {
   ThreadSpec opens = waiting_on(WaitOn::kFile, "/data/hand-over");
   opens.wait.syscall = "openat";
