@@ -34,7 +34,7 @@ bool has_circle(const Adjacency& edges) {
 // Returns whether members leave the call only together.
 bool holds_all(const Slot& slot) {
   return slot.kind == snapshot::CallKind::kCollective && slot.membership == Membership::kKnown &&
-         is_clear(slot) && !is_rooted(slot);
+         is_clear(slot) && !lets_some_leave(slot);
 }
 
 }  // namespace

@@ -1,9 +1,11 @@
 #include "aggregate/slots.h"
 
 #include <algorithm>
+#include <array>
 #include <iterator>
 #include <map>
 #include <set>
+#include <string_view>
 #include <tuple>
 
 #include "aggregate/call_counts.h"
@@ -155,6 +157,16 @@ bool root_takes(const Slot& slot) {
   return slot.op == "reduce" || slot.op.starts_with("gather");
 }
 
+// Calls of MPI in which a member waits for some of the others: its neighbours, the ranks before it,
+// those that it has data for, or those who are to be in the new communicator. Which operation a
+// nonblocking one is, the call that waits for it does not show: it may be any of these, or a rooted
+// one.
+bool waits_for_some(const Slot& slot) {
+  constexpr auto kOperations = std::to_array<std::string_view>(
+      {"neighbors", "scan", "exscan", "all_to_allv", "comm_create_group", "wait", "test"});
+  return std::find(kOperations.begin(), kOperations.end(), slot.op) != kOperations.end();
+}
+
 bool may_be_same(const Slot& slot, const Slot& other) {
   if (slot.kind != CallKind::kCollective || other.kind != slot.kind || other.op != slot.op) {
     return false;
@@ -236,12 +248,12 @@ bool is_clear(const Slot& slot) {
   return slot.unclear.empty() && !slot.mixed;
 }
 
-bool is_rooted(const Slot& slot) {
-  return root_gives(slot) || root_takes(slot);
+bool lets_some_leave(const Slot& slot) {
+  return root_gives(slot) || root_takes(slot) || waits_for_some(slot);
 }
 
 bool may_be_over_for_some(const Slot& slot) {
-  return is_rooted(slot) && slot.sequence < 0 && slot.absent.size() > 1;
+  return lets_some_leave(slot) && slot.sequence < 0 && slot.absent.size() > 1;
 }
 
 bool may_have_left(const Slot& slot, std::int32_t rank) {
@@ -249,7 +261,7 @@ bool may_have_left(const Slot& slot, std::int32_t rank) {
     return false;
   }
   const bool is_root = rank == slot.root;
-  return slot.root < 0 ? is_rooted(slot)
+  return slot.root < 0 ? lets_some_leave(slot)
                        : (root_gives(slot) && is_root) || (root_takes(slot) && !is_root);
 }
 

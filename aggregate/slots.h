@@ -52,17 +52,17 @@ std::vector<Slot> find_slots(const JobView& view);
 // nor any `unclear`.
 bool is_clear(const Slot& slot);
 
-// Returns whether one member gives to the others or takes from them: then some members may leave
-// the call before others have entered it.
-bool is_rooted(const Slot& slot);
+// Returns whether some members may leave the call before others have entered it: one member gives
+// to the others or takes from them, or each waits for some of the others only.
+bool lets_some_leave(const Slot& slot);
 
 // Returns whether members that are not in this call may have done their part in it, while those who
 // are wait for another one. Numbers would tell.
 bool may_be_over_for_some(const Slot& slot);
 
-// Returns whether the member may have done its part and left: the root of a broadcast, the others
-// of a reduce. An absent member may already have done its part; if only one is absent, it is the
-// missing one.
+// Returns whether nobody that is inside may wait for the member: it may have done its part and
+// left, as the root of a broadcast and the others of a reduce, or be none of those that these wait
+// for. If only one member is absent, it is the missing one.
 bool may_have_left(const Slot& slot, std::int32_t rank);
 
 // Returns whether the rank is inside a call and can take part in it.

@@ -162,6 +162,8 @@ constexpr std::array kNativeCalls = {
     of_all("ncclGroupEnd", ""),
     of_all("MPI_Allreduce*", "all_reduce"),
     of_all("MPI_Allgather*", "all_gather"),
+    of_all("MPI_Alltoallv*", "all_to_allv"),
+    of_all("MPI_Alltoallw*", "all_to_allv"),
     of_all("MPI_Alltoall*", "all_to_all"),
     of_all("MPI_Barrier*", "barrier"),
     of_all("MPI_Bcast*", "broadcast"),
@@ -175,6 +177,8 @@ constexpr std::array kNativeCalls = {
     of_all("MPI_Neighbor_*", "neighbors"),
     of_all("MPI_Comm_split*", "comm_split"),
     of_all("MPI_Comm_dup*", "comm_dup"),
+    of_all("MPI_Comm_create_group", "comm_create_group"),
+    of_all("MPI_Comm_create_from_group", "comm_create_group"),
     of_all("MPI_Comm_create*", "comm_create"),
     of_all("MPI_Comm_free", "comm_free"),
     of_all("MPI_Cart_create", "comm_create"),
@@ -200,10 +204,13 @@ constexpr std::array kNativeCalls = {
     of_all("c10d::nccl2::WorkNCCL::*", ""),
 };
 
+// Open MPI's MPI_Finalize ends with a jump into this function, and leaves no frame of its own.
+constexpr std::string_view kOpenMpiEnd = "ompi_mpi_finalize";
+
 // Every name of the table contains one of these, mangled or not: most frames are ruled out without
 // demangling them.
-constexpr std::array<std::string_view, 6> kHints = {"c10d",      "gloo", "nccl",
-                                                    "bootstrap", "MPI_", "CoordinationService"};
+constexpr std::array<std::string_view, 7> kHints = {
+    "c10d", "gloo", "nccl", "bootstrap", "MPI_", "CoordinationService", kOpenMpiEnd};
 
 std::string_view last_part(std::string_view qualified) {
   const auto dot = qualified.rfind('.');
@@ -254,6 +261,8 @@ const NativeCall* find_native_call(std::string_view symbol) {
   std::string name = without_anonymous(short_name(symbol));
   if (name.starts_with("PMPI_")) {
     name.erase(0, 1);  // MPI's functions have a second name, for profilers
+  } else if (name == kOpenMpiEnd) {
+    name = "MPI_Finalize";
   }
   const auto* at = std::find_if(kNativeCalls.begin(), kNativeCalls.end(),
                                 [&](const NativeCall& call) { return fits(call.name, name); });

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <string_view>
 #include <tuple>
 #include <utility>
 
@@ -111,12 +112,24 @@ bool same_rank(const RankIdentity& a, const RankIdentity& b) {
   return a.rank == b.rank && a.job == b.job && a.rendezvous == b.rendezvous;
 }
 
+// Returns whether two launchers of MPI have started the two, by the name spaces that these gave
+// them, or by the launchers' processes. A job that a rank has started with mpirun has a rank with
+// the number of that rank, too.
+bool of_other_worlds(const RankIdentity& inner, const RankIdentity& outer) {
+  const auto named = [&](std::string_view word) {
+    return inner.job.starts_with(word) && outer.job.starts_with(word);
+  };
+  const bool of_mpi = inner.source == RankSource::kMpi && outer.source == RankSource::kMpi;
+  return inner.job != outer.job && (named("mpi ") || (of_mpi && named("launcher ")));
+}
+
 // Returns whether the inner process belongs to this outer candidate: the process of the same rank,
 // or the rank that started another job.
 bool belongs_to(const RankIdentity& inner, const RankIdentity& outer) {
   const bool other_job = !inner.rendezvous.empty() && !outer.rendezvous.empty() &&
                          inner.rendezvous != outer.rendezvous;
-  const bool same_number = inner.rank == outer.rank && inner.source <= outer.source;
+  const bool same_number =
+      inner.rank == outer.rank && inner.source <= outer.source && !of_other_worlds(inner, outer);
   // A child that lost RANK but still has the number of the launcher above its rank.
   const bool weaker = inner.source > outer.source;
   return other_job || same_number || weaker || same_rank(inner, outer);

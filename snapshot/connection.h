@@ -1,4 +1,5 @@
-// A TCP connection that a process has open to another node: its two addresses. The process at
+// A TCP connection that a process has open to one that its agent does not see, of another node or
+// another container: its two addresses. The process at
 // the other end has them swapped, so the two ends can be matched.
 #pragma once
 

@@ -221,6 +221,7 @@ constexpr auto kStoryPatterns = std::to_array<StoryPattern>({
     by_native(Story::kSleep, "", "time_sleep", "sleeps"),
     by_native(Story::kSleep, "", "pysleep", "sleeps"),
     by_native(Story::kSleep, "", "nanosleep", "sleeps"),
+    by_native(Story::kYields, "", "sched_yield", "yields"),
 
     by_python(Story::kIdle, "/asyncio/base_events.py", "_run_once", "an event loop"),
     by_python(Story::kIdle, "/socketserver.py", "serve_forever", "a server"),

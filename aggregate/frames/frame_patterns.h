@@ -44,6 +44,7 @@ enum class Story : std::uint8_t {
   kEnds,          // has left the program's main function in order
   kExternal,      // talks to a service outside of the job
   kSleep,         // sleeps on purpose
+  kYields,        // lets others run, and goes on
   kIdle,          // waits for events, connections or signals: not what the program does
   kPool,          // the loop of a pool's thread, or of a background service
   kRest,          // frames of an event loop around such a loop's wait for work

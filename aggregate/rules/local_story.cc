@@ -228,6 +228,9 @@ bool may_need_others(const JobView& view, const RankView& rank) {
            last.polls == PollOn::kLockFile || last.polls == PollOn::kDatabase ||
            last.polls == PollOn::kReady || last.polls == PollOn::kConnection;
   }
+  if (keeps_resting(*last.leader, view.model())) {
+    return true;
+  }
   const snapshot::Wait& wait = last.leader->wait;
   return is_shared_lock(wait) || wait.on == WaitOn::kSocket || wait.on == WaitOn::kFileLock ||
          is_to_be_woken(view, last) ||

@@ -40,7 +40,8 @@ bool waits_for_somebody(const RuleInput& input, const RankView& rank) {
   }
   const WaitEnd end(input.view, rank);
   const RankView& last = end.view();
-  if (last.polls || waits_for_key(input.view, last)) {
+  if (last.polls || waits_for_key(input.view, last) ||
+      keeps_resting(*last.leader, input.view.model())) {
     return true;
   }
   switch (last.leader->wait.on) {

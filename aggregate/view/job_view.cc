@@ -323,7 +323,11 @@ const ProcessCapture* JobView::other_end(const snapshot::Wait& wait) const {
 }
 
 bool JobView::has_other_end(const snapshot::Wait& wait) const {
-  return by_ends_.contains(std::pair(text(wait.rare->peer), text(wait.rare->local)));
+  return has_other_end({wait.rare->local, wait.rare->peer});
+}
+
+bool JobView::has_other_end(const snapshot::Connection& connection) const {
+  return by_ends_.contains(std::pair(text(connection.peer), text(connection.local)));
 }
 
 std::string JobView::host(const ProcessCapture& process) const {

@@ -49,8 +49,9 @@ class JobView {
   // Returns the process at the other end of the connection in `wait`, by its addresses; null if no
   // process of the job, or more than one, is known to have it.
   const snapshot::ProcessCapture* other_end(const snapshot::Wait& wait) const;
-  // Returns whether any process of the job is known to have it, even if several are.
+  // Return whether any process of the job is known to have it, even if several are.
   bool has_other_end(const snapshot::Wait& wait) const;
+  bool has_other_end(const snapshot::Connection& connection) const;
   std::string host(const snapshot::ProcessCapture& process) const;
 
   // Returns whether any of them has a rank; if not, these are processes by their pids.

@@ -144,6 +144,20 @@ const ThreadCapture* find_leader(const ProcessCapture& process, FrameModel& mode
   return leader;
 }
 
+bool keeps_resting(const ThreadCapture& thread, FrameModel& model) {
+  const snapshot::SampleList& all = thread.samples;
+  if (thread.has_python || thread.call || all.size() < 2) {
+    return false;
+  }
+  const bool wakes =
+      all.back().voluntary_switches >= all.front().voluntary_switches + kWakesThatCount;
+  const auto rests =
+      std::count_if(all.begin(), all.end(), [&](const snapshot::ThreadSample& sample) {
+        return model.story(sample, Story::kYields) || (wakes && model.story(sample, Story::kSleep));
+      });
+  return 2 * static_cast<std::size_t>(rests) >= all.size();
+}
+
 bool stays_in_function(const ThreadCapture& thread, FrameModel& model) {
   std::optional<ShownFrame> first;
   for (const snapshot::ThreadSample& sample : thread.samples) {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "snapshot/variable.h"
+
 namespace oddrank::aggregate {
 namespace {
 
@@ -12,11 +14,31 @@ std::string_view address_part(std::string_view address) {
   return address.substr(0, address.rfind(':'));
 }
 
+std::string_view port_part(std::string_view address) {
+  return address.substr(std::min(address.rfind(':'), address.size() - 1) + 1);
+}
+
 // A connection to an own address has this address at both ends, or two of the loopback network.
 bool is_within_machine(std::string_view local, std::string_view peer) {
   const std::string_view from = address_part(local);
   const std::string_view to = address_part(peer);
   return !from.empty() && (from == to || (is_loopback(from) && is_loopback(to)));
+}
+
+// Returns whether somebody within the machine whom nobody sees is connected with the store at which
+// the ranks of this one's job meet, or has that store. Ranks that have ended are not: the kernel
+// has closed their connections.
+bool meets_unseen(const JobView& view, const ProcessCapture& process) {
+  const auto variable = snapshot::variable_of(view.capture().tables, process, "MASTER_PORT");
+  const std::string_view port = variable.value_or(port_part(view.text(process.job_key)));
+  return !port.empty() &&
+         std::any_of(process.connections.begin(), process.connections.end(),
+                     [&](const snapshot::Connection& each) {
+                       const std::string_view local = view.text(each.local);
+                       const std::string_view peer = view.text(each.peer);
+                       return (port_part(local) == port || port_part(peer) == port) &&
+                              is_within_machine(local, peer) && !view.has_other_end(each);
+                     });
 }
 
 bool waits_for_unseen(const JobView& view, const ProcessCapture& process) {
@@ -45,7 +67,8 @@ bool is_loopback(std::string_view host) {
 bool is_partly_seen(const JobView& view) {
   const auto& processes = view.capture().processes;
   return std::any_of(processes.begin(), processes.end(), [&view](const ProcessCapture& process) {
-    return process.is_rank && (process.pid == 1 || waits_for_unseen(view, process));
+    return process.is_rank &&
+           (process.pid == 1 || meets_unseen(view, process) || waits_for_unseen(view, process));
   });
 }
 

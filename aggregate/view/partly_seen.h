@@ -12,7 +12,8 @@ namespace oddrank::aggregate {
 bool is_loopback(std::string_view host);
 
 // Returns whether a rank is the first process of its agent's pid namespace (a container of one
-// rank), or waits for a connection within the machine that no process has open at its other end.
+// rank), or has a connection within the machine that no process has open at its other end: one that
+// it waits for, or one with the store at which the ranks meet.
 bool is_partly_seen(const JobView& view);
 
 }  // namespace oddrank::aggregate

@@ -16,18 +16,19 @@ sys.path.insert(0, os.path.join(os.path.dirname(HERE), "support"))
 import harness
 import proc_facts
 
-# Rank 0 receives from rank 1, which reads its stdin, or has ended.
+# Rank 0 receives from rank 1, which reads its stdin, or has ended. Or rank 1 has the store at which
+# the ranks meet, and rank 0 waits for something else.
 RANK = """
 import os, socket, sys
 if os.environ["RANK"] == "1":
-    listener = socket.create_server(("127.0.0.1", 0))
+    listener = socket.create_server(("127.0.0.1", int((sys.argv + ["0"])[1])))
     print(listener.getsockname()[1], flush=True)
     other = listener.accept()[0]
     sys.stdin.read()
 else:
     other = socket.create_connection(("127.0.0.1", int(sys.argv[1])))
     print("ready", flush=True)
-    if other.recv(1) == b"":
+    if int(sys.argv[1]) == int(os.environ["MASTER_PORT"]) or other.recv(1) == b"":
         sys.stdin.read()
 """
 
@@ -88,6 +89,11 @@ class Containers(unittest.TestCase):
     def test_nor_if_a_shell_started_the_container(self):
         _, port = self.start(1)
         unshare, _ = self.start(0, port, before=self.contained("sh", "-c", '"$@"; exit', "sh"))
+        self.check_unknown(self.report(unshare))
+
+    def test_nor_if_nobody_waits_for_its_connection(self):
+        self.start(1, str(PORT))
+        unshare, _ = self.start(0, str(PORT), before=self.contained("sh", "-c", '"$@"; exit', "sh"))
         self.check_unknown(self.report(unshare))
 
     def test_a_rank_that_ended_in_this_container_is_gone(self):

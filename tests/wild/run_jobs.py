@@ -62,6 +62,9 @@ JAX_WAYS = ("step", "loop", "gather", "sync", "barrier", "key_value", "init")
 PARALLEL = ("megatron", "megatron_batched", "megatron_tp", "fsdp_tp")
 C_OPERATIONS = ("allreduce", "half", "wait", "waitall", "fence", "dup", "recv")
 FORTRAN = ("openmpi4", "mpich4")  # the wheel has no module for it
+# Rank 0 polls in code of its own; it waits for rank 1, and the others, which it needs not, do something else.
+POLLS = ("poll",)
+OF_SOME = ("neighbors", "alltoallv", "create_group")
 PYTHON_OPERATIONS = ("allreduce", "barrier", "half", "wait", "recv")
 
 
@@ -84,7 +87,7 @@ def mpi_jobs():
     """Returns jobs of programs that do one thing in MPI."""
     jobs = {}
     for mpi, (start, compiler, variables) in MPIS.items():
-        for operation in C_OPERATIONS:
+        for operation in (*C_OPERATIONS, *POLLS, *OF_SOME):
             jobs[f"{mpi}_c_{operation}"] = (
                 4, f"{compiler} -w -O2 -o $FOLDER/program mpi_calls.c && {start} -n 4 "
                    f"$FOLDER/program {operation}")
@@ -134,6 +137,7 @@ JOBS = {
 # named. Others than [1] may be named only where CIRCLES says so.
 IN_WORK = {"fifo": ("io_stall",), "compute": ("busy_rank",)}
 ORDER = {"order": ("mismatched_collective", "skipped_collective", "collective_order", "resource_cycle")}
+SLEEPS = {"sleep": ("skipped_collective", "unknown")}
 KILLED = {"killed": ("missing_rank",)}
 # Each side waits for the other in a circle, in which both look alike: both are named, or nobody.
 NO_SEND = {"no_send": ("p2p_order", "resource_cycle", "below_host", "unknown")}
@@ -143,6 +147,7 @@ ENGINE_REASONS = {
                                                        {} if operation == "waitall" else ORDER)}
        for mpi in MPIS for language, operations in (("c", C_OPERATIONS), ("py", PYTHON_OPERATIONS))
        for operation in operations},
+    **{f"{mpi}_c_{operation}": SLEEPS for mpi in MPIS for operation in (*POLLS, *OF_SOME)},
     **{f"jax_{way}": {**IN_WORK, **(ORDER if way in ("step", "loop", "gather", "sync") else KILLED)}
        for way in JAX_WAYS},
     **dict.fromkeys(("megatron", "megatron_batched"), {**IN_WORK, **NO_SEND}),
@@ -180,7 +185,7 @@ def may_be_named(name, hang):
         if name.endswith(job) and reason == hang:
             named = [[1], sorted([1, other])]
             return [*named, []] if hang == "no_send" else named
-    return [[1]]
+    return [[1], []] if name.endswith(OF_SOME) else [[1]]
 
 
 def piece(name):

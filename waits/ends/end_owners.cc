@@ -6,9 +6,6 @@ EndOwners::EndOwners(const NodeEnds& node) {
   for (const OpenEnd& end : node.ends) {
     if (end.socket) {
       sockets_[end.inode].insert(end.pid);
-      if (end.process != kOutside) {
-        captured_.insert(end.inode);
-      }
     } else {
       PipeEnds& both = pipes_[end.inode][end.pid];
       both.readable = both.readable || end.readable;

@@ -43,17 +43,14 @@ class EndOwners {
   // so the other one reads.
   OtherPipeEnd other_end(std::uint64_t inode, pid_t pid, bool writes) const;
 
-  // Returns the processes that have the socket open, by pid; empty if none was found.
+  // Returns the processes that have the socket open, by pid; empty if none was found. (Nodes may
+  // share a network, as containers and test clusters do: the kernel may list sockets of processes
+  // that are not seen here.)
   std::vector<pid_t> of_socket(std::uint64_t inode) const;
-  // Returns whether a process of the capture has the socket open. (Nodes may share a network, as
-  // containers and test clusters do: the kernel may list sockets of processes that were not read
-  // here.)
-  bool is_captured_socket(std::uint64_t inode) const { return captured_.contains(inode); }
 
  private:
   std::map<std::uint64_t, std::map<pid_t, PipeEnds>> pipes_;
   std::map<std::uint64_t, std::set<pid_t>> sockets_;
-  std::set<std::uint64_t> captured_;
 };
 
 }  // namespace oddrank::waits

@@ -78,7 +78,7 @@ class Joiner {
   // descriptors.
   pid_t rank_of(const std::vector<pid_t>& pids) const;
 
-  // Keeps the connections whose other end is not a process that was read here.
+  // Keeps the connections whose other end is in no process that can be seen here.
   void keep_connections();
 
   const SocketTable* table_of(std::size_t process) const;
@@ -383,7 +383,7 @@ void Joiner::keep_connections() {
     const bool connected =
         row != nullptr && row->state == static_cast<std::uint8_t>(SocketState::kEstablished);
     const SocketRow* other = connected ? table->other_end(*row) : nullptr;
-    const bool is_here = other != nullptr && owners_.is_captured_socket(other->inode);
+    const bool is_here = other != nullptr && !owners_.of_socket(other->inode).empty();
     if (connected && !is_here && kept.size() < kMaxConnections) {
       kept.push_back({capture_.tables.string(row->local), capture_.tables.string(row->peer)});
     }

@@ -4,7 +4,7 @@
 // The kernel lists the descriptors of a process, and what each one is; two ends of a pipe have one
 // inode, two ends of a TCP connection have swapped addresses. Owners of ends on this node become
 // holders of the waits. For ends elsewhere the addresses are kept, and every process's connections
-// to other nodes, so that the aggregation can match the two.
+// to processes that are not seen here, so that the aggregation can match the two.
 #pragma once
 
 #include <sys/types.h>

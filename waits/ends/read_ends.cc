@@ -179,8 +179,38 @@ bool is_empty(const Wanted& wanted) {
   return wanted.pipes.empty() && wanted.files.empty() && wanted.sockets.empty();
 }
 
-void add_outsiders(const Wanted& wanted,
+Inodes without_owner(Inodes sockets, const NodeEnds& node) {
+  for (const OpenEnd& end : node.ends) {
+    if (end.socket) {
+      sockets.erase(end.inode);
+    }
+  }
+  return sockets;
+}
+
+// Returns the other ends, on this node, of all connections that processes of the capture have. A
+// connection whose other end nobody has leads to a process that cannot be seen from here.
+Inodes connected_sockets(const NodeEnds& node) {
+  Inodes others;
+  for (const OpenEnd& end : node.ends) {
+    if (!end.socket || end.process >= node.namespace_of.size() ||
+        node.namespace_of[end.process] >= node.sockets.size()) {
+      continue;
+    }
+    const SocketTable& table = node.sockets[node.namespace_of[end.process]];
+    const SocketRow* row = table.by_inode(end.inode);
+    const SocketRow* other = row == nullptr ? nullptr : table.other_end(*row);
+    if (other != nullptr && row->state == static_cast<std::uint8_t>(SocketState::kEstablished)) {
+      others.insert(other->inode);
+    }
+  }
+  return others;
+}
+
+// `connected`: of these, one owner each is enough.
+void add_outsiders(Wanted wanted,
                    const Inodes& own_pipes,
+                   const Inodes& connected,
                    const Capture& capture,
                    NodeEnds& node) {
   std::set<pid_t> known = {::getpid()};
@@ -189,21 +219,14 @@ void add_outsiders(const Wanted& wanted,
   }
   Wanted of_parents = wanted;
   of_parents.pipes.insert(own_pipes.begin(), own_pipes.end());
+  of_parents.sockets.insert(connected.begin(), connected.end());
   if (!is_empty(of_parents)) {
     add_parents(of_parents, capture, known, node);
   }
+  wanted.sockets.merge(without_owner(connected, node));
   if (!is_empty(wanted)) {
     add_everybody_else(wanted, known, node);
   }
-}
-
-Inodes without_owner(Inodes sockets, const NodeEnds& node) {
-  for (const OpenEnd& end : node.ends) {
-    if (end.socket) {
-      sockets.erase(end.inode);
-    }
-  }
-  return sockets;
 }
 
 }  // namespace
@@ -226,7 +249,8 @@ NodeEnds read_ends(const Capture& capture) {
   for (const OpenFile& file : node.files) {
     lonely.files.erase(file.path);
   }
-  add_outsiders(lonely, pipes.own, capture, node);
+  add_outsiders(std::move(lonely), pipes.own, without_owner(connected_sockets(node), node), capture,
+                node);
   return node;
 }
 

@@ -7,9 +7,9 @@
 namespace oddrank::waits {
 
 // Reads the ends from /proc for the processes of a capture: links and flags only, nothing is opened
-// or stat'ed. If the other end of a pipe or socket, or the owner of a lock file, is not found,
-// reads the other processes of the node as well, for at most 300 ms. If the waiting process has the
-// pipe's other end itself, reads only the parents of the capture's processes.
+// or stat'ed. If the other end of a pipe or of any connection, or the owner of a lock file, is not
+// found, reads the other processes of the node as well, for at most 300 ms. If the waiting process
+// has the pipe's other end itself, reads only the parents of the capture's processes.
 NodeEnds read_ends(const snapshot::Capture& capture);
 
 }  // namespace oddrank::waits

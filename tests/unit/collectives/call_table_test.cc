@@ -51,6 +51,12 @@ TEST_CASE("native functions are found mangled and readable") {
   }
   CHECK(find_native_call("MPI_Allreduce")->op == "all_reduce");
   CHECK(find_native_call("MPI_Reduce")->op == "reduce");
+  CHECK(find_native_call("PMPI_Comm_create_group")->op == "comm_create_group");
+  CHECK(find_native_call("MPI_Comm_create")->op == "comm_create");
+  CHECK(find_native_call("MPI_Alltoallw")->op == "all_to_allv");
+  REQUIRE(find_native_call("ompi_mpi_finalize") != nullptr);
+  CHECK(find_native_call("ompi_mpi_finalize")->op == "finalize");
+  CHECK(find_native_call("ompi_mpi_finalized") == nullptr);
 }
 
 TEST_CASE("a name that only sounds like a call is none") {

@@ -166,6 +166,25 @@ TEST_CASE("a job that was started from inside a rank belongs to the rank") {
   CHECK(node.ranks() == "0:100 1:110[120,121,111]");
 }
 
+TEST_CASE("a job that a rank has started with mpirun keeps the rank of that rank's number") {
+  const bool with_name = GENERATE(true, false);  // MPICH's has none
+  const auto mpi = [with_name](int rank, const char* job) {
+    return with_name ? "PMIX_RANK=" + std::to_string(rank) + " PMIX_NAMESPACE=" + job
+                     : "PMI_RANK=" + std::to_string(rank) + " PMI_SIZE=2";
+  };
+  Node node;
+  node.add(100, 50, "/usr/bin/hydra_pmi_proxy --proxy-id 0")
+      .add(110, 100, "./solver", mpi(0, "a"))
+      .add(120, 100, "./solver", mpi(1, "a"))
+      .add(121, 120, "./solver", mpi(1, "a"))
+      .add(130, 120, "/usr/bin/hydra_pmi_proxy --proxy-id 0")
+      .add(140, 130, "./inner", mpi(0, "b"))
+      .add(141, 130, "./inner", mpi(1, "b"));
+  CHECK(node.ranks() == "0:110 1:120[121,130] 0:140 1:141");
+  CHECK(node.jobs() == (with_name ? "mpi a | mpi a | mpi b | mpi b"
+                                  : "launcher 100 | launcher 100 | launcher 130 | launcher 130"));
+}
+
 TEST_CASE("two jobs on one node are distinguished") {
   Node node;
   node.add(90, 50, "torchrun a.py")

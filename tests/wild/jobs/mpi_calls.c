@@ -1,6 +1,6 @@
 /* What ranks of a C program wait for in MPI: mpi_calls OPERATION. Each rank says which process it
-   is; then, in a hung job, rank 1 stands in open() of a fifo, computes for good, comes to a call
-   that is not the others' turn, or leaves out a send (REASON). */
+   is; then, in a hung job, rank 1 stands in open() of a fifo, computes or sleeps for good, comes to
+   a call that is not the others' turn, or leaves out a send (REASON). */
 #include <fcntl.h>
 #include <mpi.h>
 #include <stdio.h>
@@ -11,10 +11,11 @@
 
 enum { kCount = 1000, kHealthySteps = 20 };
 
-static int rank, size, without_send;
+static int rank, size, without_send, hangs;
 static double out[kCount], in[kCount];
 static MPI_Comm half;
 static MPI_Win window;
+static MPI_Comm pairs; /* each rank of the world has one neighbour in it */
 
 static int hangs_by(const char* reason) {
   return strcmp(getenv("REASON"), reason) == 0;
@@ -31,6 +32,9 @@ static void stand(void) {
       ++turns;
     }
   }
+  while (hangs_by("sleep")) {
+    sleep(1000);
+  }
   snprintf(path, sizeof path, "%s/fifo", getenv("FOLDER"));
   mkfifo(path, 0600);
   (void)!open(path, O_RDONLY);
@@ -44,6 +48,52 @@ static void say(void) {
   fprintf(file, "%d", (int)getpid());
   fclose(file);
   rename(path, final);
+}
+
+/* Rank 0 asks for what each other one sends, and naps in between. */
+static void poll_for_all(void) {
+  MPI_Status status;
+  for (int left = size - 1; rank == 0 && left > 0; --left) {
+    int there = 0;
+    while (!there) {
+      usleep(500);
+      MPI_Iprobe(MPI_ANY_SOURCE, 8, MPI_COMM_WORLD, &there, &status);
+    }
+    MPI_Recv(in, 1, MPI_DOUBLE, status.MPI_SOURCE, 8, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  }
+  if (rank != 0) {
+    MPI_Send(out, 1, MPI_DOUBLE, 0, 8, MPI_COMM_WORLD);
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+}
+
+/* Calls for which rank 0 needs only rank 1. In a hung job, the others have something else to do. */
+static void some_step(const char* operation) {
+  MPI_Request request;
+  while (hangs && rank > 1) {
+    sleep(1000);
+  }
+  if (strcmp(operation, "neighbors") == 0) {
+    MPI_Neighbor_allgather(in, 1, MPI_DOUBLE, out, 1, MPI_DOUBLE, pairs);
+  } else if (strcmp(operation, "alltoallv") == 0) {
+    int counts[64] = {0}, places[64] = {0};
+    counts[rank ^ 1] = 1;
+    MPI_Alltoallv(in, counts, places, MPI_DOUBLE, out, counts, places, MPI_DOUBLE, MPI_COMM_WORLD);
+  } else {
+    const int members[] = {0, 1};
+    MPI_Group all, two;
+    MPI_Comm made;
+    MPI_Comm_group(MPI_COMM_WORLD, &all);
+    MPI_Group_incl(all, 2, members, &two);
+    if (rank < 2) {
+      MPI_Comm_create_group(MPI_COMM_WORLD, two, 9, &made);
+      MPI_Comm_free(&made);
+    }
+    MPI_Group_free(&two);
+    MPI_Group_free(&all);
+  }
+  MPI_Iallreduce(in, out, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD, &request);
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
 }
 
 static void one_step(const char* operation) {
@@ -74,6 +124,11 @@ static void one_step(const char* operation) {
   } else if (strcmp(operation, "dup") == 0) {
     MPI_Comm_dup(world, &copy);
     MPI_Comm_free(&copy);
+  } else if (strcmp(operation, "poll") == 0) {
+    poll_for_all();
+  } else if (strcmp(operation, "neighbors") == 0 || strcmp(operation, "alltoallv") == 0 ||
+             strcmp(operation, "create_group") == 0) {
+    some_step(operation);
   } else if (strcmp(operation, "recv") == 0 && (rank == 1 || rank == last)) {
     if (rank == 1) {
       if (!without_send) {
@@ -99,11 +154,15 @@ int main(int argc, char** argv) {
   if (strcmp(argv[1], "fence") == 0) { /* not every MPI can do this between nodes */
     MPI_Win_create(in, sizeof in, sizeof *in, MPI_INFO_NULL, MPI_COMM_WORLD, &window);
   }
+  const int neighbor = rank ^ 1;
+  MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 1, &neighbor, MPI_UNWEIGHTED, 1, &neighbor,
+                                 MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &pairs);
   for (long step = 0;; ++step) {
     if (step == kHealthySteps) {
       say();
     }
-    if (hang && step > kHealthySteps && rank == 1) {
+    hangs = hang && step > kHealthySteps;
+    if (hangs && rank == 1) {
       without_send = hangs_by("no_send");
       if (!without_send) {
         stand();

@@ -69,6 +69,20 @@ TEST_CASE("suspects: without numbers, nobody in a rooted call is said to be behi
   CHECK(named_in(job).empty());
 }
 
+TEST_CASE("suspects: of several that are in no call that waits for some members, nobody is named") {
+  const auto* const operation =
+      GENERATE("neighbors", "scan", "all_to_allv", "comm_create_group", "wait");
+  ThreadSpec inside = in_all_reduce();
+  inside.call->op = operation;
+  CaptureBuilder job = eight_ranks(inside);
+  replace(job, 3, tests::sleeping());
+  CHECK(named_in(job) == Named{3});
+  replace(job, 6, tests::sleeping());  // 3 or 6 may be no neighbour of those inside
+  CHECK(named_in(job).empty());
+  replace(job, 0, in_all_reduce());  // a call of all
+  CHECK(named_in(job) == Named{3, 6});
+}
+
 TEST_CASE("suspects: a circle with a way out is a consequence") {
   CaptureBuilder job = eight_ranks(in_all_reduce());
   replace(job, 3, receiving_from(0));
@@ -97,6 +111,30 @@ TEST_CASE("suspects: a wait for somebody unknown is neither guilt nor alibi") {
   CHECK(diagnose(job.capture).verdict.confidence == Confidence::kPossible);
   replace(job, 2, tests::sleeping());
   CHECK(named_in(job) == Named{2});
+}
+
+TEST_CASE("suspects: native code that rests again and again may ask for something each time") {
+  ThreadSpec naps = tests::sleeping();
+  naps.frames = {tests::native("clock_nanosleep", "/lib/libc.so.6"),
+                 tests::native("until_set", "/home/ada/demo/solver")};
+  naps.has_python = false;
+  ThreadSpec sleeps = naps;
+  naps.switch_step = 400;
+  ThreadSpec yields = naps;
+  yields.frames.front() = tests::native("sched_yield", "/lib/libc.so.6");
+  yields.state = 'R';
+  yields.cpu_step_us = 480'000;
+  yields.switch_step = 0;
+  yields.wait = {};
+  yields.wait.on = WaitOn::kNothing;
+  CaptureBuilder job = eight_ranks(in_all_reduce());
+  replace(job, 5, GENERATE_COPY(naps, yields));
+  CHECK(named_in(job) == Named{5});
+  CHECK(diagnose(job.capture).verdict.confidence == Confidence::kPossible);
+  replace(job, 2, sleeps);
+  CHECK(named_in(job) == Named{2});
+  replace(job, 2, naps);  // each may wait for the other
+  CHECK(named_in(job).empty());
 }
 
 TEST_CASE("suspects: a named pipe that nobody opens may be a late rank's to open") {

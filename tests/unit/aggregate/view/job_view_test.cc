@@ -178,6 +178,16 @@ TEST_CASE("a rank that may be in another container of this machine is not gone")
     connect("10.0.0.1:50001", "10.0.0.1:40001");
     CHECK(missing(job.capture).presence == Presence::kUnread);
   }
+  SECTION("somebody whom nobody sees is connected with the job's store") {
+    set_variable(job, "MASTER_PORT", "29500");
+    connect("127.0.0.1:29500", "127.0.0.1:50001");
+    wait = {};
+    CHECK(missing(job.capture).presence == Presence::kUnread);
+    rank.connections = {{tables.string("127.0.0.1:8080"), tables.string("127.0.0.1:50001")}};
+    CHECK(missing(job.capture).presence == Presence::kAbsent);
+    rank.connections = {{tables.string("10.0.0.1:50001"), tables.string("10.0.0.2:29500")}};
+    CHECK(missing(job.capture).presence == Presence::kAbsent);
+  }
   SECTION("its holder was found, in a process outside of the job") {
     connect("10.0.0.1:50001", "10.0.0.1:40001");
     wait.holder_pid = 4711;

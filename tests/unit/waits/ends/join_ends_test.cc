@@ -181,6 +181,23 @@ TEST_CASE("a connection to another node is kept with its owner") {
   CHECK(scene.build.capture.tables.text(kept.peer) == "10.0.0.2:80");
 }
 
+TEST_CASE("a connection within the node is kept if nobody is seen at its other end") {
+  Sockets scene;
+  const auto client = scene.add_socket(10, 702);
+  scene.waits(client, "nanosleep", "");
+  SECTION("nobody") {
+    scene.join(client);
+    REQUIRE(scene.build.process(client).connections.size() == 1);
+    CHECK(scene.build.capture.tables.text(scene.build.process(client).connections.front().peer) ==
+          "10.0.0.1:29500");
+  }
+  SECTION("a process outside of the job") {
+    scene.node.ends.push_back({701, true, true, true, kOutside, 90});
+    scene.join(client);
+    CHECK(scene.build.process(client).connections.empty());
+  }
+}
+
 TEST_CASE("the other end in a process outside the job") {
   Sockets scene;
   const auto client = scene.add_socket(10, 702);
