@@ -7,11 +7,16 @@
 
 #include "aggregate/rules/all_rules.h"
 #include "aggregate/rules/launchers.h"
+#include "aggregate/words/wait_words.h"
 #include "base/printable.h"
 
 namespace oddrank::aggregate {
 
 namespace {
+
+bool waits_for_long(const snapshot::ThreadCapture* thread) {
+  return thread->call && thread->wait.quiet_ms >= snapshot::kOldWaitMs;
+}
 
 // Returns whether a local of the program changed, or the other sides of its transfers, while the
 // rank was seen in calls at one place: a tight loop. Loops that wait for a store count their tries,
@@ -19,6 +24,29 @@ namespace {
 bool counts_on(const RankView& rank) {
   return rank.motion.locals && rank.leader->call && !rank.polls &&
          rank.leader->call->kind != snapshot::CallKind::kRendezvous;
+}
+
+// Returns the ranks of which a thread beside the leader has waited in a call for long. It may idle,
+// for instance in a broadcast that brings orders; or it hangs, and its rank will when it needs it.
+std::vector<std::size_t> waiting_beside(const RuleInput& input) {
+  std::vector<std::size_t> waiting;
+  for (std::size_t at = 0; at < input.view.ranks().size(); ++at) {
+    const auto& beside = input.view.ranks()[at].beside;
+    if (std::any_of(beside.begin(), beside.end(), waits_for_long)) {
+      waiting.push_back(at);
+    }
+  }
+  return waiting;
+}
+
+// Returns "threads of ranks 0-3 have waited for more than 5 s in barrier in default group".
+std::string beside_words(const RuleInput& input, const std::vector<std::size_t>& waiting) {
+  const auto& beside = input.view.ranks()[waiting.front()].beside;
+  const auto first = std::find_if(beside.begin(), beside.end(), waits_for_long);
+  return fmt::format("{} of {} {} waited for more than {} s in {}",
+                     waiting.size() == 1 ? "another thread" : "other threads",
+                     ranks_words(input, waiting), waiting.size() == 1 ? "has" : "have",
+                     snapshot::kOldWaitMs / 1000, call_words(input.view, *(*first)->call));
 }
 
 }  // namespace
@@ -42,6 +70,12 @@ std::vector<Finding> healthy(const RuleInput& input) {
   finding.confidence = changed * 2 > ranks.size() ? Confidence::kCertain : Confidence::kLikely;
   finding.summary = fmt::format("all {} moved between the samples: nothing hangs",
                                 count_of(ranks.size(), input.view.unit()));
+  if (const auto waiting = waiting_beside(input); !waiting.empty()) {
+    finding.confidence = Confidence::kLikely;
+    finding.summary =
+        fmt::format("all {} moved between the samples, but {}",
+                    count_of(ranks.size(), input.view.unit()), beside_words(input, waiting));
+  }
   finding.advice = {"run oddrank again with --samples 3 --interval 10s if the job is slow"};
   finding.disproves = {"the same stacks on all ranks some minutes later"};
   finding.weakness = "not all ranks were seen to move";

@@ -456,6 +456,25 @@ TEST_CASE("healthy: not reported if one rank is still or was not read") {
   CHECK(verdict_of(job).kind != Kind::kHealthy);
 }
 
+TEST_CASE("healthy: threads that wait in a call beside the program's are told, and not sure") {
+  CaptureBuilder job = tests::healthy_job();
+  for (const std::int32_t rank : {1, 2}) {
+    job.thread(job.process(pid_of(rank)), in_all_reduce());
+    job.process(pid_of(rank)).threads.back().wait.quiet_ms = 1000;
+  }
+  CHECK(verdict_of(job).summary.find("nothing hangs") != std::string::npos);
+  for (const std::int32_t rank : {1, 2}) {
+    job.process(pid_of(rank)).threads.back().wait.quiet_ms = 60'000;
+  }
+  const Verdict verdict = verdict_of(job);
+  CHECK(verdict.kind == Kind::kHealthy);
+  CHECK(verdict.confidence == Confidence::kLikely);
+  CHECK(verdict.culprits.empty());
+  CHECK(verdict.summary.find(
+            "other threads of ranks 1-2 have waited for more than 5 s in all_reduce") !=
+        std::string::npos);
+}
+
 TEST_CASE("healthy: a step that is sampled in the same line twice names no rank") {
   ThreadSpec steps = in_all_reduce();
   steps.cpu_step_us = 60'000;
