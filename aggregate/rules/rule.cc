@@ -10,6 +10,7 @@
 #include "aggregate/rules/local_story.h"
 #include "aggregate/rules/suspects.h"
 #include "aggregate/rules/wait_end.h"
+#include "aggregate/view/leader.h"
 #include "aggregate/view/quiet_span.h"
 #include "aggregate/view/rank_set.h"
 #include "aggregate/wait_chain.h"
@@ -134,6 +135,10 @@ RuleInput make_input(const JobView& view,
   }
   input.all_move = measured > 0 && moved == measured;
   input.oldest_wait_ms = oldest_young_wait(view);
+  input.may_be_older = std::any_of(view.ranks().begin(), view.ranks().end(), [](const auto& rank) {
+    return rank.leader != nullptr && rank.leader->call && !rank.motion.stack &&
+           keeps_waking(*rank.leader);
+  });
   input.tiers = find_suspects(input);
   return with_suspects(input, input.tiers.front());
 }

@@ -53,6 +53,8 @@ struct RuleInput {
   // If every rank in a call has waited there for less than some seconds: the longest of these
   // times. It is a hang, or a slow step. -1: there is none, or one that is older or of unknown age.
   std::int64_t oldest_wait_ms = -1;
+  // One of these ranks wakes again and again, and so may have waited for longer.
+  bool may_be_older = false;
   bool all_move = false;  // every measured rank, at least one, moved between the samples
   // Results of waiters_stand_still, by direct waiters: thousands of culprits may have the same
   // ones.

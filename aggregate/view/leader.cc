@@ -35,6 +35,10 @@ constexpr std::uint64_t kWakesThatCount = 2;
 // Less than this is bookkeeping of the kernel, not work.
 constexpr std::uint64_t kCpuThatCountsUs = 1000;
 
+bool woke_between(const snapshot::ThreadSample& first, const snapshot::ThreadSample& last) {
+  return last.voluntary_switches >= first.voluntary_switches + kWakesThatCount;
+}
+
 // Returns whether the frames of both samples that could be read differ.
 bool was_elsewhere(const snapshot::ThreadSample& before,
                    const snapshot::ThreadSample& after,
@@ -144,13 +148,17 @@ const ThreadCapture* find_leader(const ProcessCapture& process, FrameModel& mode
   return leader;
 }
 
+bool keeps_waking(const ThreadCapture& thread) {
+  const snapshot::SampleList& all = thread.samples;
+  return all.size() >= 2 && woke_between(all.front(), all.back());
+}
+
 bool keeps_resting(const ThreadCapture& thread, FrameModel& model) {
   const snapshot::SampleList& all = thread.samples;
   if (thread.has_python || thread.call || all.size() < 2) {
     return false;
   }
-  const bool wakes =
-      all.back().voluntary_switches >= all.front().voluntary_switches + kWakesThatCount;
+  const bool wakes = keeps_waking(thread);
   const auto rests =
       std::count_if(all.begin(), all.end(), [&](const snapshot::ThreadSample& sample) {
         return model.story(sample, Story::kYields) || (wakes && model.story(sample, Story::kSleep));
@@ -225,11 +233,10 @@ Motion measure_motion(const ThreadCapture& thread, FrameModel& model) {
   // A thread that spins in a collective uses the CPU and still waits. There, only waking up and
   // then working counts as motion; in calls that poll by design (a store), not even that.
   const bool worked = motion.cpu_us >= kCpuThatCountsUs;
-  const bool woke = last.voluntary_switches >= first.voluntary_switches + kWakesThatCount;
   if (!thread.call) {
     motion.cpu = worked && thread.wait.on != WaitOn::kDevice;  // the driver spins, too
   } else if (thread.call->kind != CallKind::kRendezvous && thread.wait.on != WaitOn::kDevice) {
-    motion.woke = worked && woke && last.state == 'S' && first.state == 'S';
+    motion.woke = worked && woke_between(first, last) && last.state == 'S' && first.state == 'S';
   }
   return motion;
 }

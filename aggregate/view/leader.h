@@ -20,6 +20,9 @@ const snapshot::ThreadCapture* find_leader(const snapshot::ProcessCapture& proce
 // other thread, whatever these do.
 bool is_at_work(const snapshot::ThreadCapture& thread, FrameModel& model);
 
+// Returns whether the thread has slept and woken more than once between its samples.
+bool keeps_waking(const snapshot::ThreadCapture& thread);
+
 // Returns whether the thread, outside of calls and of Python, rests and goes on again and again: it
 // sleeps and wakes, or yields, in at least half of its samples. It may look in between whether
 // something has come that it waits for. What that is, native code does not tell; loops of Python

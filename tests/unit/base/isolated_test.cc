@@ -205,7 +205,7 @@ TEST_CASE("a task whose child dies or blocks takes no other one with it") {
   tasks[6].run = [](int fd) { ::close(fd); };
   tasks[8].run = [](int fd) { send_bytes(fd, std::string(std::size_t{1} << 20, 'x')); };
   const auto results = run_isolated(tasks, 2, std::size_t{4} << 20);
-  for (const int i : {0, 1, 3, 5, 7, 9, 10, 11}) {
+  for (const std::size_t i : {0U, 1U, 3U, 5U, 7U, 9U, 10U, 11U}) {
     CHECK(results[i].end == IsolatedEnd::kFinished);
     CHECK(parse_number<pid_t>(results[i].bytes));
   }

@@ -292,6 +292,19 @@ TEST_CASE("suspects: of waits that are young, ranks on their way are not accused
   CHECK(named_in(job).size() == 7);
 }
 
+TEST_CASE("suspects: a wait that wakes again and again has no known age") {
+  CaptureBuilder job = eight_ranks(in_all_reduce());
+  replace(job, 2, tests::sleeping());
+  for (const std::int32_t rank : {0, 1, 3, 4, 5, 6, 7}) {
+    job.process(pid_of(rank)).threads[0].wait.quiet_ms = 10;
+  }
+  const auto summary = [&job] { return diagnose(job.capture).verdict.summary; };
+  CHECK(summary().find("the waits are young, 0.0 s") != std::string::npos);
+  job.process(pid_of(5)).threads[0].samples.edit_back().voluntary_switches += 20;
+  CHECK(summary().find("young") == std::string::npos);
+  CHECK(summary().find("how old the waits are is not known") != std::string::npos);
+}
+
 TEST_CASE("suspects: ranks that the verdict does not explain are noted") {
   CaptureBuilder job = eight_ranks(in_all_reduce());
   for (const std::int32_t rank : {0, 1, 2, 3, 4, 5}) {
