@@ -31,6 +31,7 @@ class ValueStack {
   std::span<const PlainValue> from(std::size_t first) const {
     return std::span(values_).first(size_).subspan(first);
   }
+  PlainValue& operator[](std::size_t at) { return values_[at]; }
   void make_room() { values_.resize(std::max<std::size_t>(64, 2 * size_)); }
   // Precondition: there is room.
   void add(const PlainValue& value) { values_[size_++] = value; }
@@ -56,7 +57,8 @@ class Machine {
   bool take_bytes(std::uint64_t size, std::string_view& text);
   bool take_line(std::string_view& line);
   [[gnu::always_inline]] void push(const PlainValue& value);
-  void grow_stack();
+  // Makes room for another value, and charges for it.
+  void grow(ValueStack& values);
   template <std::size_t kWidth>
   Step push_text();
   template <std::size_t kWidth, bool kSigned>
@@ -96,27 +98,25 @@ class Machine {
   PlainData data_;
   ValueStack stack_;
   std::vector<std::size_t> marks_;
-  std::vector<PlainValue> memo_;
+  ValueStack memo_;
   std::string problem_;
 };
 
 Result<PlainDocument> Machine::run() {
-  while (true) {
-    const Step step = next();
-    if (!problem_.empty()) {
-      return fail(Errc::kBadData, problem_);
-    }
-    if (data_.over_budget()) {
-      return fail(Errc::kBadData, "the pickle unpacks to more than ten times its size");
-    }
-    if (step == Step::kStop) {
-      return document(false);
-    }
-    if (step == Step::kCut) {
-      close_all();
-      return document(true);
-    }
+  Step step = Step::kGoOn;
+  while (step == Step::kGoOn && !data_.over_budget()) {
+    step = next();
   }
+  if (!problem_.empty()) {
+    return fail(Errc::kBadData, problem_);
+  }
+  if (data_.over_budget()) {
+    return fail(Errc::kBadData, "the pickle unpacks to more than ten times its size");
+  }
+  if (step == Step::kCut) {
+    close_all();
+  }
+  return document(step == Step::kCut);
 }
 
 Result<PlainDocument> Machine::document(bool cut) {
@@ -164,14 +164,14 @@ bool Machine::take_line(std::string_view& line) {
   return true;
 }
 
-void Machine::grow_stack() {
-  stack_.make_room();
-  data_.charge((stack_.room() - stack_.size()) * sizeof(PlainValue));
+void Machine::grow(ValueStack& values) {
+  values.make_room();
+  data_.charge((values.room() - values.size()) * sizeof(PlainValue));
 }
 
 inline void Machine::push(const PlainValue& value) {
   if (stack_.size() == stack_.room()) {
-    grow_stack();
+    grow(stack_);
   }
   stack_.add(value);
 }
@@ -241,14 +241,17 @@ Step Machine::put(std::uint64_t index) {
   if (index > memo_.size() + bytes_.size() / 16) {  // gaps cost memory
     return bad("the pickle's memo has a gap");
   }
+  const PlainValue value = stack_.back();
   if (index < memo_.size()) {
-    memo_[index] = stack_.back();
+    memo_[index] = value;
     return Step::kGoOn;
   }
-  const std::size_t before = memo_.capacity();
-  memo_.resize(index);
-  memo_.push_back(stack_.back());
-  data_.charge((memo_.capacity() - before) * sizeof(PlainValue));
+  while (memo_.size() <= index) {
+    if (memo_.size() == memo_.room()) {
+      grow(memo_);
+    }
+    memo_.add(memo_.size() == index ? value : PlainValue());
+  }
   return Step::kGoOn;
 }
 

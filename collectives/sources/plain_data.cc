@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <limits>
+#include <type_traits>
 
 namespace oddrank::collectives {
 
@@ -110,8 +111,11 @@ bool PlainData::make_room(Node& node, std::size_t room) {
       values_left_ = 0;
       return false;
     }
-    value_chunks_.push_back(std::make_unique_for_overwrite<PlainValue[]>(values_left_));
-    values_at_ = value_chunks_.back().get();
+    // Bytes: an array of values would be filled with empty ones first.
+    static_assert(std::is_trivially_copyable_v<PlainValue>);
+    value_chunks_.push_back(
+        std::make_unique_for_overwrite<std::byte[]>(values_left_ * sizeof(PlainValue)));
+    values_at_ = reinterpret_cast<PlainValue*>(value_chunks_.back().get());
   }
   std::copy_n(node.values, node.size, values_at_);
   take_room(node, room);

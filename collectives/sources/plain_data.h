@@ -73,7 +73,7 @@ class PlainData {
   bool make_room(Node& node, std::size_t room);
 
   std::vector<Node> nodes_;
-  std::vector<std::unique_ptr<PlainValue[]>> value_chunks_;
+  std::vector<std::unique_ptr<std::byte[]>> value_chunks_;
   std::size_t values_left_ = 0;
   PlainValue* values_at_ = nullptr;
   std::vector<std::unique_ptr<char[]>> chunks_;
