@@ -14,7 +14,6 @@ using snapshot::Capture;
 using snapshot::FrameId;
 using snapshot::FrameKind;
 using snapshot::ProcessCapture;
-using snapshot::StackId;
 using snapshot::ThreadCapture;
 using snapshot::ThreadSample;
 using std::chrono::milliseconds;
@@ -51,8 +50,7 @@ struct Pacing {
 // below differ from sample to sample in a spinning wait.
 std::vector<FrameId> sampled_place(const Capture& capture, const ThreadSample& sample) {
   const auto& tables = capture.tables;
-  const bool apart = sample.python_stack != StackId{};
-  const auto& frames = tables.stack(apart ? sample.python_stack : sample.stack).frames;
+  const auto& frames = tables.stack(sample.python_frames()).frames;
   std::vector<FrameId> python;
   std::copy_if(frames.begin(), frames.end(), std::back_inserter(python),
                [&tables](FrameId id) { return tables.frame(id).kind == FrameKind::kPython; });

@@ -100,8 +100,7 @@ Json call_json(const aggregate::JobView& view, const snapshot::CollectiveCall& c
 // Returns the frames that rows about a thread's Python frames refer to by index.
 const std::vector<snapshot::FrameId>& indexed_frames(const aggregate::JobView& view,
                                                      const ThreadSample& sample) {
-  const bool apart = sample.python_stack != snapshot::StackId{};
-  return view.capture().tables.stacks()[apart ? sample.python_stack : sample.stack].frames;
+  return view.capture().tables.stacks()[sample.python_frames()].frames;
 }
 
 // Lists names and values for each frame that has locals, innermost first.

@@ -26,6 +26,10 @@ struct ThreadSample {
       0;  // the process that traces it, in the agent's pid namespace; 0 = none or unknown
   StringId tracer_name{};  // comm of that process
 
+  // Returns the stack that has the Python frames, which rows about them count: the merged one, or
+  // the one beside it if the two do not match.
+  StackId python_frames() const { return python_stack != StackId{} ? python_stack : stack; }
+
   bool operator==(const ThreadSample&) const = default;
 };
 

@@ -22,7 +22,6 @@ namespace oddrank::aggregate {
 
 using snapshot::Capture;
 using snapshot::NodeCapture;
-using snapshot::PollOn;
 using snapshot::ProcessCapture;
 
 namespace {
@@ -207,9 +206,7 @@ void JobView::add_processes() {
 void JobView::take_poll(RankView& rank) {
   const auto poll = rank.leader->call ? std::nullopt : poll_of(*this, *rank.leader);
   rank.polls = poll ? std::optional(poll->on) : std::nullopt;
-  const bool of_thread = rank.polls == PollOn::kThread || rank.polls == PollOn::kEvent ||
-                         rank.polls == PollOn::kQueue || rank.polls == PollOn::kLock;
-  if (of_thread && !rank.beside.empty()) {
+  if (poll && snapshot::is_of_own_process(poll->on) && !rank.beside.empty()) {
     rank.leader = rank.beside.front();
     rank.beside = find_beside(*rank.process, *rank.leader, model_);
     rank.polls.reset();

@@ -30,8 +30,7 @@ LoopedFrames looped_frames(const JobView& view, const RankView& rank) {
     return found;
   }
   const snapshot::Tables& tables = view.capture().tables;
-  const bool apart = sample->python_stack != snapshot::StackId{};
-  const auto& frames = tables.stack(apart ? sample->python_stack : sample->stack).frames;
+  const auto& frames = tables.stack(sample->python_frames()).frames;
   std::size_t python = 0;
   for (std::size_t i = 0; i < frames.size(); ++i) {
     const snapshot::Frame& frame = tables.frame(frames[i]);

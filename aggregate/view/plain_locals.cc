@@ -74,9 +74,7 @@ std::vector<PlainLocal> PlainLocals::of(const RankView& rank) {
   if (rank.leader == nullptr || sample == nullptr || rank.rank < 0) {
     return found;
   }
-  // Locals refer to the Python frames: in the merged stack, or beside it if the two do not match.
-  const bool apart = sample->python_stack != snapshot::StackId{};
-  const auto& frames = activations(apart ? sample->python_stack : sample->stack);
+  const auto& frames = activations(sample->python_frames());
   std::vector<const snapshot::FrameLocals*> rows;
   for (const snapshot::FrameLocals& row : rank.leader->locals) {
     rows.push_back(&row);

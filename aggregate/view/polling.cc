@@ -4,26 +4,17 @@
 #include <algorithm>
 #include <array>
 
-#include "snapshot/loops/loop_polls.h"
+#include "snapshot/loops/named_loop.h"
 
 namespace oddrank::aggregate {
 namespace {
 
 using snapshot::LoopCall;
-using snapshot::NamedLoop;
 using snapshot::PollOn;
 using snapshot::PythonLoop;
 using snapshot::StringId;
 using snapshot::ThreadCapture;
 using snapshot::Whose;
-
-NamedLoop named(const JobView& view, const PythonLoop& loop) {
-  NamedLoop result{.iterates = loop.iterates, .cut = loop.cut, .calls = {}};
-  for (const LoopCall& call : loop.calls) {
-    result.calls.push_back({view.text(call.name), call.object != StringId{}});
-  }
-  return result;
-}
 
 // Frames of libraries that poll by themselves.
 struct PollingFrame {
@@ -88,8 +79,7 @@ std::optional<Poll> poll_of_frames(const JobView& view, const ThreadCapture& thr
 // Returns the frames that PythonLoop::frame counts.
 const std::vector<snapshot::FrameId>& frames_of_loops(const JobView& view,
                                                       const snapshot::ThreadSample& sample) {
-  const bool apart = sample.python_stack != snapshot::StackId{};
-  return view.capture().tables.stacks()[apart ? sample.python_stack : sample.stack].frames;
+  return view.capture().tables.stacks()[sample.python_frames()].frames;
 }
 
 // Returns whether the kernel says which files the thread waits for: then it does not look at
@@ -100,13 +90,9 @@ bool waits_for_files(const ThreadCapture& thread) {
          thread.wait.on == snapshot::WaitOn::kPipe || thread.wait.on == snapshot::WaitOn::kSocket;
 }
 
-bool is_of_own_objects(PollOn on) {
-  return on == PollOn::kThread || on == PollOn::kLock || on == PollOn::kEvent ||
-         on == PollOn::kQueue;
-}
-
 std::optional<Poll> find_poll(const JobView& view, const PythonLoop& loop, Whose whose) {
-  const auto asks = snapshot::find_asking_call(named(view, loop), whose);
+  const auto asks =
+      snapshot::find_asking_call(snapshot::named_loop(loop, view.capture().tables), whose);
   if (!asks) {
     return std::nullopt;
   }
@@ -122,7 +108,7 @@ std::optional<Poll> poll_in(const JobView& view, const PythonLoop& loop) {
 }
 
 bool only_rests(const JobView& view, const PythonLoop& loop) {
-  return snapshot::only_rests(named(view, loop));
+  return snapshot::only_rests(snapshot::named_loop(loop, view.capture().tables));
 }
 
 bool rests_in_loop(const JobView& view, const ThreadCapture& thread) {
@@ -151,7 +137,7 @@ std::optional<Poll> poll_of(const JobView& view, const ThreadCapture& thread) {
     }
     const bool user = view.model().shown(frames[loop.frame]).user;
     if (auto poll = find_poll(view, loop, user ? Whose::kProgram : Whose::kLibrary)) {
-      return is_of_own_objects(poll->on) && waits_for_files(thread) ? std::nullopt : poll;
+      return snapshot::is_of_own_process(poll->on) && waits_for_files(thread) ? std::nullopt : poll;
     }
     // What the program itself does in a loop is its work. A library's loop may be part of a call
     // that an outer loop makes again and again, and so may a loop that only rests.

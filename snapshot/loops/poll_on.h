@@ -23,4 +23,10 @@ enum class PollOn : std::uint8_t {
   kReady,       // something that only says whether it is ready
 };
 
+// Returns whether another thread of the same process gives what is polled for.
+constexpr bool is_of_own_process(PollOn on) {
+  return on == PollOn::kThread || on == PollOn::kLock || on == PollOn::kEvent ||
+         on == PollOn::kQueue;
+}
+
 }  // namespace oddrank::snapshot

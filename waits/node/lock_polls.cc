@@ -10,6 +10,7 @@
 
 #include "base/base_name.h"
 #include "snapshot/loops/call_names.h"
+#include "snapshot/loops/named_loop.h"
 #include "waits/frame_pattern.h"
 
 namespace oddrank::waits {
@@ -120,17 +121,6 @@ bool in_trying_frame(const ThreadCapture& thread, const Tables& tables) {
   return any_frame_matches(near, kTryingFrames, tables);
 }
 
-// Returns how many Python frames are further in than the loop.
-std::size_t frames_inside(const PythonLoop& loop,
-                          const std::vector<snapshot::FrameId>& frames,
-                          const Tables& tables) {
-  std::size_t inside = 0;
-  for (std::size_t i = 0; i < std::min<std::size_t>(loop.frame, frames.size()); ++i) {
-    inside += tables.frame(frames[i]).kind == FrameKind::kPython ? 1 : 0;
-  }
-  return inside;
-}
-
 void add_try(Tries tries, LockPoll& poll) {
   poll.flock = poll.flock || tries == Tries::kFlock || tries == Tries::kEither;
   poll.posix = poll.posix || tries == Tries::kPosix || tries == Tries::kEither;
@@ -201,11 +191,8 @@ std::optional<LockPoll> lock_poll_of(const ThreadCapture& thread, const Tables& 
     poll.flock = poll.posix = true;
     return poll;
   }
-  const snapshot::ThreadSample& last = thread.samples.back();
-  const bool apart = last.python_stack != snapshot::StackId{};
-  const auto& frames = tables.stacks()[apart ? last.python_stack : last.stack].frames;
   for (const PythonLoop& loop : thread.loops) {
-    if (frames_inside(loop, frames, tables) > kMaxInnerFrames) {
+    if (snapshot::python_frames_inside(loop, thread.samples.back(), tables) > kMaxInnerFrames) {
       return std::nullopt;
     }
     if (!only_rests(loop, tables)) {

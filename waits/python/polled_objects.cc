@@ -11,7 +11,7 @@
 #include "cpython/objects/attributes.h"
 #include "cpython/objects/scalars.h"
 #include "cpython/objects/strings.h"
-#include "snapshot/loops/loop_polls.h"
+#include "snapshot/loops/named_loop.h"
 #include "waits/frame_pattern.h"
 #include "waits/python/frame_values.h"
 #include "waits/python/object_providers.h"
@@ -38,24 +38,6 @@ struct Asked {
   std::size_t frame = 0;
 };
 
-bool is_of_own_process(PollOn on) {
-  return on == PollOn::kThread || on == PollOn::kEvent || on == PollOn::kQueue;
-}
-
-// Returns how many Python frames are inside of the frame that the loop counts.
-std::size_t python_frames_before(const snapshot::ThreadCapture& thread,
-                                 const snapshot::Tables& tables,
-                                 std::uint32_t frame) {
-  const snapshot::ThreadSample& last = thread.samples.back();
-  const bool apart = last.python_stack != snapshot::StackId{};
-  const auto& frames = tables.stacks()[apart ? last.python_stack : last.stack].frames;
-  const auto end = frames.begin() + std::min<std::ptrdiff_t>(frame, std::ssize(frames));
-  return static_cast<std::size_t>(
-      std::count_if(frames.begin(), end, [&tables](snapshot::FrameId id) {
-        return tables.frame(id).kind == snapshot::FrameKind::kPython;
-      }));
-}
-
 std::optional<Asked> asked_by(const snapshot::ThreadCapture& thread,
                               const ThreadWait& wait,
                               const snapshot::Tables& tables) {
@@ -65,14 +47,12 @@ std::optional<Asked> asked_by(const snapshot::ThreadCapture& thread,
     return std::nullopt;
   }
   for (const snapshot::PythonLoop& loop : thread.loops) {
-    snapshot::NamedLoop named{.iterates = loop.iterates, .cut = loop.cut, .calls = {}};
-    for (const snapshot::LoopCall& call : loop.calls) {
-      named.calls.push_back({tables.text(call.name), call.object != snapshot::StringId{}});
-    }
+    const snapshot::NamedLoop named = snapshot::named_loop(loop, tables);
     const auto asks = snapshot::find_asking_call(named, snapshot::Whose::kProgram);
-    if (asks && is_of_own_process(asks->on)) {
+    // Locks that are tried are left out.
+    if (asks && snapshot::is_of_own_process(asks->on) && asks->on != PollOn::kLock) {
       return Asked{asks->on, std::string(tables.text(loop.calls[asks->call].name)),
-                   python_frames_before(thread, tables, loop.frame)};
+                   snapshot::python_frames_inside(loop, thread.samples.back(), tables)};
     }
     if (!snapshot::only_rests(named)) {
       return std::nullopt;

@@ -1,0 +1,25 @@
+#include "snapshot/loops/named_loop.h"
+
+#include <algorithm>
+
+namespace oddrank::snapshot {
+
+NamedLoop named_loop(const PythonLoop& loop, const Tables& tables) {
+  NamedLoop named{.iterates = loop.iterates, .cut = loop.cut, .calls = {}};
+  for (const LoopCall& call : loop.calls) {
+    named.calls.push_back({tables.text(call.name), call.object != StringId{}});
+  }
+  return named;
+}
+
+std::size_t python_frames_inside(const PythonLoop& loop,
+                                 const ThreadSample& last,
+                                 const Tables& tables) {
+  const auto& frames = tables.stacks()[last.python_frames()].frames;
+  const auto end = frames.begin() + std::min<std::ptrdiff_t>(loop.frame, std::ssize(frames));
+  return static_cast<std::size_t>(std::count_if(frames.begin(), end, [&tables](FrameId id) {
+    return tables.frame(id).kind == FrameKind::kPython;
+  }));
+}
+
+}  // namespace oddrank::snapshot
