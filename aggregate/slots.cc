@@ -177,10 +177,11 @@ bool may_be_same(const Slot& slot, const Slot& other) {
   return other.group.empty();
 }
 
+using RanksByRoot = std::map<std::int32_t, std::vector<std::size_t>>;
+
 // Returns the roots that the ranks inside have given; -1 for those whose root could not be read.
-std::map<std::int32_t, std::vector<std::size_t>> ranks_by_root(const JobView& view,
-                                                               const Slot& slot) {
-  std::map<std::int32_t, std::vector<std::size_t>> by_root;
+RanksByRoot ranks_by_root(const JobView& view, const Slot& slot) {
+  RanksByRoot by_root;
   for (const std::size_t at : slot.inside) {
     by_root[view.ranks()[at].leader->call->root].push_back(at);
   }
@@ -192,8 +193,8 @@ std::map<std::int32_t, std::vector<std::size_t>> ranks_by_root(const JobView& vi
 void split_by_root(const JobView& view, std::vector<Slot>& slots) {
   std::vector<Slot> more;
   for (Slot& slot : slots) {
-    const auto by_root = ranks_by_root(view, slot);
-    if (slot.sequence < 0 || by_root.size() < 2 || by_root.contains(-1)) {
+    const auto by_root = slot.sequence < 0 ? RanksByRoot() : ranks_by_root(view, slot);
+    if (by_root.size() < 2 || by_root.contains(-1)) {
       continue;
     }
     for (const auto& [root, inside] : by_root) {
@@ -214,9 +215,12 @@ void split_by_root(const JobView& view, std::vector<Slot>& slots) {
 // Returns whether it is unknown which operation the slot is, and its ranks came there from
 // different places; or that they have given different roots. Then they may be in different calls.
 bool is_of_several_calls(const JobView& view, const Slot& slot) {
-  auto by_root = ranks_by_root(view, slot);
-  by_root.erase(-1);
-  if (by_root.size() > 1) {
+  std::set<std::int32_t> roots;
+  for (const std::size_t at : slot.inside) {
+    roots.insert(view.ranks()[at].leader->call->root);
+  }
+  roots.erase(-1);
+  if (roots.size() > 1) {
     return true;
   }
   if (!slot.op.empty() || slot.kind != CallKind::kCollective) {

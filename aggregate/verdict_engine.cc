@@ -103,13 +103,12 @@ Verdict decide(const RuleInput& input) {
   verdict.confidence = best.confidence;
   verdict.summary = std::move(best.summary);
   if (input.young() && row_of(best.kind).pace != Pace::kMoves) {
-    verdict.summary +=
+    const std::string age =
         input.may_be_older
-            ? " (waiting ranks wake again and again, so how old the waits are is not known: the "
-              "job "
-              "may only be slow)"
-            : fmt::format(" (the waits are young, {:.1f} s: the job may only be slow)",
+            ? "waiting ranks wake again and again, so how old the waits are is not known"
+            : fmt::format("the waits are young, {:.1f} s",
                           static_cast<double>(input.oldest_wait_ms) / 1000);
+    verdict.summary += fmt::format(" ({}: the job may only be slow)", age);
   }
   verdict.culprits = std::move(best.culprits);
   verdict.chain = std::move(best.chain);

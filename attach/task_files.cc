@@ -103,13 +103,13 @@ void TaskFiles::read_counters(ThreadState& state) {
     state.involuntary_switches = *sched.involuntary_switches;
     return;
   }
-  const auto status_text = read(state.tid, "status", kMaxStatusBytes);
-  const auto status = status_text ? parse_proc_status(*status_text) : Result<ProcStatus>({});
-  if (status_text && status) {
-    take_status_text(*status, state);
-    if (state.tid == pid_) {
-      plain_ = status->tracer == 0 && status->ns_pids.size() == 1;
-    }
+  const auto status = parse_proc_status(read(state.tid, "status", kMaxStatusBytes).value_or(""));
+  if (!status) {
+    return;
+  }
+  take_status_text(*status, state);
+  if (state.tid == pid_) {
+    plain_ = status->tracer == 0 && status->ns_pids.size() == 1;
   }
 }
 

@@ -71,8 +71,8 @@ ChildState take_from(IsolatedChild& child,
   return ChildState::kEnded;
 }
 
-// Waits for any of the children, and takes what they send. A child that has ended leaves `running`;
-// one that has done its task and may get another moves to `idle`.
+// Waits for any of the children, and takes what they send. Children that have ended leave
+// `running`; those that have done their task and may get another one move to `idle`.
 void take_outputs(Children& running,
                   Children& idle,
                   std::vector<IsolatedResult>& results,
@@ -105,8 +105,8 @@ class Schedule {
       : tasks_(tasks), at_once_(std::max<std::size_t>(at_once, 1)), begun_(tasks.size()) {}
 
   bool over() const { return left_ == tasks_.size() && running_.empty(); }
-  // Gives tasks to children that have done theirs, ends those for which there is none, and starts
-  // others, as many as may run at once.
+  // Gives another task to each child that has done its own, or ends the child if there is none.
+  // Then starts more children, as many as may run at once.
   void go_on(std::vector<IsolatedResult>& results);
   void take(std::vector<IsolatedResult>& results, std::size_t byte_limit) {
     take_outputs(running_, idle_, results, byte_limit, last_wait_);
@@ -166,14 +166,13 @@ void Schedule::go_on(std::vector<IsolatedResult>& results) {
 }  // namespace
 
 struct PendingTask::Child {
-  std::vector<IsolatedTask> task;  // one
-  Children running;                // at most one
+  Children running;  // at most one
 };
 
 PendingTask::PendingTask(const IsolatedTask& task) : child_(std::make_unique<Child>()) {
-  child_->task.push_back(task);
-  child_->task.front().owner = kNoOwner;
-  if (auto child = IsolatedChild::start(child_->task, 0)) {
+  IsolatedTask alone = task;
+  alone.owner = kNoOwner;
+  if (auto child = IsolatedChild::start({&alone, 1}, 0)) {
     child_->running.push_back(*std::move(child));
   }
 }

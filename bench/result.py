@@ -3,7 +3,6 @@
 import json
 import os
 import platform
-import statistics
 import time
 
 
@@ -79,7 +78,3 @@ def goal_text(goal):
 def number(value):
     """Three significant digits, without an exponent."""
     return f"{value:.0f}" if abs(value) >= 100 else f"{value:.3g}"
-
-
-def median_ms(seconds):
-    return statistics.median(seconds) * 1e3

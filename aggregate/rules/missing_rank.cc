@@ -86,7 +86,7 @@ bool looks_over(const RuleInput& input, const std::vector<std::size_t>& gone) {
 }
 
 Confidence confidence_of(const RuleInput& input, const std::vector<std::size_t>& ranks) {
-  if (input.all_move || looks_like_watchdog(input, ranks) || may_be_consequence(input, ranks)) {
+  if (input.all_move || may_be_consequence(input, ranks)) {
     return Confidence::kPossible;
   }
   bool certain = true;
@@ -166,12 +166,13 @@ std::vector<Finding> missing_rank(const RuleInput& input) {
       dead = dead || rank.presence == Presence::kDead;
     }
   }
-  if (gone.empty() || (looks_over(input, gone) && !looks_like_watchdog(input, gone))) {
+  const bool are_victims = looks_like_watchdog(input, gone);
+  if (gone.empty() || (looks_over(input, gone) && !are_victims)) {
     return {};
   }
   Finding finding = accuse(input, Kind::kMissingRank, gone, Evidence::kState);
-  finding.confidence = confidence_of(input, gone);
-  if (looks_like_watchdog(input, gone)) {
+  finding.confidence = are_victims ? Confidence::kPossible : confidence_of(input, gone);
+  if (are_victims) {
     finding.ground = Ground::kNobody;  // a consequence explains nothing
   }
   const auto first = gone.front();
@@ -185,7 +186,7 @@ std::vector<Finding> missing_rank(const RuleInput& input) {
   }
   finding.advice = absence_advice(input, input.view.ranks()[first]);
   finding.disproves = {"a live process of this rank, in a container or on a node not looked at"};
-  if (looks_like_watchdog(input, gone)) {
+  if (are_victims) {
     finding.weakness =
         "most ranks are gone and one that waits is left: a watchdog may have ended those that "
         "waited for it";

@@ -2,7 +2,7 @@
 
 from compare import Candidate, alternate
 from hung_job import HungJob
-from result import Result, median_ms
+from result import Result
 
 ABOUT = """Eight gloo ranks of PyTorch hang in `all_reduce`, since rank 3 sleeps in its loader; each has {threads} threads, 21
 of them Python's. oddrank takes one sample: it reads native and Python frames, merges them, joins the waits of all ranks and gives
@@ -40,13 +40,13 @@ def _compare(bench, name, pids, threads):
         if not each.failed and each.cpu_ms < ours.cpu_ms:
             result.ahead.append(f"`{each.name}` is ahead: it needs {each.cpu_ms:.0f} ms of CPU time where "
                                 f"oddrank needs {ours.cpu_ms:.0f} ms.")
-    # Who waits for an answer sees the wall time; the job that shares the cores, the CPU time.
+    # The person sees the wall time; the CPU time is what the job, which shares the cores, lacks.
     if name == "one":
-        result.goal("wall time of one rank", 20, median_ms(ours.seconds), " ms")
+        result.goal("wall time of one rank", 20, ours.median * 1e3, " ms")
         result.goal("CPU time of one rank", 20, ours.cpu_ms, " ms")
         return result
     for each in candidates[1:]:
-        wall, cpu = median_ms(each.seconds) / median_ms(ours.seconds), each.cpu_ms / ours.cpu_ms
+        wall, cpu = each.median / ours.median, each.cpu_ms / ours.cpu_ms
         if each.name in GOALS:
             result.goal(f"wall time of `{each.name}` ÷ oddrank's", GOALS[each.name], wall, "", at_least=True)
             result.goal(f"CPU time of `{each.name}` ÷ oddrank's", GOALS[each.name], cpu, "", at_least=True)

@@ -8,7 +8,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <optional>
 #include <set>
 #include <span>
@@ -17,12 +16,14 @@
 
 #include "collectives/group_join.h"
 #include "collectives/torch/cxx_object.h"
+#include "cpython/number_at.h"
 #include "cpython/remote_reader.h"
 #include "snapshot/rank_text.h"
 
 namespace oddrank::collectives {
 namespace {
 
+using cpython::number_at;
 using cpython::RemoteReader;
 using snapshot::CollectiveCall;
 using snapshot::ProcessGroup;
@@ -68,14 +69,6 @@ constexpr std::uint64_t kMaxChunks = 64;
 
 constexpr std::size_t kMaxGlooPeers = 64;  // each is an edge of the graph
 
-std::uint64_t gloo_word(std::span<const std::byte> bytes, std::size_t at) {
-  std::uint64_t word = 0;
-  if (at + sizeof word <= bytes.size()) {
-    std::memcpy(&word, bytes.data() + at, sizeof word);
-  }
-  return word;
-}
-
 bool is_tcp_class(std::string_view name, std::string_view end) {
   return name.starts_with(kTcp) && name.ends_with(end);
 }
@@ -94,8 +87,8 @@ class TransferReader {
 
   // Returns the buffer of gloo that the thread sleeps in.
   std::optional<AwaitedBuffer> awaited_by(const attach::ThreadState& thread);
-  // Returns the rank within the buffer's context of the only member whose pair holds it; -1 if
-  // there is none.
+  // Returns the rank within the buffer's context of the only member whose pair holds it; -1 if no
+  // pair does, or several do.
   std::int32_t member_with(const AwaitedBuffer& awaited);
 
  private:
@@ -132,7 +125,7 @@ std::optional<AwaitedBuffer> TransferReader::awaited_by(const attach::ThreadStat
   const auto bytes = reader_.bytes(Addr{futex - before}, before);
   for (std::uint64_t back = kWordBytes; bytes && back <= before; back += kWordBytes) {
     const Addr object{futex - back};
-    if (!may_be_table(gloo_word(*bytes, before - back)) ||
+    if (!may_be_table(number_at<std::uint64_t>(*bytes, before - back)) ||
         class_of(reader_, object) != kBufferClass) {
       continue;
     }
@@ -203,9 +196,9 @@ bool TransferReader::holds(Addr pair, Addr buffer) {
   if (!bytes || !is_tcp_class(class_of(reader_, pair), kPairEnd)) {
     return false;
   }
-  const std::uint64_t table = gloo_word(*bytes, 0);
+  const std::uint64_t table = number_at<std::uint64_t>(*bytes, 0);
   for (std::size_t at = kWordBytes; at + kSlotsBytes <= kPairBytes; at += kWordBytes) {
-    if (gloo_word(*bytes, at) == table) {
+    if (number_at<std::uint64_t>(*bytes, at) == table) {
       return false;  // the next pair
     }
     if (is_in_table(std::span(*bytes).subspan(at, kSlotsBytes), buffer) ||
@@ -218,13 +211,11 @@ bool TransferReader::holds(Addr pair, Addr buffer) {
 
 // Looks into a table of deques, one for each slot that is waited for.
 bool TransferReader::is_in_table(std::span<const std::byte> table, Addr buffer) {
-  float load = 0;
-  std::memcpy(&load, table.data() + kSlotsLoad, sizeof load);
-  const std::uint64_t count = gloo_word(table, kSlotsCount);
-  if (load != 1.0F || count == 0 || count > kMaxSlots) {
+  const std::uint64_t count = number_at<std::uint64_t>(table, kSlotsCount);
+  if (number_at<float>(table, kSlotsLoad) != 1.0F || count == 0 || count > kMaxSlots) {
     return false;
   }
-  Addr node{gloo_word(table, kSlotsFirst)};
+  Addr node{number_at<std::uint64_t>(table, kSlotsFirst)};
   for (std::uint64_t i = 0; i < count && node != Addr{}; ++i) {
     if (is_in_deque(node + kSlotValue, buffer)) {
       return true;
@@ -253,7 +244,7 @@ bool TransferReader::is_in_deque(Addr deque, Addr buffer) {
     }
     const auto elements = reader_.bytes(Addr{begin}, end - begin);
     for (std::size_t i = 0; elements && i + kWordBytes <= elements->size(); i += kWordBytes) {
-      if (gloo_word(*elements, i) == value_of(buffer)) {
+      if (number_at<std::uint64_t>(*elements, i) == value_of(buffer)) {
         return true;
       }
     }
