@@ -14,9 +14,9 @@ namespace oddrank::attach {
 Result<std::vector<pid_t>> list_pids();
 
 // Finds the kernel's threads, to leave them out of all later lists of this process and of the
-// children that it forks. A node of a hundred cores has thousands, and who looks at all processes
-// takes 10 us for each. Does nothing if the kernel does not list them (CONFIG_PROC_CHILDREN), or
-// in a pid namespace that does not show them.
+// children that it forks. A node of a hundred cores has thousands, and each of them costs a search
+// of all processes 10 us. It does nothing if the kernel does not list its threads
+// (CONFIG_PROC_CHILDREN), or if the pid namespace does not show them.
 void note_kernel_threads();
 
 }  // namespace oddrank::attach

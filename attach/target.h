@@ -55,7 +55,8 @@ struct ThreadState {
   std::uint64_t cpu_us = 0;
   std::uint64_t voluntary_switches = 0;
   std::uint64_t involuntary_switches = 0;
-  // TracerPid. Of a thread that is not stopped, only if its main thread is traced, too.
+  // TracerPid. The tracer of a thread that is not stopped is known only if the main thread is
+  // traced, too.
   pid_t tracer = 0;
   std::optional<RunMoment> ran;         // when it last had a CPU; nullopt if that is not shown
   std::optional<SyscallState> syscall;  // nullopt: it runs, or may not be read

@@ -31,9 +31,10 @@ struct IsolatedTask {
   std::chrono::milliseconds timeout{20000};
   // What the child may do besides reading (confine.h).
   Freedom may{};
-  // Whose bytes the task reads. Tasks of the same owner may run one after the other in one child,
-  // and then need the same freedom: a child costs more than reading a small process does. If the
-  // bytes took over their reader, they could not spoil what it says of another owner.
+  // The owner of the bytes that the task reads. Tasks of one owner, which need the same freedom,
+  // may share a child and run in it one after the other: a child costs more than reading a small
+  // process does. If the bytes took over their reader, they could not spoil what is said of another
+  // owner.
   std::uint64_t owner = kNoOwner;
 };
 
@@ -55,10 +56,11 @@ struct IsolatedResult {
 inline constexpr std::size_t kMaxOutput = std::size_t{64} << 20;
 
 // Runs all tasks, started in order, at most `at_once` at a time; returns results in the order of
-// the tasks. Of tasks that have an owner, more are started (up to 16) while others are held up in
-// the kernel. Kills a child that sends more than `byte_limit` (kCrashed). Blocks no longer than the
-// tasks' timeouts; time in which the caller itself was stopped (a paused machine, a stopped job)
-// does not count. Leaves no zombie behind, except of a child in state D.
+// the tasks. While tasks that have an owner are held up in the kernel, they do not count, and
+// others are started, until 16 children run. Kills a child that sends more than `byte_limit`
+// (kCrashed). Blocks no longer than the tasks' timeouts; time in which the caller itself was
+// stopped (a paused machine, a stopped job) does not count. Leaves no zombie behind, except of a
+// child in state D.
 std::vector<IsolatedResult> run_isolated(const std::vector<IsolatedTask>& tasks,
                                          std::size_t at_once,
                                          std::size_t byte_limit = kMaxOutput);

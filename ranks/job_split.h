@@ -22,8 +22,8 @@ using JobRank = std::pair<std::string, std::int32_t>;  // a job, and a rank of i
 std::map<JobRank, std::vector<std::size_t>> by_rank(const ProcessTree& tree,
                                                     const std::vector<std::size_t>& candidates);
 
-// Returns [index] -> the candidate that the process is, or that it stands below; kNoProcess if
-// there is none.
+// Returns [index] -> the candidate that the process is, or that it stands below; kNoProcess if it
+// belongs to no candidate.
 std::vector<std::size_t> heads_of(const ProcessTree& tree,
                                   const std::vector<std::size_t>& candidates);
 

@@ -1,6 +1,6 @@
-// A TCP connection that a process has open to one that its agent does not see, of another node or
-// another container: its two addresses. The process at
-// the other end has them swapped, so the two ends can be matched.
+// A TCP connection that a process has open to a process that its agent does not see, of another
+// node or another container: its two addresses. The process at the other end has them swapped, so
+// the two ends can be matched.
 #pragma once
 
 #include "snapshot/ids.h"

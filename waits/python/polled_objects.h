@@ -20,7 +20,7 @@ namespace oddrank::waits {
 
 // Finds the threads that are polled for. `waits` has one entry for each of process.threads, whose
 // stacks and loops have been read. Changes only the waits of threads that sleep in such a loop;
-// reads nothing if there are none. The wait becomes one for the thread.
+// if no thread does, it reads nothing. The wait becomes one for the thread that was found.
 void read_polled_objects(cpython::PythonSample& python,
                          const std::vector<attach::ThreadState>& states,
                          const snapshot::Tables& tables,

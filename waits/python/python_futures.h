@@ -23,7 +23,8 @@ std::optional<FutureWait> find_future_wait(cpython::PythonSample& python,
                                            FrameValues& values,
                                            const cpython::SampledThread& waiter);
 
-// Returns the thread that works on a future; null if that is not known, or the object is none.
+// Returns the thread that works on a future; null if it is not known, or if the object is not a
+// future.
 const cpython::SampledThread* find_future_worker(cpython::PythonSample& python,
                                                  FrameValues& values,
                                                  const cpython::SampledThread& waiter,

@@ -63,7 +63,7 @@ TEST_CASE("shared_images: a file is opened once, until it is another one") {
   CHECK((*first)->symbol("main"));  // those in use stay
 }
 
-TEST_CASE("shared_images: what is no program is none the second time either") {
+TEST_CASE("shared_images: a file that is not a program is refused each time") {
   const ImageFolder folder;
   const std::string path = folder.path() + "/text";
   std::ofstream(path) << "text";
