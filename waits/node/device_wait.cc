@@ -17,6 +17,7 @@ using snapshot::Frame;
 using snapshot::FrameId;
 using snapshot::FrameKind;
 using snapshot::ProcessCapture;
+using snapshot::StringId;
 using snapshot::Tables;
 using snapshot::ThreadCapture;
 using snapshot::ThreadSample;
@@ -24,8 +25,13 @@ using snapshot::Wait;
 using snapshot::WaitHow;
 using snapshot::WaitOn;
 
+constexpr std::string_view kVdso = "[vdso]";
 // A driver's call is near the inner end of a stack.
 constexpr std::size_t kMaxInside = 64;
+// So many functions of the driver, the entry included, that have not returned between any two
+// samples, hold its loop. (Driver 580: cuLaunchKernel() that loads a kernel's module while another
+// kernel runs, and cuStreamSynchronize(), poll six and three functions inside.)
+constexpr std::size_t kLeastHeld = 3;
 
 // The innermost frame of a sample that concerns a device.
 struct Place {
@@ -103,19 +109,47 @@ bool same_caller(const Place& one, const Place& other, const Tables& tables) {
                     });
 }
 
+// Returns whether the thread is deep inside one activation of the driver's call in both samples: the
+// same functions, at the same instructions, from the entry inwards, have not returned. Below them it
+// is in the driver still, or in the C library, which tells it the time, and in no compiler that the
+// driver has loaded. A thread that makes short calls one after the other is found at different
+// depths.
+bool polls_inside(const Place& one, const Place& other, const Tables& tables) {
+  const StringId driver = tables.frame((*one.frames)[one.index]).file;
+  const auto strays = [&](const Place& place) {
+    return std::any_of(place.frames->begin(),
+                       place.frames->begin() + static_cast<std::ptrdiff_t>(place.index),
+                       [&](FrameId id) {
+                         const Frame& frame = tables.frame(id);
+                         const std::string_view file = tables.text(frame.file);
+                         return frame.kind != FrameKind::kNative ||
+                                (frame.file != driver && !is_libc(file) && file != kVdso);
+                       });
+  };
+  std::size_t held = 0;
+  while (held <= std::min(one.index, other.index) &&
+         (*one.frames)[one.index - held] == (*other.frames)[other.index - held]) {
+    ++held;
+  }
+  return held >= kLeastHeld && !strays(one) && !strays(other);
+}
+
 // What two or more samples of the thread have in common.
 struct Stay {
   bool stands = false;        // in one call of one caller, in every sample
   bool gives_cpu_up = false;  // and in sched_yield(), at least once
+  bool polls = false;         // in one activation of the call, whose inner functions do not return
 };
 
 Stay stay_of(const ThreadCapture& thread, const Place& last, const Tables& tables) {
   Stay stay;
   stay.stands = thread.samples.size() >= 2;
+  stay.polls = stay.stands;
   for (const ThreadSample& sample : thread.samples) {
     const auto place = place_of(sample, tables);
     stay.stands = stay.stands && place && same_caller(*place, last, tables);
     stay.gives_cpu_up = stay.gives_cpu_up || (place && place->gives_cpu_up);
+    stay.polls = stay.polls && place && polls_inside(*place, last, tables);
   }
   return stay;
 }
@@ -136,7 +170,7 @@ bool waits_at(const ThreadCapture& thread, const Place& place, const Tables& tab
   if (is_asleep(thread)) {
     return true;
   }
-  return stay.stands && (place.call == nullptr || stay.gives_cpu_up);
+  return stay.stands && (place.call == nullptr || stay.gives_cpu_up || stay.polls);
 }
 
 // Returns whether the other side of the wait is still unknown.

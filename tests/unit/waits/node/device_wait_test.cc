@@ -1,5 +1,6 @@
 #include "waits/node/device_wait.h"
 
+#include <cstdint>
 #include <initializer_list>
 #include <string_view>
 
@@ -16,6 +17,7 @@ using snapshot::WaitOn;
 struct FrameText {
   std::string_view function;
   std::string_view file;
+  std::uint64_t offset = 0;
 };
 
 constexpr FrameText kYield{"__sched_yield", "/usr/lib/libc.so.6"};
@@ -42,6 +44,7 @@ struct Scene {
       frame.kind = each.file.ends_with(".py") ? FrameKind::kPython : FrameKind::kNative;
       frame.function = tables.string(each.function);
       frame.file = tables.string(each.file);
+      frame.offset = each.offset;
       stack.frames.push_back(tables.frame(frame));
     }
     snapshot::ThreadSample next;
@@ -101,6 +104,39 @@ TEST_CASE("a call that need not wait") {
         WaitOn::kNothing);
   CHECK(yields.sample('R', {kYield, kDriver, driver("cuLaunchKernel"), kTrain}).found() ==
         WaitOn::kDevice);
+}
+
+// The frames of two samples inside a launch, innermost first, on their way in from the same caller.
+WaitOn in_launch(std::initializer_list<FrameText> one, std::initializer_list<FrameText> other) {
+  Scene scene(WaitOn::kNothing);
+  scene.sample('R', one).found();
+  return scene.sample('R', other).found();
+}
+
+FrameText at(std::uint64_t offset) {
+  return {"", "/usr/lib/libcuda.so.1", offset};
+}
+
+TEST_CASE("a launch that polls in one activation waits, as for a kernel's first launch") {
+  const FrameText launch{"cuLaunchKernel", "/usr/lib/libcuda.so.1", 7};
+  const FrameText clock{"clock_gettime", "[vdso]", 1};
+  const FrameText compiler{"", "/usr/lib/libnvidia-ptxjitcompiler.so.1", 1};
+  CHECK(in_launch({at(91), at(33), at(22), at(11), launch, kTrain},
+                  {clock, at(92), at(22), at(11), launch, kTrain}) == WaitOn::kDevice);
+  // Another launch: the functions inside were called at other instructions.
+  CHECK(in_launch({at(91), at(22), at(11), launch, kTrain},
+                  {at(91), at(23), at(12), launch, kTrain}) == WaitOn::kNothing);
+  CHECK(in_launch({at(91), at(22), at(11), launch, kTrain}, {at(92), at(11), launch, kTrain}) ==
+        WaitOn::kNothing);
+  // It compiles.
+  CHECK(in_launch({at(91), at(22), at(11), launch, kTrain},
+                  {compiler, at(22), at(11), launch, kTrain}) == WaitOn::kNothing);
+  // Code of the program runs inside.
+  CHECK(in_launch({at(91), at(22), at(11), launch, kTrain},
+                  {kPlugin, at(22), at(11), launch, kTrain}) == WaitOn::kNothing);
+  // Another caller.
+  CHECK(in_launch({at(22), at(11), launch, {"warm_up", "/home/ada/train.py"}},
+                  {at(22), at(11), launch, kTrain}) == WaitOn::kNothing);
 }
 
 TEST_CASE("a query counts if the thread is found there each time") {
