@@ -58,10 +58,12 @@ ChildState take_from(IsolatedChild& child,
     result.took = child.age();
     return ChildState::kIdle;
   }
-  const bool ended = output.revents != 0 && !child.take_output(result, byte_limit);
+  bool ended = output.revents != 0 && !child.take_output(result, byte_limit);
   if (!ended && !child.deadline().passed()) {
     return ChildState::kBusy;
   }
+  // It may have ended in time, and be waited for only now.
+  ended = ended || !child.take_waiting(result, byte_limit);
   if (!ended) {
     result.end = IsolatedEnd::kDeadline;
     child.kill();

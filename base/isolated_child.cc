@@ -156,12 +156,7 @@ bool IsolatedChild::take_output(IsolatedResult& result, std::size_t limit) const
   return got > 0;
 }
 
-bool IsolatedChild::take_rest(IsolatedResult& result, std::size_t limit) const {
-  std::size_t index = kNoMore;
-  const ssize_t got = ::recv(channel_.get(), &index, sizeof index, MSG_DONTWAIT);
-  if (got != static_cast<ssize_t>(sizeof index) || index != task_) {
-    return false;  // it is gone, which the end of its output tells
-  }
+bool IsolatedChild::take_waiting(IsolatedResult& result, std::size_t limit) const {
   pollfd polled{output_.get(), POLLIN, 0};
   while (::poll(&polled, 1, 0) > 0) {
     if (!take_output(result, limit)) {
@@ -169,6 +164,15 @@ bool IsolatedChild::take_rest(IsolatedResult& result, std::size_t limit) const {
     }
   }
   return true;
+}
+
+bool IsolatedChild::take_rest(IsolatedResult& result, std::size_t limit) const {
+  std::size_t index = kNoMore;
+  const ssize_t got = ::recv(channel_.get(), &index, sizeof index, MSG_DONTWAIT);
+  if (got != static_cast<ssize_t>(sizeof index) || index != task_) {
+    return false;  // it is gone, which the end of its output tells
+  }
+  return take_waiting(result, limit);
 }
 
 void IsolatedChild::kill() const {

@@ -45,6 +45,8 @@ class IsolatedChild {
   // Takes a part of what it has sent. Returns false at the end of its output, or if it sent more
   // than `limit`, for which it is killed.
   bool take_output(IsolatedResult& result, std::size_t limit) const;
+  // Takes all that it has sent by now. Returns as take_output does.
+  bool take_waiting(IsolatedResult& result, std::size_t limit) const;
   // Returns whether it has done its task, and takes the rest of its output if so.
   bool take_rest(IsolatedResult& result, std::size_t limit) const;
 

@@ -195,7 +195,10 @@ void collect_counts_again(Capture& capture, const CaptureOptions& options) {
 
 // Collects the other sources about the job's communication. Call after find_calls: dumps add to its
 // calls.
-void collect_beside(Capture& capture, RecorderSearch search, const CaptureOptions& options) {
+void collect_beside(Capture& capture,
+                    RecorderSearch search,
+                    HardwareReading& hardware,
+                    const CaptureOptions& options) {
   PendingTask programs = read_programs_of(capture, std::min(options.timeout, kProgramPatience));
   collect_recorders(capture, search, options.newest_calls, options.timeout);
   collect_dumps(capture, options.timeout);
@@ -203,7 +206,7 @@ void collect_beside(Capture& capture, RecorderSearch search, const CaptureOption
   collectives::join_flight(capture);
   collect_log(capture, options.timeout / 2);
   collect_step_tasks(capture, options.timeout / 2);
-  collect_hardware(capture);
+  hardware.add_to(capture);
   add_programs(capture, std::move(programs));
 }
 
@@ -287,6 +290,10 @@ Result<Capture> capture_node(const NodeRequest& request, const CaptureOptions& o
                 "PMI_RANK in its environment, or one that has joined a group of torch.distributed "
                 "or jax.distributed; for any other process give its pid");
   }
+  std::optional<HardwareReading> hardware;  // it answers while the ranks are read
+  if (options.beside) {
+    hardware.emplace();
+  }
   collect_counts(capture, options);
   start.faults = waits::read_major_faults(capture);
   steps.done("counters of NCCL, and sockets");
@@ -307,8 +314,8 @@ Result<Capture> capture_node(const NodeRequest& request, const CaptureOptions& o
   waits::join_node(start, open, capture);
   collectives::find_calls(capture);
   steps.done("what each thread waits for, and its calls");
-  if (recorders) {
-    collect_beside(capture, *std::move(recorders), options);
+  if (recorders && hardware) {
+    collect_beside(capture, *std::move(recorders), *hardware, options);
   }
   steps.done("recorders, dumps, logs and devices");
   if (options.inlines) {

@@ -180,7 +180,7 @@ Check check_ras(const Capture& capture, milliseconds timeout) {
 Check check_gpus() {
   Capture found;
   found.nodes.emplace_back();
-  collect_hardware(found);
+  HardwareReading().add_to(found);
   const std::size_t gpus = found.collectives.devices.size();
   if (gpus > 0) {
     return {"gpus", Answer::kYes, std::to_string(gpus), ""};

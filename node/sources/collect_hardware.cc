@@ -25,6 +25,7 @@ using std::chrono::milliseconds;
 // Without its daemon nvidia-smi takes seconds on a node of eight.
 constexpr milliseconds kHardwarePatience{5000};
 constexpr const char* kTool = "nvidia-smi";
+constexpr const char* kPorts = "/sys/class/infiniband";
 
 // Returns the path of nvidia-smi; "" if there is none.
 std::string find_tool() {
@@ -65,39 +66,21 @@ std::string trouble(const IsolatedResult& result) {
   }
 }
 
-void collect_gpus(Capture& capture) {
-  const std::string tool = find_tool();
-  if (tool.empty()) {
-    return;
-  }
-  const std::vector<IsolatedTask> tasks = {
-      run_tool(tool, "--query-gpu=" + std::string(collectives::kGpuFields)),
-      run_tool(tool, "--query-compute-apps=" + std::string(collectives::kGpuProcessFields))};
-  const auto results = run_isolated(tasks, tasks.size());
-  if (const std::string why = trouble(results[0]); !why.empty()) {
+void add_gpus(std::vector<PendingTask>& pending, Capture& capture) {
+  const IsolatedResult devices = pending[0].finish();
+  const IsolatedResult processes = pending[1].finish();
+  if (const std::string why = trouble(devices); !why.empty()) {
     capture.nodes.front().notes.push_back(std::string(kTool) + ": " + why);
   }
   // What was printed before the deadline counts.
   capture.collectives.devices =
-      collectives::read_gpu_table(results[0].bytes, results[1].bytes, capture.tables);
+      collectives::read_gpu_table(devices.bytes, processes.bytes, capture.tables);
 }
 
-void collect_ports(Capture& capture) {
-  constexpr const char* kRoot = "/sys/class/infiniband";
-  if (::access(kRoot, R_OK) != 0) {
-    return;
-  }
-  const IsolatedTask task{[](int fd) {
-                            Capture answer;
-                            answer.nodes.emplace_back();
-                            answer.collectives.ports =
-                                collectives::read_link_ports(kRoot, answer.tables);
-                            send_capture(fd, std::move(answer));
-                          },
-                          kHardwarePatience};
-  const auto answer = received_capture(run_isolated({task}, 1).front(), kHardwarePatience);
+void add_ports(PendingTask& pending, Capture& capture) {
+  const auto answer = received_capture(pending.finish(), kHardwarePatience);
   if (!answer) {
-    capture.nodes.front().notes.push_back(std::string(kRoot) + ": " + answer.error().what);
+    capture.nodes.front().notes.push_back(std::string(kPorts) + ": " + answer.error().what);
     return;
   }
   snapshot::Carrier carrier(answer->tables, capture.tables);
@@ -108,9 +91,31 @@ void collect_ports(Capture& capture) {
 
 }  // namespace
 
-void collect_hardware(Capture& capture) {
-  collect_gpus(capture);
-  collect_ports(capture);
+HardwareReading::HardwareReading() {
+  if (const std::string tool = find_tool(); !tool.empty()) {
+    gpus_.emplace_back(run_tool(tool, "--query-gpu=" + std::string(collectives::kGpuFields)));
+    gpus_.emplace_back(
+        run_tool(tool, "--query-compute-apps=" + std::string(collectives::kGpuProcessFields)));
+  }
+  if (::access(kPorts, R_OK) == 0) {
+    ports_.emplace_back(IsolatedTask{[](int fd) {
+                                       Capture answer;
+                                       answer.nodes.emplace_back();
+                                       answer.collectives.ports =
+                                           collectives::read_link_ports(kPorts, answer.tables);
+                                       send_capture(fd, std::move(answer));
+                                     },
+                                     kHardwarePatience});
+  }
+}
+
+void HardwareReading::add_to(Capture& capture) {
+  if (!gpus_.empty()) {
+    add_gpus(gpus_, capture);
+  }
+  if (!ports_.empty()) {
+    add_ports(ports_.front(), capture);
+  }
 }
 
 }  // namespace oddrank::node

@@ -1,14 +1,27 @@
 // Reads the state of GPUs (from nvidia-smi, if it is on PATH) and of InfiniBand and RoCE ports
 // (from the kernel's files) into a capture. Both can hang with the hardware: each is read in a
-// child with a deadline of its own.
+// child with a deadline of its own, while the caller does other things (nvidia-smi takes a tenth of
+// a second, and seconds on a node of eight GPUs without its daemon).
 #pragma once
 
+#include <vector>
+
+#include "base/isolated.h"
 #include "snapshot/capture.h"
 
 namespace oddrank::node {
 
-// Adds the sources that answer in time; the others become notes. Precondition: one thread (it
-// forks).
-void collect_hardware(snapshot::Capture& capture);
+class HardwareReading {
+ public:
+  // Begins it, if there is hardware to ask. Precondition: one thread (it forks).
+  HardwareReading();
+
+  // Waits for the answers. Adds the sources that answer in time; the others become notes. Call once.
+  void add_to(snapshot::Capture& capture);
+
+ private:
+  std::vector<PendingTask> gpus_;   // the devices, and the processes on them; or none
+  std::vector<PendingTask> ports_;  // at most one
+};
 
 }  // namespace oddrank::node

@@ -256,6 +256,22 @@ TEST_CASE("a pending task runs while others do, and its output counts even after
   CHECK(pending.finish().bytes == "early");
 }
 
+TEST_CASE("a pending task that has ended in time is finished, however late it is waited for") {
+  std::array<int, 2> ends{};
+  REQUIRE(::pipe(ends.data()) == 0);
+  const UniqueFd gone(ends[0]);
+  UniqueFd held(ends[1]);
+  IsolatedTask task = saying("early");
+  task.timeout = milliseconds(0);
+  PendingTask pending(task);
+  held.reset();
+  char byte = 0;
+  REQUIRE(::read(gone.get(), &byte, 1) == 0);  // the child, which has the other end, is gone
+  const IsolatedResult result = pending.finish();
+  CHECK(result.end == IsolatedEnd::kFinished);
+  CHECK(result.bytes == "early");
+}
+
 TEST_CASE("a pending task whose output fills the pipe goes on once it is waited for") {
   const std::string text(std::size_t{1} << 20, 'x');
   PendingTask pending(saying(text));
