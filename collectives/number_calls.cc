@@ -30,6 +30,7 @@ constexpr std::string_view kComparison = "c10d::ProcessGroupWrapper::runCollecti
 // What the native frames inside a call show.
 struct NativePart {
   bool waits = false;     // the call was made, and its end is awaited
+  bool in_base = false;   // in a function that NCCL's works have of their own
   bool compares = false;  // the call will be made
   std::string_view backend;
 };
@@ -43,6 +44,7 @@ NativePart native_part(const CallFrames& frames, std::size_t end) {
     const std::string name = short_name(frames.function(i));
     part.compares = part.compares || name.starts_with(kComparison);
     const bool of_work = name.starts_with("c10d::") && name.ends_with("::wait");
+    part.in_base = part.in_base || name == "c10d::Work::wait";
     part.waits = part.waits || of_work || name.starts_with("c10d::ProcessGroupNCCL::WorkNCCL") ||
                  name.starts_with("c10d::nccl2::WorkNCCL") || name.starts_with("nccl");
     if (name.starts_with("c10d::ProcessGroupGloo")) {
@@ -56,16 +58,23 @@ NativePart native_part(const CallFrames& frames, std::size_t end) {
   return part;
 }
 
-// Returns the backend that was given the call: the one in the frames, or the only one in use; null
-// if its count is no number of a collective.
+bool is_nccl(std::string_view backend) {
+  return backend == "nccl" || backend == "nccl2";
+}
+
+// Returns the backend that was given the call: the one in the frames, or the only one in use that
+// it may be; null if its count is no number of a collective. A group often has two backends, gloo
+// for tensors of the CPU and NCCL for those of GPUs.
 const GroupCounter* counter_of(const ProcessGroup& group,
                                const NativePart& part,
                                const snapshot::Tables& tables) {
   const GroupCounter* found = nullptr;
   for (const GroupCounter& counter : group.counters) {
+    const std::string_view backend = tables.text(counter.backend);
     const bool other = !part.backend.empty() && group.counters.size() > 1 && !part.compares &&
-                       tables.text(counter.backend) != part.backend;
-    if (other || counter.mixed || counter.collectives < (part.compares ? 0 : 1)) {
+                       backend != part.backend;
+    const bool elsewhere = part.backend.empty() && part.in_base && is_nccl(backend);
+    if (other || elsewhere || counter.collectives < (part.compares ? 0 : 1)) {
       continue;
     }
     if (found != nullptr) {
@@ -73,7 +82,7 @@ const GroupCounter* counter_of(const ProcessGroup& group,
     }
     found = &counter;
   }
-  return found;
+  return found == nullptr || found->mixed ? nullptr : found;
 }
 
 // Returns where the Python function of the call is among the frames; their number if it is not.

@@ -72,5 +72,28 @@ TEST_CASE("of two backends the one in the frames counts") {
   CHECK(found_call(builder).sequence == 7);
 }
 
+TEST_CASE("gloo's wait has no number of NCCL's, with which gloo shares the group") {
+  ThreadBuilder builder;
+  builder.native("c10d::Work::wait").python("all_reduce", kC10dFile, 3252, {{"group", "None"}});
+  add_counted_group(builder, 7);
+  snapshot::GroupCounter& gloo = builder.capture.processes[0].groups[0].counters[0];
+  snapshot::GroupCounter other;
+  other.backend = builder.capture.tables.string("nccl");
+  other.collectives = 30;
+  SECTION("its own count") {
+    builder.capture.processes[0].groups[0].counters.push_back(other);
+    CHECK(found_call(builder).sequence == 7);
+  }
+  SECTION("its own count has transfers in it, too") {
+    gloo.mixed = true;
+    builder.capture.processes[0].groups[0].counters.push_back(other);
+    CHECK(found_call(builder).sequence == -1);
+  }
+  SECTION("only NCCL's count could be read") {
+    gloo = other;
+    CHECK(found_call(builder).sequence == -1);
+  }
+}
+
 }  // namespace
 }  // namespace oddrank::collectives
