@@ -19,8 +19,8 @@ enum class DeviceCallKind : std::uint8_t {
   kWaits = 0,  // returns when the device is done: a thread inside waits, even if it uses CPU
   // Returns at once, unless the device's queue is full, or the driver waits for its context or, to
   // load the kernel's module, for what the device does. A thread inside waits only if it sleeps
-  // there, repeatedly yields the CPU, or polls in one activation of the call; otherwise it works: it
-  // writes commands, maps memory, compiles a kernel.
+  // there, repeatedly yields the CPU, or polls in one activation of the call; otherwise it works:
+  // it writes commands, maps memory, compiles a kernel.
   kMayWait,
   kPolls,  // returns whether the device is done: a thread found there in every sample waits
 };

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/base_name.h"
+#include "snapshot/loops/named_loop.h"
 #include "waits/device_calls.h"
 #include "waits/native_lock_names.h"
 
@@ -109,11 +110,11 @@ bool same_caller(const Place& one, const Place& other, const Tables& tables) {
                     });
 }
 
-// Returns whether the thread is deep inside one activation of the driver's call in both samples: the
-// same functions, at the same instructions, from the entry inwards, have not returned. Below them it
-// is in the driver still, or in the C library, which tells it the time, and in no compiler that the
-// driver has loaded. A thread that makes short calls one after the other is found at different
-// depths.
+// Returns whether the thread is deep inside one activation of the driver's call in both samples:
+// the same functions, at the same instructions, from the entry inwards, have not returned. Below
+// them it is in the driver still, or in the C library, which tells it the time, and in no compiler
+// that the driver has loaded. A thread that makes short calls one after the other is found at
+// different depths.
 bool polls_inside(const Place& one, const Place& other, const Tables& tables) {
   const StringId driver = tables.frame((*one.frames)[one.index]).file;
   const auto strays = [&](const Place& place) {
@@ -200,6 +201,20 @@ const Frame* python_place(const ThreadCapture& thread, const Tables& tables) {
              : nullptr;
 }
 
+// Returns the function by which a loop of the thread asks again and again whether the device is
+// done; "" if none does. Loops around it that only rest in between do not count.
+std::string_view asks_in_loop(const ThreadCapture& thread, const Tables& tables) {
+  for (const snapshot::PythonLoop& loop : thread.loops) {
+    const snapshot::NamedLoop named = snapshot::named_loop(loop, tables);
+    const auto asks = snapshot::find_asking_call(named, snapshot::Whose::kLibrary);
+    if (asks || !snapshot::only_rests(named)) {
+      return asks && asks->on == snapshot::PollOn::kDevice ? named.calls[asks->call].name
+                                                           : std::string_view();
+    }
+  }
+  return {};
+}
+
 void set_device(std::string detail, Tables& tables, Wait& wait) {
   // The driver sleeps on its own files; only a device file identifies the device.
   const std::string path(tables.text(wait.path));
@@ -247,6 +262,11 @@ void name_device_wait(const ProcessCapture& process,
     set_device("waits for the device in " + std::string(tables.text(python->function)) + "() of " +
                    std::string(base_name(tables.text(python->file))),
                tables, wait);
+    return;
+  }
+  if (const std::string function(asks_in_loop(thread, tables)); !function.empty()) {
+    set_device("asks again and again by " + function + "() whether the device is done", tables,
+               wait);
   }
 }
 

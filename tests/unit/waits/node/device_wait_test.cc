@@ -139,6 +139,26 @@ TEST_CASE("a launch that polls in one activation waits, as for a kernel's first 
                   {at(22), at(11), launch, kTrain}) == WaitOn::kNothing);
 }
 
+TEST_CASE("a loop of the program that asks for the device waits for it, asleep or not") {
+  for (const char* asks : {"query", "poll"}) {
+    INFO(asks);
+    Scene scene(WaitOn::kUnknown);
+    snapshot::PythonLoop& loop = scene.thread.loops.emplace_back();
+    for (const char* name : {asks, "sleep"}) {
+      loop.calls.push_back({scene.tables.string(name), {}});
+    }
+    scene.sample('S', {{"clock_nanosleep", "/usr/lib/libc.so.6"}, kTrain});
+    const bool of_device = std::string_view(asks) == "query";
+    CHECK(scene.found() == (of_device ? WaitOn::kDevice : WaitOn::kUnknown));
+  }
+  Scene works(WaitOn::kUnknown);
+  snapshot::PythonLoop& loop = works.thread.loops.emplace_back();
+  for (const char* name : {"query", "sleep", "train_step"}) {
+    loop.calls.push_back({works.tables.string(name), {}});
+  }
+  CHECK(works.sample('S', {kTrain}).found() == WaitOn::kUnknown);
+}
+
 TEST_CASE("a query counts if the thread is found there each time") {
   Scene scene(WaitOn::kNothing);
   CHECK(scene.sample('R', {driver("cuEventQuery"), kTrain}).found() == WaitOn::kNothing);
