@@ -1,5 +1,5 @@
-// What the groups' own counts, or the flight recorder in the rank's memory, say about a rank that
-// is not in a call: whether it has made it.
+// What the groups' own counts, and the flight recorder in the rank's memory, say about a call:
+// whether a rank that is not in it has made it, and how long ago a rank that is in it did.
 #pragma once
 
 #include <cstdint>
@@ -15,5 +15,9 @@ std::int64_t newest_in_group(const RankView& rank, const snapshot::CollectiveCal
 
 // Returns whether the rank has made that call, which has a number: it holds nobody up there.
 bool has_made(const RankView& rank, const snapshot::CollectiveCall& call);
+
+// Returns how many milliseconds before its recorder was read the rank made that call, which has a
+// number; -1 if it is unknown.
+std::int64_t age_of_call_ms(const RankView& rank, const snapshot::CollectiveCall& call);
 
 }  // namespace oddrank::aggregate

@@ -77,6 +77,37 @@ TEST_CASE("recorded: a size that differs is on no stack, and is the verdict") {
   }
 }
 
+TEST_CASE("recorded: a call whose age the recorder knows is not young, though the ranks poll") {
+  const std::vector<std::int32_t> waiting = {0, 1, 2, 3, 4, 5, 7};
+  for (const std::uint64_t age : {1, 20}) {
+    CaptureBuilder job = tests::eight_ranks(tests::in_all_reduce());
+    replace(job, 6, tests::sleeping());
+    for (const std::int32_t rank : waiting) {
+      snapshot::ProcessCapture& process = job.process(tests::pid_of(rank));
+      snapshot::ThreadCapture& thread = process.threads[0];
+      thread.wait.quiet_ms = 1;
+      thread.samples.edit_back().voluntary_switches += 900;
+      thread.call->sequence = 2;
+      snapshot::ProcessGroup& group = process.groups.emplace_back();
+      group.name = job.capture.tables.string("0");
+      group.is_default = true;
+    }
+    Recorders recorders = recorders_of(job);
+    recorders.created_us = looked_us(job) - age * kSecondUs;
+    recorders.call("0", kWorld, waiting, "all_reduce", false);
+    for (std::int32_t rank = 0; rank < 8; ++rank) {
+      snapshot::FlightRecord& record = recorders.records[static_cast<std::size_t>(rank)];
+      record.from_memory = true;
+      record.pid = tests::pid_of(rank);
+      record.node = static_cast<std::uint32_t>(rank / 2);
+    }
+    recorders.into(job.capture, looked_us(job) + kSecondUs);
+    const Verdict verdict = diagnose(job.capture).verdict;
+    INFO(verdict.summary);
+    CHECK((verdict.summary.find("may only be slow") == std::string::npos) == (age > 5));
+  }
+}
+
 TEST_CASE("recorded: a rank other than the stacks name is reported, and decides nothing") {
   CaptureBuilder job = tests::input_stall_job();  // rank 5
   Recorders recorders = recorders_of(job);
