@@ -33,35 +33,6 @@ bool has_own_story(const RuleInput& input, std::size_t at) {
   return story != Kind::kSkippedCollective && story != Kind::kUnknown;
 }
 
-std::vector<Finding> from_ras(const RuleInput& input) {
-  const auto communicators = view_ras(input.view);
-  Finding finding;
-  finding.kind = Kind::kSkippedCollective;
-  finding.confidence = Confidence::kPossible;
-  for (const std::int32_t number : behind_by_ras(communicators)) {
-    const std::size_t at = input.view.index_of(number);
-    if (at == JobView::kNone) {
-      return {};
-    }
-    const RankView& rank = input.view.ranks()[at];
-    if (rank.presence != Presence::kRead || rank.motion.stack) {
-      return {};
-    }
-    finding.culprits.push_back(culprit_of(input.view, rank));
-  }
-  const auto told =
-      std::find_if(communicators.begin(), communicators.end(),
-                   [](const RasCommunicatorView& one) { return one.counts_differ(); });
-  if (finding.culprits.empty() || told == communicators.end()) {
-    return {};
-  }
-  finding.summary = "by " + ras_source(communicators) + ", " + ras_words(*told);
-  finding.advice = {"ask again a minute later: counts that still stand are no delay"};
-  finding.disproves = {"the counts becoming equal later: then it was only late"};
-  finding.weakness = "these counts are launches by the host, of five operations";
-  return {finding};
-}
-
 // Returns whether the rank waits for something that another rank may have to give first: an answer,
 // a message, a key. Whose that is, the recorder does not know either. That the others wait for this
 // rank in a collective may be the very reason why it does not come.
@@ -97,6 +68,58 @@ bool may_be_named(const RuleInput& input, Kind kind, const std::vector<std::size
     return told ? suspected
                 : stand != Stand::kWaits && (stand != Stand::kVague || ranks.size() == 1);
   });
+}
+
+bool waits_in_call(const RankView& rank) {
+  return rank.leader != nullptr && rank.motion.still() &&
+         (rank.leader->call || rank.leader->wait.on == snapshot::WaitOn::kDevice);
+}
+
+// Returns whether the stacks agree with the counts: all members that have launched more wait, in a
+// call or for what their device does, and the ranks that have launched less do not.
+bool others_wait(const RuleInput& input,
+                 const RasCommunicatorView& told,
+                 const std::vector<std::size_t>& behind) {
+  const auto& ranks = input.view.ranks();
+  return std::all_of(told.members.begin(), told.members.end(), [&](const RasMemberView& member) {
+    const std::size_t at = input.view.index_of(member.rank);
+    const bool is_behind = std::find(behind.begin(), behind.end(), at) != behind.end();
+    return at != JobView::kNone && waits_in_call(ranks[at]) != is_behind;
+  });
+}
+
+std::vector<Finding> from_ras(const RuleInput& input) {
+  const auto communicators = view_ras(input.view);
+  Finding finding;
+  finding.kind = Kind::kSkippedCollective;
+  finding.confidence = Confidence::kPossible;
+  std::vector<std::size_t> named;
+  for (const std::int32_t number : behind_by_ras(communicators)) {
+    const std::size_t at = input.view.index_of(number);
+    if (at == JobView::kNone) {
+      return {};
+    }
+    const RankView& rank = input.view.ranks()[at];
+    if (rank.presence != Presence::kRead || rank.motion.stack) {
+      return {};
+    }
+    named.push_back(at);
+    finding.culprits.push_back(culprit_of(input.view, rank));
+  }
+  const auto told =
+      std::find_if(communicators.begin(), communicators.end(),
+                   [](const RasCommunicatorView& one) { return one.counts_differ(); });
+  if (finding.culprits.empty() || told == communicators.end()) {
+    return {};
+  }
+  finding.summary = "by " + ras_source(communicators) + ", " + ras_words(*told);
+  finding.advice = {"ask again a minute later: counts that still stand are no delay"};
+  finding.disproves = {"the counts becoming equal later: then it was only late"};
+  finding.weakness = "these counts are launches by the host, of five operations";
+  if (others_wait(input, *told, named) && may_be_named(input, finding.kind, named)) {
+    finding.confidence = Confidence::kLikely;
+  }
+  return {finding};
 }
 
 // Returns the culprits of the recorders' finding; of a circle, those who left their own pattern or

@@ -67,6 +67,28 @@ TEST_CASE("RAS: a rank that is behind while nothing moves is possible, and no mo
   }
 }
 
+// A thread that waits for its device: for what, nothing tells.
+tests::ThreadSpec in_device() {
+  tests::ThreadSpec spec = tests::waiting_on(snapshot::WaitOn::kDevice);
+  spec.state = 'R';
+  return spec;
+}
+
+TEST_CASE("RAS: it is likely if the stacks show that the others wait, and this rank does not") {
+  CaptureBuilder job = tests::eight_ranks(in_device());
+  add_ras(job, 42);
+  member(job, 3).counts[kAllReduce] = member(job, 3).later[kAllReduce] = 41;
+  const auto verdict = [&job] { return diagnose(job.capture).verdict; };
+  CHECK(verdict().confidence != Confidence::kLikely);  // it waits, too: perhaps for another one
+  replace(job, 3, tests::sleeping());
+  INFO(verdict().summary);
+  REQUIRE(verdict().culprits.size() == 1);
+  CHECK(verdict().culprits[0].rank == 3);
+  CHECK(verdict().confidence == Confidence::kLikely);
+  replace(job, 6, tests::sleeping());  // has launched it, and does not wait for its end
+  CHECK(verdict().confidence != Confidence::kLikely);
+}
+
 TEST_CASE("RAS: no rank is behind if counts move, or were read only once") {
   CaptureBuilder job = tests::eight_ranks(tests::in_all_reduce());
   add_ras(job, 42);
