@@ -1,6 +1,7 @@
 // The job moves, and in every sample the same rank is the only one outside of communication while
-// the others wait. Somebody is the last in each step of a healthy job: that it is the same one by
-// chance must be unlikely, so few ranks need more samples than many.
+// the others wait, in a call or for their device. Somebody is the last in each step of a healthy
+// job: that it is the same one by chance must be unlikely, so few ranks need more samples than
+// many.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -16,12 +17,19 @@ constexpr std::size_t kMinSamples = 3;
 // 1 / ranks^(steps - 1). At most one in fifty: 3 samples of 8 ranks, or 5 of 3.
 constexpr std::size_t kMinOdds = 50;
 
+// Returns whether it is a function that waits for a GPU: what that does ends with a collective, in
+// which it waits for the rank that comes last.
+bool waits_for_device(std::string_view function) {
+  return function.ends_with("Synchronize") &&
+         (function.starts_with("cu") || function.starts_with("hip"));
+}
+
 bool communicates(const JobView& view, const snapshot::ThreadSample& sample) {
   for (const ShownFrame& frame : view.model().fold(sample).frames) {
     const std::string_view name = frame.name;
     if (frame.file.find("distributed_c10d.py") != std::string::npos ||
         name.substr(0, 6) == "c10d::" || name.substr(0, 6) == "gloo::" ||
-        name.substr(0, 4) == "nccl" || name.substr(0, 4) == "MPI_") {
+        name.substr(0, 4) == "nccl" || name.substr(0, 4) == "MPI_" || waits_for_device(name)) {
       return true;
     }
   }

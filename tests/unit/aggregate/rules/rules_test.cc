@@ -533,6 +533,24 @@ TEST_CASE("slow: among few ranks the same one is the last by chance") {
   }
 }
 
+TEST_CASE("slow: the others wait for their devices, which wait for the straggler's") {
+  CaptureBuilder job = straggler_job(8, 3);
+  ThreadSpec waits = tests::waiting_on(WaitOn::kDevice);
+  waits.frames = Frames{tests::native("cudaStreamSynchronize", "/usr/lib/libcudart.so.13")} +
+                 Frames{py("train", "/home/u/train.py", 90)};
+  waits.state = 'R';
+  waits.cpu_step_us = 500'000;
+  waits.call = in_all_reduce().call;  // as the recorder tells
+  for (std::int32_t rank = 0; rank < 7; ++rank) {
+    replace(job, rank, waits);
+    job.process(pid_of(rank)).threads[0].samples.edit_back().locals_changed = true;
+  }
+  const Verdict verdict = verdict_of(job);
+  INFO(verdict.summary);
+  CHECK(verdict.kind == Kind::kSlow);
+  CHECK(culprit(verdict) == 7);
+}
+
 TEST_CASE("slow: samples of one step count once") {
   CaptureBuilder job = straggler_job(8, 3);
   auto& samples = job.process(pid_of(0)).threads[0].samples;
