@@ -203,10 +203,15 @@ void Decider::add_roots() {
   verdict.kind = Kind::kSkippedCollective;
   verdict.confidence = no_more_than(Confidence::kLikely);
   const std::string last = last_call(job_, group, first);
+  const std::string roots = flight_ranks_words(waits_.roots);
+  const std::string waiters = flight_ranks_words(wait.waiters);
+  const std::string_view have = waits_.roots.size() == 1 ? "has" : "have";
+  const std::string_view s = wait.waiters.size() == 1 ? "s" : "";
   verdict.summary =
-      fmt::format("{} {} not called {}, in which {} wait{}", flight_ranks_words(waits_.roots),
-                  waits_.roots.size() == 1 ? "has" : "have", wait.on,
-                  flight_ranks_words(wait.waiters), wait.waiters.size() == 1 ? "s" : "");
+      wait.sequence >= 0
+          ? fmt::format("{} {} not called {}, in which {} wait{}", roots, have, wait.on, waiters, s)
+          : fmt::format("{} {} not made the other side of a transfer: {} wait{} in {}", roots, have,
+                        waiters, s, wait.on);
   if (wait.sequence >= 0) {
     verdict.summary +=
         last.empty()
@@ -244,8 +249,10 @@ void Decider::add_circles() {
       groups.insert(wait.group);
       collective = collective || wait.sequence >= 0;
       if (words.size() < 400) {
-        words += fmt::format("{}{} in {}, without {}", words.empty() ? "" : "; ",
-                             flight_ranks_words(wait.waiters), wait.on, format_ranks(wait.absent));
+        words += fmt::format("{}{} in {}{}", words.empty() ? "" : "; ",
+                             flight_ranks_words(wait.waiters), wait.on,
+                             wait.sequence < 0 ? ""  // the other side is in the call's words
+                                               : ", without " + flight_ranks_words(wait.absent));
       }
     }
     Verdict verdict;

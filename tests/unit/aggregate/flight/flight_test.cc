@@ -126,10 +126,13 @@ TEST_CASE("flight: sends and receives are matched by their number between two ra
   const auto report = job.analyze();
   CHECK(report.verdict.kind == Kind::kSkippedCollective);
   CHECK(flight_culprits(report) == RankList{1});
+  CHECK(report.verdict.summary.starts_with(
+      "rank 1 has not made the other side of a transfer: rank 2 waits in recv from rank 1"));
   FlightRecorders crossed(2);
   crossed.transfer(0, {0, 1}, "recv", 1);
   crossed.transfer(1, {0, 1}, "recv", 0);
   CHECK(crossed.analyze().verdict.kind == Kind::kP2pOrder);
+  CHECK(crossed.analyze().verdict.summary.find("without") == std::string::npos);
 }
 
 TEST_CASE("flight: a call that fell off the ring is not missing") {
