@@ -39,14 +39,15 @@ bool woke_between(const snapshot::ThreadSample& first, const snapshot::ThreadSam
   return last.voluntary_switches >= first.voluntary_switches + kWakesThatCount;
 }
 
-// Returns whether the frames of both samples that could be read differ.
+// Returns whether the frames of both samples that could be read differ, as far as `farthest`.
 bool was_elsewhere(const snapshot::ThreadSample& before,
                    const snapshot::ThreadSample& after,
+                   Reach farthest,
                    FrameModel& model) {
   if (before.stack == after.stack && before.python_stack == after.python_stack) {
     return false;
   }
-  const Reach reach = std::min(model.reach(before), model.reach(after));
+  const Reach reach = std::min({model.reach(before), model.reach(after), farthest});
   const std::string was = model.place(before, reach);
   const std::string is = model.place(after, reach);
   return was != is && !was.empty() && !is.empty();
@@ -223,8 +224,13 @@ Motion measure_motion(const ThreadCapture& thread, FrameModel& model) {
   if (!motion.measured) {
     return motion;
   }
+  // A library that polls is at another instruction of its own each time, and waits for all that.
+  // What makes a communicator goes through several stages in there.
+  const bool in_library = (thread.call && thread.call->kind != CallKind::kRendezvous) ||
+                          thread.wait.on == WaitOn::kDevice;
+  const Reach farthest = in_library && thread.has_python ? Reach::kPython : Reach::kWhole;
   for (std::size_t at = first_at + 1; at < samples.size(); ++at) {
-    motion.stack = motion.stack || was_elsewhere(samples[at - 1], samples[at], model);
+    motion.stack = motion.stack || was_elsewhere(samples[at - 1], samples[at], farthest, model);
     motion.locals = motion.locals || samples[at].locals_changed;
   }
   const auto& first = samples[first_at];

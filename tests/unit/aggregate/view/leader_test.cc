@@ -28,6 +28,26 @@ Motion motion_of(const ThreadSpec& spec, std::size_t samples = 2) {
   return measure_motion(thread, model);
 }
 
+TEST_CASE("a library that polls inside of a call does not move") {
+  const auto in = [](std::string_view function, std::uint32_t line) {
+    return tests::Frames{tests::native(function, "/v/nvidia/nccl/lib/libnccl.so.2"),
+                         tests::native("pncclAllReduce", "/v/nvidia/nccl/lib/libnccl.so.2"),
+                         tests::py("all_reduce", "/v/torch/distributed/distributed_c10d.py", 3068),
+                         tests::py("train", "/home/u/train.py", line)};
+  };
+  ThreadSpec spec = tests::in_all_reduce();
+  spec.frames = in("socketProgress", 88);
+  spec.earlier = in("ncclTransportP2pSetup", 88);
+  CHECK_FALSE(motion_of(spec).stack);
+  spec.earlier = in("ncclTransportP2pSetup", 90);
+  CHECK(motion_of(spec).stack);
+  spec.earlier = in("ncclTransportP2pSetup", 88);
+  spec.call.reset();
+  CHECK(motion_of(spec).stack);  // what it does there is not known
+  spec.wait.on = snapshot::WaitOn::kDevice;
+  CHECK_FALSE(motion_of(spec).stack);
+}
+
 // Returns the motion of a thread of which the last sample was read like this.
 Motion motion_to(const ThreadSpec& spec, snapshot::StackEnd end, snapshot::MergeState merge) {
   CaptureBuilder job({"n0"}, 1);
