@@ -8,8 +8,10 @@
 #include "collectives/find_calls.h"
 
 #include <algorithm>
+#include <array>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "base/names/demangle.h"
 #include "base/parse_number.h"
@@ -27,6 +29,8 @@ namespace {
 using snapshot::CallKind;
 using snapshot::CollectiveCall;
 using snapshot::ThreadCapture;
+
+constexpr std::string_view kBatch = "batch_isend_irecv";
 
 struct NativeMatch {
   const NativeCall* call = nullptr;
@@ -218,10 +222,32 @@ void set_transfers(const PossibleTransfers& found,
   evidence += ", " + found.evidence;
 }
 
+// Returns whether the transfer is one of several that go together.
+bool is_batched(const CallFrames& frames, const PythonMatch& match) {
+  const PythonMatch outer = match_python(frames, match.index + 1);
+  return match.call->function == kBatch ||
+         (outer.call != nullptr && outer.call->function == kBatch);
+}
+
+// A send or receive makes its communicator when it is the first one between the two ranks: nobody
+// else has to come (ProcessGroupNCCL::pointToPoint(); for a batch, all ranks of the group). Both
+// sides meet in one call, whatever each has come for.
+void meet_in_pair(std::int32_t rank, snapshot::Tables& tables, CollectiveCall& call) {
+  call.op = tables.string("send or recv");
+  call.whole_world = false;
+  call.group = {};
+  call.label = {};
+  const std::array<std::int32_t, 2> both = {std::min(rank, call.peer), std::max(rank, call.peer)};
+  call.members = tables.string(snapshot::rank_text(both));
+  call.peer = -1;
+}
+
+// `rank`: of the process; -1 = unknown.
 CollectiveCall python_call(const CallFrames& frames,
                            const PythonMatch& match,
                            const NativeMatches& native,
                            const GroupJoin& groups,
+                           std::int32_t rank,
                            snapshot::Tables& tables) {
   CollectiveCall call;
   call.kind = match.call->kind;
@@ -236,11 +262,15 @@ CollectiveCall python_call(const CallFrames& frames,
     set_transfers(possible_transfers(frames, match.index, std::nullopt), groups, tables, call,
                   evidence);
   }
+  read_peer(frames, match, group, groups, call);
   if (native.rendezvous.call != nullptr && call.kind != CallKind::kRendezvous) {
+    const bool of_two = call.kind == CallKind::kSend || call.kind == CallKind::kRecv;
     call.kind = CallKind::kRendezvous;
     evidence += ", still in " + frames.describe(native.rendezvous.index);
+    if (of_two && rank >= 0 && call.peer >= 0 && call.peer != rank && !is_batched(frames, match)) {
+      meet_in_pair(rank, tables, call);
+    }
   }
-  read_peer(frames, match, group, groups, call);
   call.evidence = tables.string(evidence);
   return call;
 }
@@ -382,6 +412,7 @@ bool is_beside_call(const CallFrames& frames,
 
 std::optional<CollectiveCall> find_call(const ThreadCapture& thread,
                                         const GroupJoin& groups,
+                                        std::int32_t rank,
                                         snapshot::Tables& tables) {
   const CallFrames frames(thread, tables, false);
   const CallFrames apart(thread, tables, true);
@@ -396,7 +427,8 @@ std::optional<CollectiveCall> find_call(const ThreadCapture& thread,
     return std::nullopt;
   }
   if (python.call != nullptr) {
-    return python_call(python_frames, python, merged ? native : NativeMatches{}, groups, tables);
+    return python_call(python_frames, python, merged ? native : NativeMatches{}, groups, rank,
+                       tables);
   }
   if (native.innermost.call != nullptr && !native.only_store) {
     return native_call(frames, native, groups, thread.call, tables);
@@ -410,7 +442,7 @@ void find_calls(snapshot::Capture& capture) {
   for (snapshot::ProcessCapture& process : capture.processes) {
     const GroupJoin groups(process.groups, capture.tables);
     for (ThreadCapture& thread : process.threads) {
-      thread.call = find_call(thread, groups, capture.tables);
+      thread.call = find_call(thread, groups, process.is_rank ? process.rank : -1, capture.tables);
     }
     number_calls(process, capture.tables);
   }

@@ -226,5 +226,28 @@ TEST_CASE("threads that are in no call, and calls found earlier") {
   CHECK(!empty.thread().call);
 }
 
+TEST_CASE("the first transfer between two ranks makes a communicator of these two") {
+  for (const char* function : {"isend", "irecv"}) {
+    const bool sends = std::string_view(function) == "isend";
+    for (const bool batched : {false, true}) {
+      INFO(function << batched);
+      ThreadBuilder builder;
+      builder.capture.processes[0].is_rank = true;
+      builder.capture.processes[0].rank = 3;
+      builder.native("ncclCommInitRankConfig")
+          .native("c10d::ProcessGroupNCCL::pointToPoint")
+          .python(function, kC10dFile, 2597, {{"group", "None"}, {sends ? "dst" : "src", "2"}});
+      if (batched) {
+        builder.python("batch_isend_irecv", kC10dFile, 2900);
+      }
+      const auto& call = found_call(builder);
+      CHECK(call.kind == CallKind::kRendezvous);
+      CHECK(call.whole_world == batched);
+      CHECK(builder_text(builder, call.members) == (batched ? "" : "2-3"));
+      CHECK((builder_text(builder, call.op) == "send or recv") == !batched);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace oddrank::collectives
