@@ -134,11 +134,13 @@ bool all_unread(const Capture& capture) {
 }
 
 // Takes as many samples as the options say, or until it is clear whether the ranks move. A single
-// process gets no verdict, so two samples are enough.
+// process gets no verdict, so two samples are enough. Begins to search for recorders after the
+// first, if they are wanted.
 void take_samples(Capture& capture,
                   const CaptureOptions& options,
                   const NodeRequest& request,
                   std::uint64_t found_us,
+                  std::optional<RecorderSearch>& recorders,
                   StepLog& steps) {
   const bool adapts = options.until_decided && request.pids.size() != 1;
   const auto started = Deadline::Clock::now();
@@ -157,9 +159,18 @@ void take_samples(Capture& capture,
     }
     if (begun.size() == 1) {
       settle_ranks(capture);  // whether the ranks move decides about further samples
+      if (options.beside) {
+        recorders.emplace(capture, options.timeout);
+      }
     }
     if (adapts) {
       next = next_sample(capture, begun);
+      const bool ages_tell =
+          next.reason == SampleReason::kYoungWaits || next.reason == SampleReason::kRuns;
+      if (ages_tell && recorders && spins_in_library(capture)) {
+        next = next_sample(capture, begun,
+                           ages_of_newest_events(capture, *recorders, options.timeout));
+      }
     } else {
       const bool more = begun.size() < static_cast<std::size_t>(options.samples);
       next = {more ? SampleReason::kFirst : SampleReason::kNone, options.interval};
@@ -297,12 +308,12 @@ Result<Capture> capture_node(const NodeRequest& request, const CaptureOptions& o
   collect_counts(capture, options);
   start.faults = waits::read_major_faults(capture);
   steps.done("counters of NCCL, and sockets");
-  take_samples(capture, options, request, found_us, steps);
-  collect_counts_again(capture, options);
   std::optional<RecorderSearch> recorders;
-  if (options.beside) {
-    recorders.emplace(capture, options.timeout);
+  take_samples(capture, options, request, found_us, recorders, steps);
+  if (options.beside && !recorders) {
+    recorders.emplace(capture, options.timeout);  // no process could be read
   }
+  collect_counts_again(capture, options);
   name_in_child(capture);
   steps.done("names of native frames");
   settle_ranks(capture);

@@ -1,11 +1,15 @@
 #include "node/enough_samples.h"
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
 #include <set>
 #include <string_view>
 #include <vector>
 
+#include "base/base_name.h"
 #include "collectives/call_table.h"
+#include "waits/device_calls.h"
 
 namespace oddrank::node {
 namespace {
@@ -77,6 +81,33 @@ bool waits_natively(const ThreadCapture& thread) {
   return wait.on == snapshot::WaitOn::kLock && wait.how != snapshot::WaitHow::kPythonLock;
 }
 
+// Returns whether the thread is in the driver of a GPU or in NCCL: below it there is only the C
+// library, which it asks for the time and for messages.
+bool is_in_library(const Capture& capture, const ThreadSample& sample) {
+  constexpr std::array<std::string_view, 2> kLibraries = {"libnccl.so", "librccl.so"};
+  constexpr std::array<std::string_view, 3> kAsked = {"libc.so", "libpthread.so", "[vdso]"};
+  const auto is_one_of = [](std::string_view name, const auto& files) {
+    return std::any_of(files.begin(), files.end(),
+                       [name](std::string_view file) { return name.starts_with(file); });
+  };
+  for (const FrameId id : capture.tables.stack(sample.stack).frames) {
+    const snapshot::Frame& frame = capture.tables.frame(id);
+    const std::string_view path = capture.tables.text(frame.file);
+    const std::string_view file = base_name(path);
+    if (frame.kind != FrameKind::kNative || !is_one_of(file, kAsked)) {
+      return frame.kind == FrameKind::kNative &&
+             (waits::is_device_driver(path) || is_one_of(file, kLibraries));
+    }
+  }
+  return false;
+}
+
+bool spins_in_library(const Capture& capture, const ThreadCapture& thread) {
+  return thread.samples.size() >= 2 && thread.samples.back().state == 'R' &&
+         std::all_of(thread.samples.begin(), thread.samples.end(),
+                     [&](const ThreadSample& sample) { return is_in_library(capture, sample); });
+}
+
 // Counts the samples that found the thread at a new place, or further on at the same one.
 int motions(const Capture& capture, const ThreadCapture& thread) {
   std::vector<std::vector<FrameId>> known;
@@ -110,7 +141,11 @@ bool is_stopped(const ThreadSample& sample) {
   return sample.state == 'T' || sample.state == 't';
 }
 
-Strand strand_of(const Capture& capture, const ThreadCapture& thread, Times begun) {
+// `event`: how long ago the process has made a call, or noticed the end of one; negative: unknown.
+Strand strand_of(const Capture& capture,
+                 const ThreadCapture& thread,
+                 Times begun,
+                 milliseconds event) {
   Strand strand;
   strand.in_call = is_in_call(capture, thread) || waits_natively(thread);
   strand.ageless = thread.wait.quiet_ms < 0;
@@ -123,6 +158,8 @@ Strand strand_of(const Capture& capture, const ThreadCapture& thread, Times begu
   if (last.state != 'R') {
     strand.age = std::max(milliseconds(std::max<std::int64_t>(thread.wait.quiet_ms, 0)),
                           seen_still(thread, begun));
+  } else if (spins_in_library(capture, thread) && motions(capture, thread) == 0) {
+    strand.age = std::max(event, milliseconds(0));
   }
   const bool slept_through =
       last.state != 'R' && begun.size() > 1 && strand.age >= begun.back() - begun[begun.size() - 2];
@@ -137,7 +174,10 @@ Strand strand_of(const Capture& capture, const ThreadCapture& thread, Times begu
 }
 
 // Returns the threads that show what the rank does; none if it was not read in each sample.
-std::vector<Strand> strands_of(const Capture& capture, const ProcessCapture& process, Times begun) {
+std::vector<Strand> strands_of(const Capture& capture,
+                               const ProcessCapture& process,
+                               Times begun,
+                               milliseconds event) {
   std::vector<Strand> strands;
   if (process.threads.empty() || process.threads.front().samples.size() != begun.size() ||
       process.read == snapshot::ReadState::kNone) {
@@ -147,7 +187,7 @@ std::vector<Strand> strands_of(const Capture& capture, const ProcessCapture& pro
     const bool is_main = &thread == &process.threads.front();
     // Fewer samples: the thread has exited, or has just started.
     if (thread.samples.size() == begun.size() && (is_main || is_in_call(capture, thread))) {
-      strands.push_back(strand_of(capture, thread, begun));
+      strands.push_back(strand_of(capture, thread, begun, event));
       strands.back().place = sampled_place(capture, thread.samples.back());
     }
   }
@@ -163,14 +203,16 @@ void settle_ageless(const std::set<std::vector<FrameId>>& old_places, Pacing& pa
   });
 }
 
-Pacing pacing_of(const Capture& capture, Times begun) {
+Pacing pacing_of(const Capture& capture, Times begun, const EventAges& events) {
   Pacing pacing;
   std::set<std::vector<FrameId>> old_places;
-  for (const ProcessCapture& process : capture.processes) {
+  for (std::size_t at = 0; at < capture.processes.size(); ++at) {
+    const ProcessCapture& process = capture.processes[at];
     if (!process.is_rank) {
       continue;
     }
-    const auto strands = strands_of(capture, process, begun);
+    const milliseconds event = at < events.size() ? events[at] : milliseconds(-1);
+    const auto strands = strands_of(capture, process, begun, event);
     bool all_old = !strands.empty();
     bool in_call = false;
     milliseconds least = kMaxSampling;
@@ -194,7 +236,17 @@ Pacing pacing_of(const Capture& capture, Times begun) {
 
 }  // namespace
 
-NextSample next_sample(const Capture& capture, std::span<const milliseconds> begun) {
+bool spins_in_library(const Capture& capture) {
+  return std::any_of(capture.processes.begin(), capture.processes.end(), [&](const auto& process) {
+    return process.is_rank &&
+           std::any_of(process.threads.begin(), process.threads.end(),
+                       [&](const auto& thread) { return spins_in_library(capture, thread); });
+  });
+}
+
+NextSample next_sample(const Capture& capture,
+                       std::span<const milliseconds> begun,
+                       const EventAges& events) {
   NextSample next;
   if (begun.size() < 2) {
     return {SampleReason::kFirst, kFirstInterval};
@@ -202,7 +254,7 @@ NextSample next_sample(const Capture& capture, std::span<const milliseconds> beg
   if (begun.size() >= kMaxSamples) {
     return next;
   }
-  const Pacing pacing = pacing_of(capture, begun);
+  const Pacing pacing = pacing_of(capture, begun, events);
   if (pacing.stopped_once) {
     next.reason = SampleReason::kStoppedOnce;
   } else if (pacing.undecided.empty() || pacing.held_up) {

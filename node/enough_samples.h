@@ -8,14 +8,20 @@
 //
 // A rank is judged by its main thread, and by each thread whose Python frames are inside a call of
 // a communication library. Native frames have no names yet, so a native program is judged by its
-// main thread alone. Limit: the age of a spinning or polling wait is unknown; such ranks are
-// sampled up to the limits below.
+// main thread alone.
+//
+// A thread that spins in the driver of a GPU or in NCCL has always run just now. Its wait is as old
+// as the newest event of the rank's flight recorder, a call that was made or one that has ended: if
+// nothing came to an end on the device since, the thread has waited since then. Limit: without a
+// recorder, and for other waits that spin or poll, the age is unknown; such ranks are sampled up to
+// the limits below.
 #pragma once
 
 #include <chrono>
 #include <cstdint>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "node/capture_options.h"
 #include "snapshot/capture.h"
@@ -42,11 +48,20 @@ struct NextSample {
   std::chrono::milliseconds after{0};  // the start of the last sample, if there is a reason
 };
 
+// How long ago each process of a capture has made a call or noticed the end of one, as its recorder
+// has it; negative if that is unknown. Empty: nobody was asked.
+using EventAges = std::vector<std::chrono::milliseconds>;
+
 // Returns what to do after the samples of `capture`, which began at these times, measured from the
 // first. Ranks that were not read in every sample do not count, nor do processes that are not
 // ranks.
 NextSample next_sample(const snapshot::Capture& capture,
-                       std::span<const std::chrono::milliseconds> begun);
+                       std::span<const std::chrono::milliseconds> begun,
+                       const EventAges& events = {});
+
+// Returns whether a rank's thread spins in such a library in every sample, so that `events` may
+// make further samples needless.
+bool spins_in_library(const snapshot::Capture& capture);
 
 // Returns how much longer a capture may take than `timeout` says, because its ranks are sampled
 // until it is clear whether they move. A process that waits for a capture must allow for it.

@@ -16,7 +16,8 @@ class HardwareReading {
   // Begins it, if there is hardware to ask. Precondition: one thread (it forks).
   HardwareReading();
 
-  // Waits for the answers. Adds the sources that answer in time; the others become notes. Call once.
+  // Waits for the answers. Adds the sources that answer in time; the others become notes. Call
+  // once.
   void add_to(snapshot::Capture& capture);
 
  private:

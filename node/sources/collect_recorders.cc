@@ -9,6 +9,7 @@
 
 #include "attach/live_target.h"
 #include "base/isolated.h"
+#include "base/parse_number.h"
 #include "cpython/python_process.h"
 #include "elf/module_map.h"
 #include "node/isolated_read.h"
@@ -64,6 +65,17 @@ Capture read_recorders_of(const Capture& known,
   return answer;
 }
 
+// Returns the time of the newest event in the recorders' calls, in nanoseconds; 0 if there is none.
+std::int64_t newest_event_ns(const Capture& answer) {
+  std::int64_t newest = 0;
+  for (const FlightRecord& record : answer.collectives.flight) {
+    for (const snapshot::FlightEntry& entry : record.entries) {
+      newest = std::max({newest, entry.created_ns, entry.started_ns, entry.completed_ns});
+    }
+  }
+  return newest;
+}
+
 bool may_have_recorders(const ProcessCapture& process) {
   return process.is_rank && process.rank >= 0 && process.state != 'Z' && !process.groups.empty();
 }
@@ -86,8 +98,45 @@ RecorderSearch::RecorderSearch(const Capture& capture, milliseconds timeout) {
                                std::min(timeout, kRecorderPatience)});
 }
 
-std::string RecorderSearch::finish() {
-  return search_ ? search_->finish().bytes : std::string();
+const std::string& RecorderSearch::found() {
+  if (search_) {
+    found_ = search_->finish().bytes;
+    search_.reset();
+  }
+  return found_;
+}
+
+std::vector<milliseconds> ages_of_newest_events(const Capture& capture,
+                                                RecorderSearch& search,
+                                                milliseconds timeout) {
+  std::vector<milliseconds> ages(capture.processes.size(), milliseconds(-1));
+  std::vector<IsolatedTask> tasks;
+  std::vector<std::size_t> indices;  // of each task's process
+  const RecordersWanted wanted{0, decode_variables(search.found())};
+  for (std::size_t at = 0; at < capture.processes.size(); ++at) {
+    const ProcessCapture& process = capture.processes[at];
+    if (!may_have_recorders(process)) {
+      continue;
+    }
+    indices.push_back(at);
+    tasks.push_back({[&capture, &process, &wanted](int fd) {
+                       const Capture answer = read_recorders_of(capture, process, wanted);
+                       send_bytes(fd, std::to_string(newest_event_ns(answer)));
+                     },
+                     std::min(timeout, kRecorderPatience),
+                     {},
+                     reading_owner(process.pid)});
+  }
+  const std::vector<IsolatedResult> results = run_isolated(tasks, readers_at_once());
+  const auto now_ns = static_cast<std::int64_t>(recorded_at_us()) * 1000;
+  for (std::size_t at = 0; at < results.size(); ++at) {
+    const auto event_ns = parse_number<std::int64_t>(results[at].bytes);
+    if (results[at].end == IsolatedEnd::kFinished && event_ns && *event_ns > 0 &&
+        *event_ns <= now_ns) {
+      ages[indices[at]] = milliseconds((now_ns - *event_ns) / 1'000'000);
+    }
+  }
+  return ages;
 }
 
 void collect_recorders(Capture& capture,
@@ -97,7 +146,7 @@ void collect_recorders(Capture& capture,
   std::vector<IsolatedTask> tasks;
   std::vector<std::uint32_t> nodes;  // of each task's process
   const milliseconds patience = std::min(timeout, kRecorderPatience);
-  const RecordersWanted wanted{newest, decode_variables(search.finish())};
+  const RecordersWanted wanted{newest, decode_variables(search.found())};
   for (const ProcessCapture& process : capture.processes) {
     if (!may_have_recorders(process)) {
       continue;

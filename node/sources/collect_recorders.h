@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/isolated.h"
 #include "snapshot/capture.h"
@@ -17,12 +18,19 @@ namespace oddrank::node {
 class RecorderSearch {
  public:
   RecorderSearch(const snapshot::Capture& capture, std::chrono::milliseconds timeout);
-  // Waits for what was found (read_recorders.h); "" if there are not several ranks. Call once.
-  std::string finish();
+  // Waits for what was found (recorder_variables.h); "" if there are not several ranks.
+  const std::string& found();
 
  private:
   std::optional<PendingTask> search_;
+  std::string found_;
 };
+
+// Returns for each process of the capture how long ago it has made a call, or has noticed the end
+// of one, by its recorder; negative if that is unknown. Precondition: one thread (it forks).
+std::vector<std::chrono::milliseconds> ages_of_newest_events(const snapshot::Capture& capture,
+                                                             RecorderSearch& search,
+                                                             std::chrono::milliseconds timeout);
 
 // Adds a record (FlightRecord::from_memory) for each rank whose recorder holds calls. A rank
 // without one is normal; what does not fit becomes one note. Each rank has a child with a deadline.

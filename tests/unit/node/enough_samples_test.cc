@@ -21,7 +21,9 @@ using Times = std::vector<milliseconds>;
 
 // One sample of a thread.
 struct Seen {
-  std::string at;  // "train", or "all_reduce" for a call in it; "" for native frames alone
+  // "train", or "all_reduce" for a call in it; "device" or "nccl" for a train() that is in such a
+  // library; "" for native frames alone.
+  std::string at;
   char state = 'S';
   std::uint64_t switches = 0;
   bool locals_changed = false;
@@ -34,7 +36,15 @@ StackId stack_at(Capture& capture, const std::string& at) {
   };
   snapshot::Stack stack;
   stack.frames.push_back(tables.frame({FrameKind::kNative, 0, {}, tables.string("libc.so.6")}));
-  if (at == "all_reduce") {
+  const auto native = [&tables](const char* file) {
+    return tables.frame({FrameKind::kNative, 0, {}, tables.string(file)});
+  };
+  if (at == "device" || at == "nccl") {
+    stack.frames.push_back(
+        native(at == "nccl" ? "/x/lib/libnccl.so.2" : "/usr/lib/libcuda.so.580.159.04"));
+    stack.frames.push_back(native("/x/lib/libtorch_cuda.so"));
+    stack.frames.push_back(python("train", "job.py"));
+  } else if (at == "all_reduce") {
     stack.frames.push_back(python("all_reduce", "/x/torch/distributed/distributed_c10d.py"));
     stack.frames.push_back(python("train", "job.py"));
   } else if (!at.empty()) {
@@ -69,7 +79,9 @@ class Node {
     thread.wait.quiet_ms = quiet_ms;
     return capture.processes.back().threads.emplace_back(std::move(thread));
   }
-  NextSample after(const Times& begun) const { return next_sample(capture, begun); }
+  NextSample after(const Times& begun, const EventAges& events = {}) const {
+    return next_sample(capture, begun, events);
+  }
 };
 
 const Times kTwo = {milliseconds(0), milliseconds(500)};
@@ -262,6 +274,38 @@ TEST_CASE("only a capture that adapts may take longer than its time limit") {
   CHECK(longest_sampling(options) == kMaxSampling);
   options.until_decided = false;
   CHECK(longest_sampling(options) == milliseconds(0));
+}
+
+TEST_CASE("a thread that spins in a driver waits since the newest event of its recorder") {
+  for (const char* library : {"device", "nccl"}) {
+    INFO(library);
+    const std::vector<Seen> spins = {{library, 'R'}, {library, 'R'}};
+    Node node;
+    node.rank(spins, -1);
+    node.rank({{"train"}, {"train"}}, 60000);
+    CHECK(spins_in_library(node.capture));
+    const auto reason = [&node](int ms) {
+      return node.after(kTwo, {milliseconds(ms), milliseconds(-1)}).reason;
+    };
+    CHECK(reason(6000) == SampleReason::kNone);
+    CHECK(reason(4000) != SampleReason::kNone);
+    CHECK(reason(-1) != SampleReason::kNone);
+    CHECK(node.after(kTwo).reason != SampleReason::kNone);
+  }
+}
+
+TEST_CASE("an old event says nothing of a thread that is not in a driver, or that moves on") {
+  const EventAges old = {milliseconds(60000)};
+  Node computes;
+  computes.rank(kSpins, -1);
+  CHECK(!spins_in_library(computes.capture));
+  CHECK(computes.after(kTwo, old).reason == SampleReason::kRuns);
+  Node once;
+  once.rank({{"train", 'R'}, {"device", 'R'}}, -1);
+  CHECK(once.after(kTwo, old).reason == SampleReason::kRuns);
+  Node goes_on;
+  goes_on.rank({{"device", 'R'}, {"device", 'R', 0, true}}, -1);
+  CHECK(goes_on.after(kTwo, old).reason == SampleReason::kRuns);
 }
 
 }  // namespace
