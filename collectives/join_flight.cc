@@ -101,6 +101,10 @@ class Joiner {
   const FlightEntry* awaited_transfer() const;
   // Returns the global rank of the other side; -1: unknown.
   std::int32_t peer_of(const FlightEntry& entry) const;
+  // Returns the thread of the program that waits for its device: the main thread, or else the only
+  // one that does (autograd's, which runs Python hooks of a backward pass). nullptr if there is
+  // none.
+  ThreadCapture* waits_for_device() const;
   // Adds the oldest open call to a thread that waits for its device: NCCL's calls return at once.
   void add_call(ThreadCapture& thread);
   bool add_transfer(const FlightEntry& entry, CollectiveCall& call) const;
@@ -119,8 +123,8 @@ void Joiner::run() {
     }
     any = any || thread.call.has_value();
   }
-  if (!any && !process_.threads.empty()) {
-    add_call(process_.threads.front());
+  if (ThreadCapture* thread = any ? nullptr : waits_for_device()) {
+    add_call(*thread);
   }
 }
 
@@ -283,14 +287,29 @@ bool Joiner::add_transfer(const FlightEntry& entry, CollectiveCall& call) const 
   return call.peer >= 0;
 }
 
+ThreadCapture* Joiner::waits_for_device() const {
+  std::vector<ThreadCapture*> found;
+  for (ThreadCapture& thread : process_.threads) {
+    if (thread.wait.on != snapshot::WaitOn::kDevice) {
+      continue;
+    }
+    if (thread.tid == process_.pid) {
+      return &thread;
+    }
+    if (thread.has_python) {
+      found.push_back(&thread);
+    }
+  }
+  return found.size() == 1 ? found.front() : nullptr;
+}
+
 void Joiner::add_call(ThreadCapture& thread) {
   const FlightEntry* entry = oldest_open(nullptr);
   const FlightEntry* transfer = awaited_transfer();
   if (transfer != nullptr && (entry == nullptr || transfer->record < entry->record)) {
     entry = transfer;
   }
-  if (thread.tid != process_.pid || thread.wait.on != snapshot::WaitOn::kDevice ||
-      entry == nullptr || !stood_still(*entry)) {
+  if (entry == nullptr || !stood_still(*entry)) {
     return;
   }
   CollectiveCall call;

@@ -1,5 +1,7 @@
 #include "collectives/join_flight.h"
 
+#include <algorithm>
+
 #include "collectives/sources/flight_paths.h"
 #include "collectives/sources/shorten_record.h"
 #include "tests/support/catch.h"
@@ -105,6 +107,31 @@ TEST_CASE("a rank that waits for its device is in the oldest call that has not e
   CHECK(leader(job, 2).call->sequence == 3);
   CHECK(job.capture.tables.text(leader(job, 2).call->op) == "all_reduce");
   CHECK_FALSE(leader(job, 3).call);
+}
+
+TEST_CASE("the thread that waits for the device may be autograd's") {
+  CaptureBuilder job = tests::eight_ranks(tests::in_all_reduce());
+  const std::uint64_t looked = looked_us(job, 0);
+  for (const std::int32_t rank : {2, 3}) {
+    leader(job, rank).call.reset();
+    leader(job, rank).wait.on = snapshot::WaitOn::kLock;
+    tests::ThreadSpec engine = tests::waiting_on(snapshot::WaitOn::kDevice);
+    job.thread(job.process(tests::pid_of(rank)), engine);
+    if (rank == 3) {  // one of two: it is not known which
+      job.thread(job.process(tests::pid_of(rank)), engine);
+    }
+  }
+  third_all_reduce(looked, kSecondUs).into(job.capture, looked + kSecondUs);
+  join_flight(job.capture);
+  const auto& threads = job.process(tests::pid_of(2)).threads;
+  const auto found = std::find_if(threads.begin(), threads.end(),
+                                  [](const auto& thread) { return thread.call.has_value(); });
+  REQUIRE(found != threads.end());
+  CHECK(found->wait.on == snapshot::WaitOn::kDevice);
+  CHECK(found->call->sequence == 3);
+  const auto& unclear = job.process(tests::pid_of(3)).threads;
+  CHECK(std::none_of(unclear.begin(), unclear.end(),
+                     [](const auto& thread) { return thread.call.has_value(); }));
 }
 
 TEST_CASE("a rank that waits for its device waits for what it receives") {
