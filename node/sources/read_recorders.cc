@@ -12,6 +12,7 @@
 #include "collectives/torch/recorder.h"
 #include "collectives/torch/recorder_maps.h"
 #include "collectives/torch/ring.h"
+#include "node/sources/unnoted_ends.h"
 #include "snapshot/flight_calls.h"
 #include "snapshot/rank_text.h"
 
@@ -191,6 +192,7 @@ Result<FlightRecord> read_recorders(const Target& target,
   record.rank = process.rank;
   record.pid = process.pid;
   add_members(process, tables, record);
+  forget_unnoted_ends(process, tables, wanted.newest, record);
   if (wanted.newest != 0) {
     drop_fractions(tables, record);
   }
