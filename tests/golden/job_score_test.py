@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""Compares the verdicts on recorded jobs with the truth about them. tests/jobs/ makes the jobs;
-`tests/jobs/record.py --golden 220 --oddrank PATH` records them anew.
+"""Compares the verdicts on recorded jobs with the truth about them. tests/jobs/ makes most of the jobs;
+`tests/jobs/record.py --golden 220 --oddrank PATH` records them anew. Those of gpu_jobs.tar are of
+tests/gpu/nccl_jobs.py, recorded on an H100 with torch 2.11 and NCCL 2.28.
 
     job_score_test.py --oddrank PATH
 """
@@ -19,7 +20,9 @@ import harness
 import score
 
 JOBS = os.path.join(HERE, "jobs.tar")
+GPU_JOBS = os.path.join(HERE, "gpu_jobs.tar")
 ENOUGH = 200
+GPU_COUNT = 40
 RIGHT_SHARE = 0.95
 
 
@@ -34,6 +37,10 @@ class RecordedJobs(unittest.TestCase):
         self.assertGreaterEqual(len(total.rows), ENOUGH)
         self.assertEqual(total.count(score.WRONG), 0, total.text())
         self.assertGreaterEqual(total.share(score.RIGHT), RIGHT_SHARE, total.text())
+
+    def test_every_verdict_on_a_job_of_a_gpu_is_right(self):
+        total = archive.replay(harness.Options.oddrank, GPU_JOBS)
+        self.assertEqual(total.count(score.RIGHT), GPU_COUNT, total.text())
 
 
 class Judgement(unittest.TestCase):

@@ -1,6 +1,7 @@
 #include "tests/golden/mutations.h"
 
 #include <algorithm>
+#include <functional>
 #include <numeric>
 #include <random>
 #include <string>
@@ -25,6 +26,45 @@ std::vector<Index> shuffled_order(std::size_t size, std::mt19937& random) {
   std::iota(order.begin(), order.end(), Index{0});
   std::shuffle(order.begin(), order.end(), random);
   return order;
+}
+
+snapshot::StringId renamed_members(snapshot::StringId members,
+                                   const std::function<void(std::int32_t&)>& rename,
+                                   snapshot::Tables& tables) {
+  auto ranks = snapshot::ranks_of(tables.text(members));
+  std::for_each(ranks.begin(), ranks.end(), rename);
+  std::sort(ranks.begin(), ranks.end());
+  return tables.string(snapshot::rank_text(ranks));
+}
+
+// Renumbers what recorders say; NCCL's members are known by their pids. A transfer's other side is
+// a number within the group.
+void renumber(const std::function<void(std::int32_t&)>& rename,
+              std::int32_t world,
+              snapshot::Tables& tables,
+              snapshot::CollectiveState& state) {
+  for (snapshot::FlightRecord& record : state.flight) {
+    rename(record.rank);
+    for (std::size_t at = 0; at < record.groups.size(); ++at) {
+      snapshot::FlightGroup& group = record.groups[at];
+      std::vector<std::int32_t> ranks = snapshot::ranks_of(tables.text(group.members));
+      if (ranks.empty()) {  // all
+        ranks.resize(static_cast<std::size_t>(world));
+        std::iota(ranks.begin(), ranks.end(), 0);
+      }
+      group.members = renamed_members(group.members, rename, tables);
+      std::for_each(ranks.begin(), ranks.end(), rename);
+      std::vector<std::int32_t> sorted = ranks;
+      std::sort(sorted.begin(), sorted.end());
+      for (snapshot::FlightEntry& entry : record.entries) {
+        if (entry.group == at && entry.peer >= 0) {
+          const std::int32_t other = ranks.at(static_cast<std::size_t>(entry.peer));
+          entry.peer = static_cast<std::int32_t>(
+              std::lower_bound(sorted.begin(), sorted.end(), other) - sorted.begin());
+        }
+      }
+    }
+  }
 }
 
 std::string number_of(snapshot::StringId id) {
@@ -61,6 +101,7 @@ Capture copy_of(const Capture& from) {
   for (const ProcessCapture& process : from.processes) {
     to.processes.push_back(carrier.process(process));
   }
+  to.collectives = carrier.collectives(from.collectives);
   return to;
 }
 
@@ -101,11 +142,15 @@ Capture renumbered(const Capture& from, const std::vector<std::int32_t>& numbers
       name = to.tables.string(text.replace(begin, end - begin, std::to_string(rank)));
     }
   };
+  renumber(rename, from.job.world_size, to.tables, to.collectives);
   for (snapshot::NodeCapture& node : to.nodes) {
     std::for_each(node.expected_ranks.begin(), node.expected_ranks.end(), rename);
   }
   for (ProcessCapture& process : to.processes) {
     rename(process.rank);
+    for (snapshot::ProcessGroup& group : process.groups) {
+      group.members = renamed_members(group.members, rename, to.tables);
+    }
     for (snapshot::ThreadCapture& thread : process.threads) {
       rename_end(thread.wait.rare.edit().key);
       for (snapshot::PythonLoop& loop : thread.loops) {
@@ -118,10 +163,7 @@ Capture renumbered(const Capture& from, const std::vector<std::int32_t>& numbers
       }
       rename(thread.call->peer);
       rename(thread.call->root);
-      auto members = snapshot::ranks_of(to.tables.text(thread.call->members));
-      std::for_each(members.begin(), members.end(), rename);
-      std::sort(members.begin(), members.end());
-      thread.call->members = to.tables.string(snapshot::rank_text(members));
+      thread.call->members = renamed_members(thread.call->members, rename, to.tables);
     }
   }
   return to;

@@ -31,9 +31,8 @@ std::map<std::string, std::string> read_archive(const std::string& path) {
   return files;
 }
 
-std::vector<RecordedJob> read_jobs() {
-  std::vector<RecordedJob> jobs;
-  const auto files = read_archive(ODDRANK_RECORDED_JOBS);
+void add_jobs(const std::string& path, std::vector<RecordedJob>& jobs) {
+  const auto files = read_archive(path);
   for (const auto& [name, text] : files) {
     const std::string stem = name.substr(0, name.find('.'));
     if (name != stem + ".json") {
@@ -47,6 +46,13 @@ std::vector<RecordedJob> read_jobs() {
       }
     }
     jobs.push_back(std::move(job));
+  }
+}
+
+std::vector<RecordedJob> read_jobs() {
+  std::vector<RecordedJob> jobs;
+  for (const char* name : {"jobs.tar", "gpu_jobs.tar"}) {
+    add_jobs(std::string(ODDRANK_RECORDED_JOBS) + "/" + name, jobs);
   }
   return jobs;
 }

@@ -1,4 +1,5 @@
-// Captures of generated jobs (tests/jobs/), with the truth about them.
+// Captures of generated jobs (tests/jobs/), and of jobs that hung on a GPU (tests/gpu/), with the
+// truth about them.
 #pragma once
 
 #include <cstdint>
@@ -11,13 +12,13 @@
 namespace oddrank::tests {
 
 struct RecordedJob {
-  std::string name;   // "0017"
+  std::string name;   // "0017", "late_loader"
   std::string story;  // in words
   std::string bytes;  // of the capture
   Ranks nameable;     // ranks that a right answer may name
 };
 
-// Reads tests/golden/jobs.tar. Fails the test if it is no such archive.
+// Reads tests/golden/jobs.tar and gpu_jobs.tar. Fails the test if they are no such archives.
 const std::vector<RecordedJob>& recorded_jobs();
 
 snapshot::Capture decode(const RecordedJob& job);

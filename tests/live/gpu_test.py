@@ -1,16 +1,19 @@
 #!/usr/bin/env python3
 """Runs real NCCL jobs that hang on GPUs, and compares what oddrank says with what the ranks know:
 stacks in the driver, `.item()` behind a collective that does not end, two communicators in another order,
-NCCL's RAS and memory, the flight recorder. `scripts/test --gpu` runs it, on a machine with GPUs; without
-them (ODDRANK_GPUS is not set) the same jobs run with gloo on the CPU, as far as these can hang there.
+NCCL's RAS and memory, the flight recorder. `scripts/test --gpu` runs it, on a machine with a GPU or
+more; without one (ODDRANK_GPUS is not set) the same jobs run with gloo on the CPU, as far as these can
+hang there.
 
     gpu_test.py --oddrank PATH
 """
 
 import json
 import os
+import shutil
 import subprocess
 import sys
+import time
 import unittest
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -19,18 +22,21 @@ sys.path.insert(0, os.path.join(os.path.dirname(HERE), "support"))
 # pylint: disable=wrong-import-position
 import harness
 import proc_facts
+import shared_gpu
 import training_job
 from hung_torch_job import DEADLINE_S, GCORE, Job
 
-# How many there are; NCCL does not permit two ranks on one.
+# How many there are; the ranks share them (shared_gpu.py).
 GPUS = int(os.environ.get("ODDRANK_GPUS", "0"))
-RANKS = GPUS or 3
+RANKS = 3
+# Waits of that age are old (node/enough_samples.h).
+OLD_NS = 5_200_000_000
 PROGRAM = """
-import inspect, json, threading, time
+import ctypes, inspect, json, threading, time
 import torch._C._distributed_c10d as c10d
 CUDA = os.environ["DEVICE"] == "cuda"
 if CUDA:
-    torch.cuda.set_device(rank)
+    torch.cuda.set_device(rank % torch.cuda.device_count())
 LINES = {}
 
 def ones(count):
@@ -99,6 +105,22 @@ def swaps():
             total.sum().item()  # hangs
 
 @hangs
+def spins():
+    # Rank 1 does not come. The others wait for their devices, which do not sleep; without a GPU, in a
+    # driver that is made up, for nothing.
+    for step in range(3):
+        dist.all_reduce(ones(4))
+    total = ones(4)
+    total.sum().item()
+    begin()
+    if rank == 1:
+        signal.pause()  # hangs
+    if CUDA:
+        dist.all_reduce(total)
+        total.sum().item()  # hangs
+    ctypes.CDLL(os.environ["DRIVER"]).cuStreamSynchronize()  # hangs
+
+@hangs
 def behind_kernel():
     # A kernel that does not end is before the collective, on the same stream.
     for step in range(5):
@@ -119,6 +141,9 @@ class GpuJob(Job):
                                         for rank in range(len(self.ranks))),
             "all main threads are in the lines that do not end", DEADLINE_S)
 
+    def variables(self, rank):
+        return shared_gpu.variables("gpu_test", rank)
+
     def said(self, rank):
         return f"{self.folder}/inside{rank}"
 
@@ -127,10 +152,16 @@ class GpuJob(Job):
             return json.load(file)
 
 
+def quiet_without_a_gpu(test):
+    """Leaves the test to scripts/test --full: on a machine that others keep busy, a thread that spins
+    may not stop in time to be read."""
+    return test if GPUS else harness.only_with(shutil.which("cc"))(harness.only_in_full(test))
+
+
 class Gpu(unittest.TestCase):
-    def start(self, part, ranks=RANKS):
-        return GpuJob(self, PROGRAM, part, ranks, DEVICE="cuda" if GPUS else "cpu",
-                      JOB_BACKEND="nccl" if GPUS else "gloo")
+    def start(self, part, **more):
+        return GpuJob(self, PROGRAM, part, RANKS, DEVICE="cuda" if GPUS else "cpu",
+                      JOB_BACKEND="nccl" if GPUS else "gloo", **more)
 
     def check(self, found, kinds, who):
         run, report = found
@@ -143,7 +174,6 @@ class Gpu(unittest.TestCase):
         row = next(row for row in report["ranks"] if row["rank"] == rank)
         return next(thread for thread in row["threads"] if thread["tid"] == row["pid"])
 
-    @harness.only_with(RANKS > 1)
     def test_a_rank_left_out_a_call(self):
         job = self.start("skips")
         found = job.diagnose()
@@ -172,13 +202,29 @@ class Gpu(unittest.TestCase):
             self.assertEqual((run.returncode, run.stdout), (1, ""), run)
             self.assertIn(words, run.stderr)
 
-    @harness.only_with(RANKS > 1)
     def test_two_communicators_in_another_order(self):
         self.check(self.start("swaps").diagnose(), ("collective_order",), 1)
 
+    @quiet_without_a_gpu
+    def test_waits_that_spin_are_as_old_as_the_last_call(self):
+        folder = self.enterContext(harness.scratch())
+        driver = f"{folder}/libcuda.so.1"
+        if not GPUS:
+            subprocess.run(["cc", "-shared", "-fPIC", "-x", "c", "-", "-o", driver], check=True, timeout=120,
+                           input=b"void cuStreamSynchronize(void) { for (volatile int i = 0;; ++i) {} }")
+        job = self.start("spins", DRIVER=driver)
+        newest = max(entry["time_created_ns"] for rank in range(RANKS) for entry in job.knows(rank)["entries"])
+        proc_facts.wait_until(lambda: job.live() and time.time_ns() - newest > OLD_NS,
+                              "the last call is old", DEADLINE_S)
+        _, report = job.diagnose()
+        for rank in range(RANKS):
+            thread = self.main_thread(report, rank)
+            self.assertEqual((rank, thread["samples"], thread["wait"]["what"] == "device"),
+                             (rank, 2, rank != 1), thread)
+
     @harness.only_with(GPUS)
     def test_a_collective_is_behind_a_kernel_that_does_not_end(self):
-        job = self.start("behind_kernel", 1)
+        job = self.start("behind_kernel")
         _, report = job.diagnose()
         self.check_device(report, 0)
         call = self.main_thread(report, 0)["call"]

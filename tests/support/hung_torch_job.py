@@ -58,7 +58,7 @@ class Job:
             os.mkdir(self.place(rank))
             self.ranks.append(subprocess.Popen(
                 [self.python, path, part],
-                env={**env, "RANK": str(rank), "LOCAL_RANK": str(rank)},
+                env={**env, "RANK": str(rank), "LOCAL_RANK": str(rank), **self.variables(rank)},
                 stdin=subprocess.DEVNULL, cwd=self.place(rank)))
         test.addCleanup(self.end)
         proc_facts.wait_until(
@@ -66,6 +66,11 @@ class Job:
                                         for rank in range(ranks)),
             "all ranks are at their last call", DEADLINE_S)
         self.wait_hung()
+
+    def variables(self, rank):
+        """Returns variables of this rank alone."""
+        del rank
+        return {}
 
     def place(self, rank):
         """Returns the working directory of a rank."""
