@@ -10,6 +10,7 @@
 #include "base/base_name.h"
 #include "base/deadline.h"
 #include "base/isolated.h"
+#include "collectives/counted_calls.h"
 #include "collectives/find_calls.h"
 #include "collectives/join_flight.h"
 #include "node/capture_node.h"
@@ -223,6 +224,7 @@ Result<Capture> capture_cores(const CoresRequest& request, const CaptureOptions&
   waits::join_cores(whole);
   collectives::find_calls(whole);
   collectives::join_flight(whole);
+  collectives::add_counted_calls(whole);
   if (options.inlines) {
     add_inlines_in_child(whole, options.timeout / 2, opener.files());
   }

@@ -21,6 +21,7 @@
 #include "base/shell_words.h"
 #include "base/split.h"
 #include "base/step_log.h"
+#include "collectives/counted_calls.h"
 #include "collectives/find_calls.h"
 #include "collectives/join_flight.h"
 #include "node/ask_process.h"
@@ -215,6 +216,7 @@ void collect_beside(Capture& capture,
   collect_dumps(capture, options.timeout);
   add_given_dumps(capture, options.fr, false, options.timeout);
   collectives::join_flight(capture);
+  collectives::add_counted_calls(capture);
   collect_log(capture, options.timeout / 2);
   collect_step_tasks(capture, options.timeout / 2);
   hardware.add_to(capture);

@@ -558,6 +558,26 @@ TEST_CASE("slow: samples of one step count once") {
   CHECK(verdict_of(job).culprits.empty());
 }
 
+TEST_CASE("skipped_collective: counts tell who is behind, though no operation is known") {
+  ThreadSpec waits = tests::waiting_on(WaitOn::kDevice);
+  waits.call = in_all_reduce().call;
+  waits.call->op.clear();
+  waits.call->sequence = 42;
+  CaptureBuilder job = eight_ranks(waits);
+  replace(job, 3, tests::sleeping());
+  for (const std::int64_t calls : {41, 42}) {
+    snapshot::ProcessGroup group;
+    group.name = job.capture.tables.string("0");
+    group.is_default = true;
+    group.counters.emplace_back().collectives = calls;
+    job.process(pid_of(3)).groups = {group};
+    const Verdict verdict = verdict_of(job);
+    INFO(verdict.summary);
+    CHECK((verdict.kind == Kind::kSkippedCollective) == (calls == 41));
+    CHECK(culprit(verdict) == (calls == 41 ? 3 : -1));
+  }
+}
+
 TEST_CASE("below_host: only with every rank, and likely only with numbers") {
   CHECK(verdict_of(tests::below_host_job()).confidence == Confidence::kLikely);
   const Verdict verdict = verdict_of(eight_ranks(in_all_reduce()));
