@@ -26,6 +26,16 @@ using snapshot::WaitOn;
 
 namespace {
 
+// Returns whether all calls of NCCL in the rank's memory have ended, as PyTorch's watchdog noted:
+// then its device does something of its own. (Limit: replays of CUDA graphs are not recorded.)
+bool has_ended_all_calls(const JobView& view, const RankView& rank) {
+  return rank.recorded != nullptr && !rank.recorded->entries.empty() &&
+         std::all_of(rank.recorded->entries.begin(), rank.recorded->entries.end(),
+                     [&view](const snapshot::FlightEntry& entry) {
+                       return entry.retired && view.text(entry.backend) == "nccl";
+                     });
+}
+
 // Returns whether the rank waits for a thread of its own that sleeps or works.
 bool waits_for_worker(const JobView& view, const RankView& rank) {
   const ThreadChain chain = follow_threads(*rank.process, *rank.leader);
@@ -362,7 +372,7 @@ Stand stand_of(const RuleInput& input, std::size_t at) {
       // In a library that could not be read: it waits, or it talks to others that do.
       return is_in_unread_call(input, rank) ? Stand::kInCall : Stand::kUnknown;
     case Kind::kDeviceStall:
-      return Stand::kVague;
+      return has_ended_all_calls(input.view, rank) ? Stand::kRoot : Stand::kVague;
     case Kind::kExternalWait:
       return is_answered_outside(input.view, WaitEnd(input.view, rank).view()) ? Stand::kRoot
                                                                                : Stand::kVague;

@@ -77,9 +77,43 @@ TEST_CASE("recorded: a size that differs is on no stack, and is the verdict") {
   }
 }
 
+TEST_CASE("recorded: a device that is in none of the rank's calls holds the others up") {
+  CaptureBuilder job = tests::eight_ranks(tests::in_all_reduce());
+  replace(job, 6, tests::waiting_on(snapshot::WaitOn::kDevice));
+  for (std::int32_t rank = 0; rank < 8; ++rank) {
+    snapshot::RasCommunicator& told = job.capture.collectives.ras.emplace_back();
+    told.hash = job.capture.tables.string("0x1 0x2:0x3");
+    told.node = static_cast<std::uint32_t>(rank / 2);
+    snapshot::RasRank& member = told.ranks.emplace_back();
+    member.rank = rank;
+    member.pid = member.told_pid = tests::pid_of(rank);
+    member.counts[4] = member.later[4] = rank == 6 ? 1 : 2;  // AllReduce
+  }
+  for (const bool noted : {true, false}) {
+    Recorders recorders = recorders_of(job);
+    recorders.call("0", kWorld, {0, 1, 2, 3, 4, 5, 7}, "all_reduce", false);
+    for (std::int32_t rank = 0; rank < 8; ++rank) {
+      snapshot::FlightRecord& record = recorders.records[static_cast<std::size_t>(rank)];
+      record.from_memory = true;
+      record.pid = tests::pid_of(rank);
+      record.node = static_cast<std::uint32_t>(rank / 2);
+      for (snapshot::FlightEntry& entry : record.entries) {
+        entry.backend = recorders.texts.string("nccl");
+        entry.retired = noted && entry.state == snapshot::FlightState::kCompleted;
+      }
+    }
+    job.capture.collectives.flight.clear();
+    recorders.into(job.capture, looked_us(job) + kSecondUs);
+    const Verdict verdict = diagnose(job.capture).verdict;
+    INFO(verdict.summary);
+    CHECK(recorded_culprits(diagnose(job.capture)) == std::vector<std::int32_t>{6});
+    CHECK((verdict.kind == Kind::kDeviceStall) == noted);  // else RAS tells that it is behind
+  }
+}
+
 TEST_CASE("recorded: a call whose age the recorder knows is not young, though the ranks poll") {
   const std::vector<std::int32_t> waiting = {0, 1, 2, 3, 4, 5, 7};
-  for (const std::uint64_t age : {1, 20}) {
+  for (const std::uint64_t age : {1U, 20U}) {
     CaptureBuilder job = tests::eight_ranks(tests::in_all_reduce());
     replace(job, 6, tests::sleeping());
     for (const std::int32_t rank : waiting) {
