@@ -18,6 +18,7 @@
 #include "aggregate/view/thread_cycle.h"
 #include "aggregate/words/wait_words.h"
 #include "base/parse_number.h"
+#include "snapshot/flight_calls.h"
 
 namespace oddrank::aggregate {
 
@@ -26,13 +27,15 @@ using snapshot::WaitOn;
 
 namespace {
 
-// Returns whether all calls of NCCL in the rank's memory have ended, as PyTorch's watchdog noted:
-// then its device does something of its own. (Limit: replays of CUDA graphs are not recorded.)
+// Returns whether all calls of NCCL in the rank's memory have ended, as PyTorch's watchdog noted,
+// and it has given up none: then the rank's device does something of its own. (Limit: replays of
+// CUDA graphs are not recorded.)
 bool has_ended_all_calls(const JobView& view, const RankView& rank) {
   return rank.recorded != nullptr && !rank.recorded->entries.empty() &&
          std::all_of(rank.recorded->entries.begin(), rank.recorded->entries.end(),
                      [&view](const snapshot::FlightEntry& entry) {
-                       return entry.retired && view.text(entry.backend) == "nccl";
+                       return entry.retired && view.text(entry.backend) == "nccl" &&
+                              snapshot::has_ended(entry, view.capture().tables);
                      });
 }
 

@@ -89,9 +89,13 @@ TEST_CASE("recorded: a device that is in none of the rank's calls holds the othe
     member.pid = member.told_pid = tests::pid_of(rank);
     member.counts[4] = member.later[4] = rank == 6 ? 1 : 2;  // AllReduce
   }
-  for (const bool noted : {true, false}) {
+  // Not noted: TORCH_NCCL_BLOCKING_WAIT. Given up: the watchdog has lost patience.
+  for (const auto& [noted, given_up] : {std::pair(true, false), {false, false}, {true, true}}) {
     Recorders recorders = recorders_of(job);
     recorders.call("0", kWorld, {0, 1, 2, 3, 4, 5, 7}, "all_reduce", false);
+    if (given_up) {
+      recorders.records[6].entries.back().state = snapshot::FlightState::kScheduled;
+    }
     for (std::int32_t rank = 0; rank < 8; ++rank) {
       snapshot::FlightRecord& record = recorders.records[static_cast<std::size_t>(rank)];
       record.from_memory = true;
@@ -99,7 +103,7 @@ TEST_CASE("recorded: a device that is in none of the rank's calls holds the othe
       record.node = static_cast<std::uint32_t>(rank / 2);
       for (snapshot::FlightEntry& entry : record.entries) {
         entry.backend = recorders.texts.string("nccl");
-        entry.retired = noted && entry.state == snapshot::FlightState::kCompleted;
+        entry.retired = noted && (rank == 6 || entry.state == snapshot::FlightState::kCompleted);
       }
     }
     job.capture.collectives.flight.clear();
@@ -107,7 +111,8 @@ TEST_CASE("recorded: a device that is in none of the rank's calls holds the othe
     const Verdict verdict = diagnose(job.capture).verdict;
     INFO(verdict.summary);
     CHECK(recorded_culprits(diagnose(job.capture)) == std::vector<std::int32_t>{6});
-    CHECK((verdict.kind == Kind::kDeviceStall) == noted);  // else RAS tells that it is behind
+    // Otherwise RAS tells that it is behind.
+    CHECK((verdict.kind == Kind::kDeviceStall) == (noted && !given_up));
   }
 }
 
