@@ -239,8 +239,10 @@ Pacing pacing_of(const Capture& capture, Times begun, const EventAges& events) {
 bool spins_in_library(const Capture& capture) {
   return std::any_of(capture.processes.begin(), capture.processes.end(), [&](const auto& process) {
     return process.is_rank &&
-           std::any_of(process.threads.begin(), process.threads.end(),
-                       [&](const auto& thread) { return spins_in_library(capture, thread); });
+           std::any_of(process.threads.begin(), process.threads.end(), [&](const auto& thread) {
+             const bool is_main = &thread == &process.threads.front();
+             return (is_main || thread.has_python) && spins_in_library(capture, thread);
+           });
   });
 }
 

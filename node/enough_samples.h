@@ -59,8 +59,9 @@ NextSample next_sample(const snapshot::Capture& capture,
                        std::span<const std::chrono::milliseconds> begun,
                        const EventAges& events = {});
 
-// Returns whether a rank's thread spins in such a library in every sample, so that `events` may
-// make further samples needless.
+// Returns whether a rank's main thread, or one of Python's, spins in such a library in every
+// sample, so that `events` may make further samples needless. (NCCL's own threads may spin all the
+// time.)
 bool spins_in_library(const snapshot::Capture& capture);
 
 // Returns how much longer a capture may take than `timeout` says, because its ranks are sampled

@@ -12,12 +12,12 @@ namespace {
 using snapshot::ProcessCapture;
 using tests::CaptureBuilder;
 
-void add_group(CaptureBuilder& job,
-               std::int32_t rank,
-               std::string_view name,
-               std::int64_t calls,
-               std::string_view backend = "nccl",
-               std::int64_t transfers = 0) {
+void add_backend(CaptureBuilder& job,
+                 std::int32_t rank,
+                 std::string_view name,
+                 std::int64_t calls,
+                 std::string_view backend = "nccl",
+                 std::int64_t transfers = 0) {
   snapshot::ProcessGroup& group = job.process(tests::pid_of(rank)).groups.emplace_back();
   group.name = job.capture.tables.string(name);
   group.is_default = name == "0";
@@ -35,49 +35,49 @@ CaptureBuilder unrecorded() {
   return tests::eight_ranks(spec);
 }
 
-const Boxed<snapshot::CollectiveCall>& call_of(CaptureBuilder& job, std::int32_t rank) {
+const Boxed<snapshot::CollectiveCall>& main_call(CaptureBuilder& job, std::int32_t rank) {
   return job.process(tests::pid_of(rank)).threads[0].call;
 }
 
 TEST_CASE("a rank that waits for its device is in its group's newest call, if nobody recorded it") {
   CaptureBuilder job = unrecorded();
   for (std::int32_t rank = 0; rank < 8; ++rank) {
-    add_group(job, rank, "0", rank == 3 ? 41 : 42);
-    add_group(job, rank, "cpu", 7, "gloo");
+    add_backend(job, rank, "0", rank == 3 ? 41 : 42);
+    add_backend(job, rank, "cpu", 7, "gloo");
   }
   replace(job, 3, tests::sleeping());
   add_counted_calls(job.capture);
-  REQUIRE(call_of(job, 2));
-  CHECK(call_of(job, 2)->whole_world);
-  CHECK(call_of(job, 2)->sequence == 42);
-  CHECK_FALSE(call_of(job, 3));
+  REQUIRE(main_call(job, 2));
+  CHECK(main_call(job, 2)->whole_world);
+  CHECK(main_call(job, 2)->sequence == 42);
+  CHECK_FALSE(main_call(job, 3));
 }
 
 TEST_CASE("no call is counted where it may be another one") {
   CaptureBuilder job = unrecorded();
   SECTION("two groups of devices") {
-    add_group(job, 2, "0", 42);
-    add_group(job, 2, "9", 10);
+    add_backend(job, 2, "0", 42);
+    add_backend(job, 2, "9", 10);
   }
   SECTION("a group with transfers") {
-    add_group(job, 2, "0", 42, "nccl", 3);
+    add_backend(job, 2, "0", 42, "nccl", 3);
   }
   SECTION("calls for the CPU only") {
-    add_group(job, 2, "0", 42, "gloo");
+    add_backend(job, 2, "0", 42, "gloo");
   }
   SECTION("no call yet") {
-    add_group(job, 2, "0", 0);
+    add_backend(job, 2, "0", 0);
   }
   SECTION("a recorder tells") {
-    add_group(job, 2, "0", 42);
+    add_backend(job, 2, "0", 42);
     job.capture.collectives.flight.emplace_back().rank = 2;
   }
   SECTION("it does not wait for its device") {
-    add_group(job, 2, "0", 42);
+    add_backend(job, 2, "0", 42);
     job.process(tests::pid_of(2)).threads[0].wait.on = snapshot::WaitOn::kFile;
   }
   add_counted_calls(job.capture);
-  CHECK_FALSE(call_of(job, 2));
+  CHECK_FALSE(main_call(job, 2));
 }
 
 }  // namespace
