@@ -14,6 +14,7 @@ import contextlib
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -56,12 +57,14 @@ class Running:
                 **self.job.environment}
             self.ranks.append(subprocess.Popen(
                 [self.options.python, os.path.join(HERE, "nccl_jobs.py"), self.name], env=environment,
-                cwd=self.folder, stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log))
+                cwd=self.folder, stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log,
+                start_new_session=True))
         return self
 
     def __exit__(self, kind, value, trace):
-        for process in self.ranks:
-            process.kill()
+        for process in self.ranks:  # with the workers of its loaders
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
         for process in self.ranks:
             process.wait(60)
         self.log.close()
