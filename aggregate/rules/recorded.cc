@@ -75,6 +75,15 @@ bool waits_in_call(const RankView& rank) {
          (rank.leader->call || rank.leader->wait.on == snapshot::WaitOn::kDevice);
 }
 
+// Returns whether a rule about the rank's own stack finds it: that it launched less is no news
+// then.
+bool is_found_by_stack(const RuleInput& input, std::size_t at) {
+  return has_own_story(input, at) &&
+         std::any_of(input.tiers.begin(), input.tiers.end(), [at](const Suspects& tier) {
+           return std::binary_search(tier.ranks.begin(), tier.ranks.end(), at);
+         });
+}
+
 // Returns whether the stacks agree with the counts: all members that have launched more wait, in a
 // call or for what their device does, and the ranks that have launched less do not.
 bool others_wait(const RuleInput& input,
@@ -100,7 +109,7 @@ std::vector<Finding> from_ras(const RuleInput& input) {
       return {};
     }
     const RankView& rank = input.view.ranks()[at];
-    if (rank.presence != Presence::kRead || rank.motion.stack) {
+    if (rank.presence != Presence::kRead || rank.motion.stack || is_found_by_stack(input, at)) {
       return {};
     }
     named.push_back(at);

@@ -89,6 +89,19 @@ TEST_CASE("RAS: it is likely if the stacks show that the others wait, and this r
   CHECK(verdict().confidence != Confidence::kLikely);
 }
 
+TEST_CASE("RAS: that a stopped rank has launched less is no news") {
+  CaptureBuilder job = tests::eight_ranks(in_device());
+  add_ras(job, 42);
+  member(job, 3).counts[kAllReduce] = member(job, 3).later[kAllReduce] = 41;
+  tests::ThreadSpec stopped = tests::sleeping();
+  stopped.state = 'T';
+  replace(job, 3, stopped);
+  const Verdict verdict = diagnose(job.capture).verdict;
+  CHECK(verdict.kind == Kind::kStoppedRank);
+  REQUIRE(verdict.culprits.size() == 1);
+  CHECK(verdict.culprits[0].rank == 3);
+}
+
 TEST_CASE("RAS: no rank is behind if counts move, or were read only once") {
   CaptureBuilder job = tests::eight_ranks(tests::in_all_reduce());
   add_ras(job, 42);
