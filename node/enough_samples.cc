@@ -95,8 +95,8 @@ bool is_in_library(const Capture& capture, const ThreadSample& sample) {
     const std::string_view path = capture.tables.text(frame.file);
     const std::string_view file = base_name(path);
     if (frame.kind != FrameKind::kNative || !is_one_of(file, kAsked)) {
-      return frame.kind == FrameKind::kNative &&
-             (waits::is_device_driver(path) || is_one_of(file, kLibraries));
+      const bool drives = waits::is_device_driver(path) && !waits::is_device_compiler(path);
+      return frame.kind == FrameKind::kNative && (drives || is_one_of(file, kLibraries));
     }
   }
   return false;

@@ -343,6 +343,10 @@ bool is_device_driver(std::string_view path) {
                      [file](std::string_view driver) { return file.starts_with(driver); });
 }
 
+bool is_device_compiler(std::string_view path) {
+  return base_name(path).starts_with("libnvidia-ptxjitcompiler.so");
+}
+
 std::span<const FramePattern> python_device_calls() {
   return kPythonCalls;
 }

@@ -42,6 +42,9 @@ const DeviceCall* find_device_call(std::string_view symbol);
 // entry points: "/usr/lib/libcuda.so.1".
 bool is_device_driver(std::string_view path);
 
+// Returns whether a file is such a part that compiles kernels: a thread in there works.
+bool is_device_compiler(std::string_view path);
+
 // Returns the Python functions in which a thread waits for the device, for threads without native
 // frames.
 std::span<const FramePattern> python_device_calls();

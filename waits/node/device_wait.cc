@@ -112,20 +112,22 @@ bool same_caller(const Place& one, const Place& other, const Tables& tables) {
 
 // Returns whether the thread is deep inside one activation of the driver's call in both samples:
 // the same functions, at the same instructions, from the entry inwards, have not returned. Below
-// them it is in the driver still, or in the C library, which tells it the time, and in no compiler
-// that the driver has loaded. A thread that makes short calls one after the other is found at
-// different depths.
+// them it is in the driver still (HIP's runtime calls ROCr's), or in the C library, which tells it
+// the time, and in no compiler that the driver has loaded. A thread that makes short calls one
+// after the other is found at different depths.
 bool polls_inside(const Place& one, const Place& other, const Tables& tables) {
   const StringId driver = tables.frame((*one.frames)[one.index]).file;
   const auto strays = [&](const Place& place) {
-    return std::any_of(place.frames->begin(),
-                       place.frames->begin() + static_cast<std::ptrdiff_t>(place.index),
-                       [&](FrameId id) {
-                         const Frame& frame = tables.frame(id);
-                         const std::string_view file = tables.text(frame.file);
-                         return frame.kind != FrameKind::kNative ||
-                                (frame.file != driver && !is_libc(file) && file != kVdso);
-                       });
+    return std::any_of(
+        place.frames->begin(), place.frames->begin() + static_cast<std::ptrdiff_t>(place.index),
+        [&](FrameId id) {
+          const Frame& frame = tables.frame(id);
+          const std::string_view file = tables.text(frame.file);
+          const bool of_driver =
+              frame.file == driver || (is_device_driver(file) && !is_device_compiler(file));
+          return frame.kind != FrameKind::kNative ||
+                 (!of_driver && !is_libc(file) && file != kVdso);
+        });
   };
   std::size_t held = 0;
   while (held <= std::min(one.index, other.index) &&

@@ -21,8 +21,8 @@ using Times = std::vector<milliseconds>;
 
 // One sample of a thread.
 struct Seen {
-  // "train", or "all_reduce" for a call in it; "device" or "nccl" for a train() that is in such a
-  // library; "" for native frames alone.
+  // "train", or "all_reduce" for a call in it; "device", "nccl" or "compiler" for a train() that is
+  // in such a library; "" for native frames alone.
   std::string at;
   char state = 'S';
   std::uint64_t switches = 0;
@@ -39,9 +39,10 @@ StackId stack_at(Capture& capture, const std::string& at) {
   const auto native = [&tables](const char* file) {
     return tables.frame({FrameKind::kNative, 0, {}, tables.string(file)});
   };
-  if (at == "device" || at == "nccl") {
-    stack.frames.push_back(
-        native(at == "nccl" ? "/x/lib/libnccl.so.2" : "/usr/lib/libcuda.so.580.159.04"));
+  if (at == "device" || at == "nccl" || at == "compiler") {
+    stack.frames.push_back(native(at == "nccl"     ? "/x/lib/libnccl.so.2"
+                                  : at == "device" ? "/usr/lib/libcuda.so.580.159.04"
+                                                   : "/usr/lib/libnvidia-ptxjitcompiler.so.1"));
     stack.frames.push_back(native("/x/lib/libtorch_cuda.so"));
     stack.frames.push_back(python("train", "job.py"));
   } else if (at == "all_reduce") {
@@ -300,6 +301,9 @@ TEST_CASE("an old event says nothing of a thread that is not in a driver, or tha
   computes.rank(kSpins, -1);
   CHECK(!spins_in_library(computes.capture));
   CHECK(computes.after(kTwo, old).reason == SampleReason::kRuns);
+  Node compiles;
+  compiles.rank({{"compiler", 'R'}, {"compiler", 'R'}}, -1);
+  CHECK(compiles.after(kTwo, old).reason == SampleReason::kRuns);
   Node once;
   once.rank({{"train", 'R'}, {"device", 'R'}}, -1);
   CHECK(once.after(kTwo, old).reason == SampleReason::kRuns);

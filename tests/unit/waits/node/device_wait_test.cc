@@ -117,6 +117,10 @@ FrameText at(std::uint64_t offset) {
   return {"", "/usr/lib/libcuda.so.1", offset};
 }
 
+FrameText at_hip(std::uint64_t offset) {
+  return {"", "/opt/rocm/lib/libamdhip64.so.6", offset};
+}
+
 TEST_CASE("a launch that polls in one activation waits, as for a kernel's first launch") {
   const FrameText launch{"cuLaunchKernel", "/usr/lib/libcuda.so.1", 7};
   const FrameText clock{"clock_gettime", "[vdso]", 1};
@@ -131,6 +135,12 @@ TEST_CASE("a launch that polls in one activation waits, as for a kernel's first 
   // It compiles.
   CHECK(in_launch({at(91), at(22), at(11), launch, kTrain},
                   {compiler, at(22), at(11), launch, kTrain}) == WaitOn::kNothing);
+  // HIP's runtime has ROCr's inside of it.
+  const FrameText hip{"hipLaunchKernel", "/opt/rocm/lib/libamdhip64.so.6", 7};
+  const FrameText hip_wait{"", "/opt/rocm/lib/libamdhip64.so.6", 5};
+  const FrameText ready{"", "/opt/rocm/lib/libhsa-runtime64.so.1", 3};
+  CHECK(in_launch({ready, at_hip(6), hip_wait, hip, kTrain}, {at_hip(6), hip_wait, hip, kTrain}) ==
+        WaitOn::kDevice);
   // Code of the program runs inside.
   CHECK(in_launch({at(91), at(22), at(11), launch, kTrain},
                   {kPlugin, at(22), at(11), launch, kTrain}) == WaitOn::kNothing);
