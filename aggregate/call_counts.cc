@@ -1,7 +1,7 @@
 #include "aggregate/call_counts.h"
 
 #include <algorithm>
-#include <vector>
+#include <optional>
 
 namespace oddrank::aggregate {
 namespace {
@@ -9,43 +9,40 @@ namespace {
 using snapshot::FlightEntry;
 using snapshot::ProcessGroup;
 
-// Returns the collectives of that group in the rank's flight recorder; none if several backends of
-// the group count apart.
-std::vector<const FlightEntry*> recorded_in(const RankView& rank, snapshot::StringId name) {
+// Returns the index of that group in the rank's flight recorder; nullopt if it is not there, or if
+// several backends of the group count apart.
+std::optional<std::uint32_t> recorded_group(const RankView& rank, snapshot::StringId name) {
   if (rank.recorded == nullptr) {
-    return {};
+    return std::nullopt;
   }
   const auto& groups = rank.recorded->groups;
   const auto is_named = [name](const auto& group) { return group.name == name; };
   const auto row = std::find_if(groups.begin(), groups.end(), is_named);
   if (row == groups.end() || std::count_if(groups.begin(), groups.end(), is_named) != 1) {
-    return {};
+    return std::nullopt;
   }
-  std::vector<const FlightEntry*> found;
-  for (const FlightEntry& entry : rank.recorded->entries) {
-    if (!entry.is_p2p && entry.group == static_cast<std::uint32_t>(row - groups.begin())) {
-      found.push_back(&entry);
-    }
-  }
-  return found;
+  return static_cast<std::uint32_t>(row - groups.begin());
 }
 
+bool is_collective_of(const FlightEntry& entry, std::uint32_t group) {
+  return !entry.is_p2p && entry.group == group;
+}
+
+// Returns the number of the newest collective of that group in the rank's flight recorder; -1 if
+// there is none.
 std::int64_t newest_recorded(const RankView& rank, snapshot::StringId name) {
+  const auto group = recorded_group(rank, name);
   std::int64_t newest = -1;
-  for (const FlightEntry* entry : recorded_in(rank, name)) {
-    newest = std::max(newest, entry->sequence);
+  if (group) {
+    for (const FlightEntry& entry : rank.recorded->entries) {
+      newest = is_collective_of(entry, *group) ? std::max(newest, entry.sequence) : newest;
+    }
   }
   return newest;
 }
 
 const ProcessGroup* group_of(const RankView& rank, const snapshot::CollectiveCall& call) {
-  if (rank.process == nullptr) {
-    return nullptr;
-  }
-  const auto& groups = rank.process->groups;
-  const auto row = std::find_if(groups.begin(), groups.end(),
-                                [&call](const auto& group) { return is_group_of(group, call); });
-  return row == groups.end() ? nullptr : &*row;
+  return rank.process == nullptr ? nullptr : find_group_of(rank.process->groups, call);
 }
 
 }  // namespace
@@ -60,15 +57,17 @@ std::int64_t newest_in_group(const RankView& rank, const snapshot::CollectiveCal
 }
 
 std::int64_t age_of_call_ms(const RankView& rank, const snapshot::CollectiveCall& call) {
-  const ProcessGroup* group = call.sequence < 0 ? nullptr : group_of(rank, call);
-  if (group == nullptr) {
+  const ProcessGroup* row = call.sequence < 0 ? nullptr : group_of(rank, call);
+  const auto group = row == nullptr ? std::nullopt : recorded_group(rank, row->name);
+  if (!group) {
     return -1;
   }
-  for (const FlightEntry* entry : recorded_in(rank, group->name)) {
-    const auto written = static_cast<std::int64_t>(rank.recorded->written_us);
-    if (entry->sequence == call.sequence && entry->created_ns > 0 &&
-        written > entry->created_ns / 1000) {
-      return (written - entry->created_ns / 1000) / 1000;
+  const auto written = static_cast<std::int64_t>(rank.recorded->written_us);
+  for (const FlightEntry& entry : rank.recorded->entries) {
+    const std::int64_t created = entry.created_ns / 1000;
+    if (is_collective_of(entry, *group) && entry.sequence == call.sequence &&
+        entry.created_ns > 0 && written > created) {
+      return (written - created) / 1000;
     }
   }
   return -1;

@@ -1,6 +1,5 @@
-// The calls of ranks that wait for their devices, and of which no recorder tells (PyTorch's was off
-// by default for long, and can be switched off): the group's own count says which call is the
-// newest.
+// The calls of ranks that wait for their devices, if no recorder has them (PyTorch's was off by
+// default for long, and can be switched off): the group's own count tells which call is the newest.
 #pragma once
 
 #include "snapshot/capture.h"
@@ -10,7 +9,7 @@ namespace oddrank::collectives {
 // Adds a call without an operation to the main thread of each such rank, if only one of its groups
 // has been given calls for devices, and no sends or receives. The newest call need not be what the
 // device is at: what runs before it may be older calls, or work of the program's own. But a device
-// that stands at an older call does not come to the newest one either. Precondition: join_flight
+// that is stuck in an older call has not reached the newest one either. Precondition: join_flight
 // (join_flight.h), with all dumps.
 void add_counted_calls(snapshot::Capture& capture);
 

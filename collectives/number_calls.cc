@@ -30,7 +30,7 @@ constexpr std::string_view kComparison = "c10d::ProcessGroupWrapper::runCollecti
 // What the native frames inside a call show.
 struct NativePart {
   bool waits = false;     // the call was made, and its end is awaited
-  bool in_base = false;   // in a function that NCCL's works have of their own
+  bool in_base = false;   // in c10d::Work::wait(), which NCCL's works override
   bool compares = false;  // the call will be made
   std::string_view backend;
 };
@@ -142,9 +142,7 @@ void number_call(const ProcessCapture& process, ThreadCapture& thread, snapshot:
 }  // namespace
 
 const ProcessGroup* group_of_call(const ProcessCapture& process, const CollectiveCall& call) {
-  const auto at = std::find_if(process.groups.begin(), process.groups.end(),
-                               [&call](const auto& group) { return is_group_of(group, call); });
-  return at == process.groups.end() ? nullptr : &*at;
+  return snapshot::find_group_of(process.groups, call);
 }
 
 void number_calls(ProcessCapture& process, snapshot::Tables& tables) {

@@ -1,6 +1,7 @@
 // A process group of torch.distributed, as one of its members sees it.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "base/small/slim_vector.h"
@@ -44,6 +45,15 @@ struct ProcessGroup {
 // Returns whether the call is one of this group, as the process that is in the call sees both.
 inline bool is_group_of(const ProcessGroup& group, const CollectiveCall& call) {
   return call.whole_world ? group.is_default : call.group != StringId{} && group.name == call.group;
+}
+
+// Returns the row of the call's group among those of its process; null if there is none.
+inline const ProcessGroup* find_group_of(const SlimVector<ProcessGroup>& groups,
+                                         const CollectiveCall& call) {
+  const auto at = std::find_if(groups.begin(), groups.end(), [&call](const ProcessGroup& group) {
+    return is_group_of(group, call);
+  });
+  return at == groups.end() ? nullptr : &*at;
 }
 
 }  // namespace oddrank::snapshot

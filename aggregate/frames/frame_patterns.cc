@@ -100,7 +100,7 @@ constexpr auto kFramePatterns = std::to_array<FramePattern>({
     // Ranks wait for each other in different functions of the transport.
     native(kFunction, kPrefix, "gloo::transport::", kInCall),
     native(kFunction, kPrefix, "gloo::", kKey),
-    // What NCCL's polling is in differs from sample to sample, and from rank to rank.
+    // NCCL polls in other functions from sample to sample, and from rank to rank.
     native(kFunction, kPrefix, "socketProgress", kInternal),
     native(kFunction, kPrefix, "ncclSocketProgress", kInternal),
     native(kFunction, kPrefix, "nccl", kKey),

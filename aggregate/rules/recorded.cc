@@ -75,7 +75,7 @@ bool waits_in_call(const RankView& rank) {
          (rank.leader->call || rank.leader->wait.on == snapshot::WaitOn::kDevice);
 }
 
-// Returns whether a rule about the rank's own stack finds it: that it launched less is no news
+// Returns whether a rule about the rank's own stack names it. Its count of launches adds nothing
 // then.
 bool is_found_by_stack(const RuleInput& input, std::size_t at) {
   return has_own_story(input, at) &&
@@ -86,15 +86,16 @@ bool is_found_by_stack(const RuleInput& input, std::size_t at) {
 
 // Returns whether the stacks agree with the counts: all members that have launched more wait, in a
 // call or for what their device does, and the ranks that have launched less do not.
-bool others_wait(const RuleInput& input,
-                 const RasCommunicatorView& told,
-                 const std::vector<std::size_t>& behind) {
-  const auto& ranks = input.view.ranks();
-  return std::all_of(told.members.begin(), told.members.end(), [&](const RasMemberView& member) {
-    const std::size_t at = input.view.index_of(member.rank);
-    const bool is_behind = std::find(behind.begin(), behind.end(), at) != behind.end();
-    return at != JobView::kNone && waits_in_call(ranks[at]) != is_behind;
-  });
+bool others_wait(const JobView& view, const RasCommunicatorView& told) {
+  for (std::size_t i = 0; i < told.members.size(); ++i) {
+    const std::size_t at = view.index_of(told.members[i].rank);
+    const bool is_behind =
+        std::find(told.behind.begin(), told.behind.end(), i) != told.behind.end();
+    if (at == JobView::kNone || waits_in_call(view.ranks()[at]) == is_behind) {
+      return false;
+    }
+  }
+  return true;
 }
 
 std::vector<Finding> from_ras(const RuleInput& input) {
@@ -125,7 +126,7 @@ std::vector<Finding> from_ras(const RuleInput& input) {
   finding.advice = {"ask again a minute later: counts that still stand are no delay"};
   finding.disproves = {"the counts becoming equal later: then it was only late"};
   finding.weakness = "these counts are launches by the host, of five operations";
-  if (others_wait(input, *told, named) && may_be_named(input, finding.kind, named)) {
+  if (others_wait(input.view, *told) && may_be_named(input, finding.kind, named)) {
     finding.confidence = Confidence::kLikely;
   }
   return {finding};

@@ -76,10 +76,13 @@ std::int64_t oldest_young_wait(const JobView& view) {
   std::int64_t oldest = -1;
   for (const RankView& rank : view.ranks()) {
     if (rank.leader != nullptr && rank.leader->call) {
-      // A thread that polls has always run just now; its call may be old for all that.
       const std::int64_t quiet = rank.leader->wait.quiet_ms;
+      if (quiet < 0 || quiet >= snapshot::kOldWaitMs) {
+        return -1;
+      }
+      // A thread that polls has always run just now, but its call may be old.
       const std::int64_t age = std::max(quiet, age_of_call_ms(rank, *rank.leader->call));
-      if (quiet < 0 || age >= snapshot::kOldWaitMs) {
+      if (age >= snapshot::kOldWaitMs) {
         return -1;
       }
       oldest = std::max(oldest, age);

@@ -17,8 +17,8 @@ constexpr std::size_t kMinSamples = 3;
 // 1 / ranks^(steps - 1). At most one in fifty: 3 samples of 8 ranks, or 5 of 3.
 constexpr std::size_t kMinOdds = 50;
 
-// Returns whether it is a function that waits for a GPU: what that does ends with a collective, in
-// which it waits for the rank that comes last.
+// Returns whether the function waits for a GPU, whose work mostly ends with a collective: this one
+// waits for the last rank.
 bool waits_for_device(std::string_view function) {
   return function.ends_with("Synchronize") &&
          (function.starts_with("cu") || function.starts_with("hip"));

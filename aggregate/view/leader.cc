@@ -224,8 +224,8 @@ Motion measure_motion(const ThreadCapture& thread, FrameModel& model) {
   if (!motion.measured) {
     return motion;
   }
-  // A library that polls is at another instruction of its own each time, and waits for all that.
-  // What makes a communicator goes through several stages in there.
+  // A library that polls is found at another instruction each time, and waits nevertheless. One
+  // that makes a communicator goes through stages, which count as motion.
   const bool in_library = (thread.call && thread.call->kind != CallKind::kRendezvous) ||
                           thread.wait.on == WaitOn::kDevice;
   const Reach farthest = in_library && thread.has_python ? Reach::kPython : Reach::kWhole;

@@ -98,14 +98,14 @@ HardwareReading::HardwareReading() {
         run_tool(tool, "--query-compute-apps=" + std::string(collectives::kGpuProcessFields)));
   }
   if (::access(kPorts, R_OK) == 0) {
-    ports_.emplace_back(IsolatedTask{[](int fd) {
-                                       Capture answer;
-                                       answer.nodes.emplace_back();
-                                       answer.collectives.ports =
-                                           collectives::read_link_ports(kPorts, answer.tables);
-                                       send_capture(fd, std::move(answer));
-                                     },
-                                     kHardwarePatience});
+    ports_.emplace(IsolatedTask{[](int fd) {
+                                  Capture answer;
+                                  answer.nodes.emplace_back();
+                                  answer.collectives.ports =
+                                      collectives::read_link_ports(kPorts, answer.tables);
+                                  send_capture(fd, std::move(answer));
+                                },
+                                kHardwarePatience});
   }
 }
 
@@ -113,8 +113,8 @@ void HardwareReading::add_to(Capture& capture) {
   if (!gpus_.empty()) {
     add_gpus(gpus_, capture);
   }
-  if (!ports_.empty()) {
-    add_ports(ports_.front(), capture);
+  if (ports_) {
+    add_ports(*ports_, capture);
   }
 }
 

@@ -4,6 +4,7 @@
 // a second, and seconds on a node of eight GPUs without its daemon).
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "base/isolated.h"
@@ -21,8 +22,8 @@ class HardwareReading {
   void add_to(snapshot::Capture& capture);
 
  private:
-  std::vector<PendingTask> gpus_;   // the devices, and the processes on them; or none
-  std::vector<PendingTask> ports_;  // at most one
+  std::vector<PendingTask> gpus_;  // the devices, and the processes on them; or none
+  std::optional<PendingTask> ports_;
 };
 
 }  // namespace oddrank::node

@@ -1,6 +1,7 @@
 #include "node/sources/collect_recorders.h"
 
 #include <algorithm>
+#include <functional>
 #include <iterator>
 #include <optional>
 #include <string>
@@ -65,7 +66,8 @@ Capture read_recorders_of(const Capture& known,
   return answer;
 }
 
-// Returns the time of the newest event in the recorders' calls, in nanoseconds; 0 if there is none.
+// Returns when a call was last made, or last seen to start or end, in nanoseconds; 0 if no call was
+// recorded.
 std::int64_t newest_event_ns(const Capture& answer) {
   std::int64_t newest = 0;
   for (const FlightRecord& record : answer.collectives.flight) {
@@ -78,6 +80,35 @@ std::int64_t newest_event_ns(const Capture& answer) {
 
 bool may_have_recorders(const ProcessCapture& process) {
   return process.is_rank && process.rank >= 0 && process.state != 'Z' && !process.groups.empty();
+}
+
+struct Answers {
+  std::vector<std::size_t> indices;     // into Capture::processes
+  std::vector<IsolatedResult> results;  // of the same ranks
+};
+
+// Reads the recorders of each rank in a child, which sends of them what it is told to.
+Answers ask_ranks(const Capture& capture,
+                  const RecordersWanted& wanted,
+                  milliseconds patience,
+                  const std::function<void(int fd, Capture answer)>& send) {
+  Answers answers;
+  std::vector<IsolatedTask> tasks;
+  for (std::size_t at = 0; at < capture.processes.size(); ++at) {
+    const ProcessCapture& process = capture.processes[at];
+    if (!may_have_recorders(process)) {
+      continue;
+    }
+    answers.indices.push_back(at);
+    tasks.push_back({[&capture, &process, &wanted, &send](int fd) {
+                       send(fd, read_recorders_of(capture, process, wanted));
+                     },
+                     patience,
+                     {},
+                     reading_owner(process.pid)});
+  }
+  answers.results = run_isolated(tasks, readers_at_once());
+  return answers;
 }
 
 }  // namespace
@@ -110,24 +141,10 @@ std::vector<milliseconds> ages_of_newest_events(const Capture& capture,
                                                 RecorderSearch& search,
                                                 milliseconds timeout) {
   std::vector<milliseconds> ages(capture.processes.size(), milliseconds(-1));
-  std::vector<IsolatedTask> tasks;
-  std::vector<std::size_t> indices;  // of each task's process
   const RecordersWanted wanted{0, decode_variables(search.found())};
-  for (std::size_t at = 0; at < capture.processes.size(); ++at) {
-    const ProcessCapture& process = capture.processes[at];
-    if (!may_have_recorders(process)) {
-      continue;
-    }
-    indices.push_back(at);
-    tasks.push_back({[&capture, &process, &wanted](int fd) {
-                       const Capture answer = read_recorders_of(capture, process, wanted);
-                       send_bytes(fd, std::to_string(newest_event_ns(answer)));
-                     },
-                     std::min(timeout, kRecorderPatience),
-                     {},
-                     reading_owner(process.pid)});
-  }
-  const std::vector<IsolatedResult> results = run_isolated(tasks, readers_at_once());
+  const auto [indices, results] = ask_ranks(
+      capture, wanted, std::min(timeout, kRecorderPatience),
+      [](int fd, Capture answer) { send_bytes(fd, std::to_string(newest_event_ns(answer))); });
   const auto now_ns = static_cast<std::int64_t>(recorded_at_us()) * 1000;
   for (std::size_t at = 0; at < results.size(); ++at) {
     const auto event_ns = parse_number<std::int64_t>(results[at].bytes);
@@ -143,35 +160,24 @@ void collect_recorders(Capture& capture,
                        RecorderSearch& search,
                        std::size_t newest,
                        milliseconds timeout) {
-  std::vector<IsolatedTask> tasks;
-  std::vector<std::uint32_t> nodes;  // of each task's process
   const milliseconds patience = std::min(timeout, kRecorderPatience);
   const RecordersWanted wanted{newest, decode_variables(search.found())};
-  for (const ProcessCapture& process : capture.processes) {
-    if (!may_have_recorders(process)) {
-      continue;
-    }
-    nodes.push_back(process.node);
-    tasks.push_back({[&capture, &process, &wanted](int fd) {
-                       send_capture(fd, read_recorders_of(capture, process, wanted));
-                     },
-                     patience,
-                     {},
-                     reading_owner(process.pid)});
-  }
-  const std::vector<IsolatedResult> results = run_isolated(tasks, readers_at_once());
+  const auto [indices, results] = ask_ranks(capture, wanted, patience, [](int fd, Capture answer) {
+    send_capture(fd, std::move(answer));
+  });
   for (std::size_t at = 0; at < results.size(); ++at) {
     const auto answer = received_capture(results[at], patience);
     if (!answer) {
       continue;
     }
+    const std::uint32_t node = capture.processes[indices[at]].node;
     snapshot::Carrier carrier(answer->tables, capture.tables);
     for (const FlightRecord& record : answer->collectives.flight) {
       FlightRecord carried = carrier.flight_record(record);
-      carried.node = nodes[at];
+      carried.node = node;
       capture.collectives.flight.push_back(std::move(carried));
     }
-    auto& notes = capture.nodes[nodes[at]].notes;
+    auto& notes = capture.nodes[node].notes;
     for (const std::string& note : answer->nodes.front().notes) {
       notes.push_back(note);
     }

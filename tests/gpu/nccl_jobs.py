@@ -17,7 +17,8 @@ import threading
 import time
 
 RANK, WORLD = int(os.environ.get("RANK", "0")), int(os.environ.get("WORLD_SIZE", "1"))
-CUDA = os.environ.get("JOB_DEVICE", "cuda") == "cuda"
+DEVICE = os.environ.get("JOB_DEVICE", "cuda")
+CUDA = DEVICE == "cuda"
 STILL_S = 3.0  # a main thread that is in the same functions for so long has come to its last call
 JOBS = {}
 
@@ -73,7 +74,7 @@ def last():
 
 
 def ones(count=1024):
-    return torch.ones(count, device="cuda" if CUDA else "cpu")
+    return torch.ones(count, device=DEVICE)
 
 
 def finish():
@@ -86,6 +87,13 @@ def steady(steps=4):
         total = ones()
         dist.all_reduce(total)
         finish()
+
+
+def read_sum(group=None):
+    """The collective returns at once; the value that is read afterwards waits for it."""
+    total = ones()
+    dist.all_reduce(total, group=group)
+    total.sum().item()
 
 
 def wait_forever():
@@ -129,7 +137,7 @@ def late_loader():
     for step, batch in enumerate(loader):
         if step == 1:
             last()
-        total = batch.to("cuda" if CUDA else "cpu").sum()
+        total = batch.to(DEVICE).sum()
         dist.all_reduce(total)
         total.item()
 
@@ -150,9 +158,7 @@ def other_order():
         if step == 4:
             last()
         for group in (two, one) if (RANK, step) == (1, 4) else (one, two):
-            total = ones()
-            dist.all_reduce(total, group=group)
-            total.sum().item()
+            read_sum(group)
 
 
 @job(roots=(1,))
@@ -185,9 +191,7 @@ def behind_kernel():
     if RANK == 1:
         torch.cuda._sleep(1 << 62)
     last()
-    total = ones()
-    dist.all_reduce(total)
-    total.sum().item()
+    read_sum()
 
 
 @job(roots=(1,), cuda_only=True)
@@ -197,23 +201,19 @@ def kernel_before_call():
     if RANK == 1:
         torch.cuda._sleep(1 << 62)
         torch.cuda.synchronize()
-    total = ones()
-    dist.all_reduce(total)
-    total.sum().item()
+    read_sum()
 
 
 @job(roots=(1,))
 def busy_with_matrices():
     steady()
     last()
-    values = torch.eye(512, device="cuda" if CUDA else "cpu")
+    values = torch.eye(512, device=DEVICE)
     while RANK == 1:
         values = values @ values
         if values.sum().item() < 0:
             break
-    total = ones()
-    dist.all_reduce(total)
-    total.sum().item()
+    read_sum()
 
 
 @job(roots=(0,))
@@ -223,9 +223,7 @@ def busy_in_python():
     count = 0
     while RANK == 0:
         count = (count * 3 + 1) % 1000003
-    total = ones()
-    dist.all_reduce(total)
-    total.sum().item()
+    read_sum()
 
 
 @job(ranks=4, roots=(2,))
@@ -294,14 +292,14 @@ def grid():
 
 def layers():
     model = torch.nn.Sequential(torch.nn.Linear(64, 64), torch.nn.ReLU(), torch.nn.Linear(64, 8))
-    return model.to("cuda" if CUDA else "cpu")
+    return model.to(DEVICE)
 
 
 @job(roots=(1,))
 def skipped_backward():
     model = torch.nn.parallel.DistributedDataParallel(layers())
     for step in range(6):
-        loss = model(torch.randn(16, 64, device="cuda" if CUDA else "cpu")).sum()
+        loss = model(torch.randn(16, 64, device=DEVICE)).sum()
         if step == 4:
             last()
         if (RANK, step) == (1, 3):
@@ -338,9 +336,7 @@ def one_ends():
     last()
     if RANK == 2:
         os._exit(0)
-    total = ones()
-    dist.all_reduce(total)
-    total.sum().item()
+    read_sum()
 
 
 @job(roots=(2,))
@@ -350,9 +346,7 @@ def first_call():
         lock = threading.Lock()
         lock.acquire()
         lock.acquire()
-    total = ones()
-    dist.all_reduce(total)
-    total.sum().item()
+    read_sum()
 
 
 @job(roots=(1,))
@@ -381,9 +375,7 @@ def holds_gil():
     last()
     if RANK == 1:
         ctypes.PyDLL(None).sleep(10**6)
-    total = ones()
-    dist.all_reduce(total)
-    total.sum().item()
+    read_sum()
 
 
 @job(roots=(1,), TORCH_NCCL_BLOCKING_WAIT="1")
@@ -402,9 +394,7 @@ def nonblocking():
     last()
     if RANK == 1:
         time.sleep(10**6)
-    total = ones()
-    dist.all_reduce(total)
-    total.sum().item()
+    read_sum()
 
 
 @job(roots=(2,), cuda_only=True)
@@ -461,9 +451,7 @@ def destroys():
     try:
         if RANK == 1:
             raise RuntimeError("out of memory")
-        total = ones()
-        dist.all_reduce(total)
-        total.sum().item()
+        read_sum()
     finally:
         dist.destroy_process_group()
         wait_forever()
@@ -475,9 +463,7 @@ def two_backends():
     last()
     if RANK == 0:
         dist.all_reduce(torch.ones(4))
-    total = ones()
-    dist.all_reduce(total)
-    total.sum().item()
+    read_sum()
     wait_forever()
 
 
@@ -517,9 +503,7 @@ def late(rank):
     last()
     if RANK == rank:
         wait_forever()
-    total = ones()
-    dist.all_reduce(total)
-    total.sum().item()
+    read_sum()
 
 
 @job(roots=(1,), TORCH_FR_BUFFER_SIZE="0", TORCH_NCCL_TRACE_BUFFER_SIZE="0")
@@ -626,7 +610,7 @@ def healthy():
     last()
     model = torch.nn.parallel.DistributedDataParallel(layers())
     while True:
-        loss = model(torch.randn(16, 64, device="cuda" if CUDA else "cpu")).sum()
+        loss = model(torch.randn(16, 64, device=DEVICE)).sum()
         loss.backward()
         loss.item()
 
@@ -637,15 +621,13 @@ def straggler():
     while True:
         if RANK == 2:
             time.sleep(0.3)
-        total = ones()
-        dist.all_reduce(total)
-        total.sum().item()
+        read_sum()
 
 
 @job(ranks=1, roots=(), moves=True)
 def steps():
     # For perturb.py: the times of all steps, in nanoseconds.
-    values = torch.randn(2048, 2048, device="cuda" if CUDA else "cpu")
+    values = torch.randn(2048, 2048, device=DEVICE)
     last()
     with open(f"{os.environ['SAYS']}/steps{RANK}", "w", encoding="ascii") as file:
         while True:

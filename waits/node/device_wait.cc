@@ -29,9 +29,10 @@ using snapshot::WaitOn;
 constexpr std::string_view kVdso = "[vdso]";
 // A driver's call is near the inner end of a stack.
 constexpr std::size_t kMaxInside = 64;
-// So many functions of the driver, the entry included, that have not returned between any two
-// samples, hold its loop. (Driver 580: cuLaunchKernel() that loads a kernel's module while another
-// kernel runs, and cuStreamSynchronize(), poll six and three functions inside.)
+// The driver polls if at least this many of its functions, the entry included, have not returned
+// between any two samples: one of them has the loop. (Driver 580: cuLaunchKernel(), which loads a
+// kernel's module while another kernel runs, polls six functions inside, cuStreamSynchronize()
+// three.)
 constexpr std::size_t kLeastHeld = 3;
 
 // The innermost frame of a sample that concerns a device.
