@@ -1,6 +1,7 @@
 #include "base/read_file.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -12,6 +13,17 @@
 
 namespace oddrank {
 namespace {
+
+// What a file says of its size is believed up to here: more is taken as it comes.
+constexpr std::size_t kMaxReserve = std::size_t{16} << 20;
+
+// Makes room for the rest of a large file at once. Files of /proc say that they are empty.
+void reserve_all(int fd, std::size_t limit, std::string& bytes) {
+  struct stat status {};
+  if (::fstat(fd, &status) == 0 && status.st_size > 0) {
+    bytes.reserve(std::min({static_cast<std::size_t>(status.st_size), limit, kMaxReserve}));
+  }
+}
 
 enum class EndsAt : std::uint8_t { kEmptyRead, kShortRead };
 
@@ -26,6 +38,9 @@ Result<std::string> read_until(int fd, const std::string& path, std::size_t limi
         continue;
       }
       return fail(errno_code(errno), "cannot read " + path + ": " + errno_text(errno));
+    }
+    if (bytes.size() == block.size()) {
+      reserve_all(fd, limit, bytes);
     }
     bytes.append(block.data(), static_cast<std::size_t>(got));
     if (got == 0 || (end == EndsAt::kShortRead && static_cast<std::size_t>(got) < want)) {

@@ -161,7 +161,8 @@ class RecordReader {
   TextCache<FlightEntry> names_;
   TextCache<bool> torch_files_;
   TextCache<Place> places_;
-  std::map<std::vector<std::int64_t>, Sizes> sizes_;  // by shape_
+  std::optional<std::pair<std::size_t, StringId>> shown_;  // newest frame (its node) and its place
+  std::map<std::vector<std::int64_t>, Sizes> sizes_;       // by shape_
   std::vector<std::int64_t> shape_;
   bool group_known_ = false;
   std::int64_t group_number_ = -1;
@@ -314,6 +315,9 @@ StringId RecordReader::read_types(const PlainValue& types) {
 
 StringId RecordReader::read_place(const PlainValue& frames) {
   for (const PlainValue& frame : data_.items(frames)) {
+    if (shown_ && frame.kind == PlainKind::kDict && frame.node == shown_->first) {
+      return shown_->second;
+    }
     const PlainValue file = find(frame, "filename");
     if (!spend(PlainData::text_of(file).size())) {
       break;
@@ -322,7 +326,11 @@ StringId RecordReader::read_place(const PlainValue& frames) {
         torch_files_.of(file, [&] { return is_torch_file(PlainData::text_of(file)); })) {
       continue;
     }
-    return place(find(frame, "name"), file, integer_of(find(frame, "line"), 0));
+    const StringId found = place(find(frame, "name"), file, integer_of(find(frame, "line"), 0));
+    if (frame.kind == PlainKind::kDict) {
+      shown_ = {frame.node, found};
+    }
+    return found;
   }
   return StringId{};
 }

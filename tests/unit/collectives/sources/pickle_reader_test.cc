@@ -97,6 +97,27 @@ TEST_CASE("protocol 4 with frames and MEMOIZE") {
   CHECK(tuple[1].integer == 1);
 }
 
+TEST_CASE("a memo holds thousands of values, in whatever order they were numbered") {
+  const auto number = [](unsigned value) {
+    return std::string{static_cast<char>(value & 0xff), static_cast<char>(value >> 8 & 0xff), 0, 0};
+  };
+  constexpr unsigned kCount = 3000;
+  std::string bytes = "\x80\x02]("s;
+  for (unsigned i = 0; i < kCount; ++i) {  // 1, 0, 3, 2, ...
+    bytes += "M" + number(i).substr(0, 2) + "r" + number(i ^ 1U);
+  }
+  for (unsigned i = 0; i < kCount; ++i) {
+    bytes += "j" + number(i);
+  }
+  const auto document = read_pickle(bytes + "e.");
+  REQUIRE(document);
+  const auto values = document->data.items(document->root);
+  REQUIRE(values.size() == 2 * kCount);
+  for (unsigned i = 0; i < kCount; ++i) {
+    REQUIRE(values[kCount + i].integer == (i ^ 1U));
+  }
+}
+
 TEST_CASE("damaged pickles are refused") {
   for (const std::string& bytes : {""s, "x"s, "\x80\x09."s, "\x80\x02."s, "\x80\x02h\x05."s,
                                    "\x80\x02K\x01"

@@ -1,5 +1,10 @@
 #include "collectives/sources/read_flight_record.h"
 
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+
 #include "tests/support/catch.h"
 
 namespace oddrank::collectives {
@@ -119,6 +124,48 @@ TEST_CASE("a dump that refers to its own parts again and again is refused") {
                                            "0]("s + repeated("h\2"s, 100'000) + "e."s,
                                        texts);
   REQUIRE_FALSE(same);
+}
+
+TEST_CASE("calls share names and frames, or say the same in other places of the file") {
+  const auto call = [](int sequence, std::string_view name, int line) {
+    return fmt::format(
+        R"({{"seq_id": {}, "profiling_name": "{}", "frames": [{{"name": "f", "filename": "a.py", "line": {}}}]}})",
+        sequence, name, line);
+  };
+  Tables texts;
+  const auto record = read_flight_record(
+      "r_0",
+      fmt::format("[{}, {}, {}, {}]", call(1, "nccl:abcd", 5), call(2, "nccl:abcd", 6),
+                  call(3, "nccl:abce", 6), call(4, "gloo:abcd", 6)),
+      texts);
+  REQUIRE(record);
+  REQUIRE(record->entries.size() == 4);
+  std::vector<std::string> read;
+  for (const snapshot::FlightEntry& entry : record->entries) {
+    read.push_back(fmt::format("{} {} {}", texts.text(entry.backend), texts.text(entry.op),
+                               texts.text(entry.place)));
+  }
+  CHECK(read == std::vector<std::string>{"nccl abcd f (a.py:5)", "nccl abcd f (a.py:6)",
+                                         "nccl abce f (a.py:6)", "gloo abcd f (a.py:6)"});
+
+  // One frame that a pickle refers to from two calls, behind and before one of torch's.
+  const auto text = [](const std::string& value) {
+    return "X"s + static_cast<char>(value.size()) + "\0\0\0"s + value;
+  };
+  const std::string own = "}("s + text("name") + text("f") + text("filename") + text("a.py") +
+                          text("line") + "K\5uq\0"s;
+  const std::string torch = "}("s + text("filename") + text("/torch/x.py") + "uq\1"s;
+  const auto row = [&](const std::string& frames) {
+    return "}("s + text("seq_id") + "K\1"s + text("profiling_name") + text("x") + text("frames") +
+           "](" + frames + "eu";
+  };
+  const auto shared = read_flight_record(
+      "r_0", "\x80\x02]("s + row(own + torch) + row("h\1h\0"s) + row("h\1"s) + "e.", texts);
+  REQUIRE(shared);
+  REQUIRE(shared->entries.size() == 3);
+  CHECK(texts.text(shared->entries[0].place) == "f (a.py:5)");
+  CHECK(texts.text(shared->entries[1].place) == "f (a.py:5)");
+  CHECK(texts.text(shared->entries[2].place).empty());
 }
 
 TEST_CASE("the rank is in the file's name") {
