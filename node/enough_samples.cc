@@ -10,6 +10,7 @@
 #include "base/base_name.h"
 #include "collectives/call_table.h"
 #include "waits/device_calls.h"
+#include "waits/native_lock_names.h"
 
 namespace oddrank::node {
 namespace {
@@ -85,19 +86,19 @@ bool waits_natively(const ThreadCapture& thread) {
 // library, which it asks for the time and for messages.
 bool is_in_library(const Capture& capture, const ThreadSample& sample) {
   constexpr std::array<std::string_view, 2> kLibraries = {"libnccl.so", "librccl.so"};
-  constexpr std::array<std::string_view, 3> kAsked = {"libc.so", "libpthread.so", "[vdso]"};
-  const auto is_one_of = [](std::string_view name, const auto& files) {
-    return std::any_of(files.begin(), files.end(),
-                       [name](std::string_view file) { return name.starts_with(file); });
-  };
   for (const FrameId id : capture.tables.stack(sample.stack).frames) {
     const snapshot::Frame& frame = capture.tables.frame(id);
     const std::string_view path = capture.tables.text(frame.file);
-    const std::string_view file = base_name(path);
-    if (frame.kind != FrameKind::kNative || !is_one_of(file, kAsked)) {
-      const bool drives = waits::is_device_driver(path) && !waits::is_device_compiler(path);
-      return frame.kind == FrameKind::kNative && (drives || is_one_of(file, kLibraries));
+    if (frame.kind != FrameKind::kNative) {
+      return false;
     }
+    if (waits::is_libc(path) || path == "[vdso]") {
+      continue;
+    }
+    const std::string_view file = base_name(path);
+    return (waits::is_device_driver(path) && !waits::is_device_compiler(path)) ||
+           std::any_of(kLibraries.begin(), kLibraries.end(),
+                       [file](std::string_view library) { return file.starts_with(library); });
   }
   return false;
 }

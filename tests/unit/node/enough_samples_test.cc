@@ -35,10 +35,11 @@ StackId stack_at(Capture& capture, const std::string& at) {
     return tables.frame({FrameKind::kPython, 0, tables.string(function), tables.string(file)});
   };
   snapshot::Stack stack;
-  stack.frames.push_back(tables.frame({FrameKind::kNative, 0, {}, tables.string("libc.so.6")}));
   const auto native = [&tables](const char* file) {
     return tables.frame({FrameKind::kNative, 0, {}, tables.string(file)});
   };
+  stack.frames.push_back(native("[vdso]"));
+  stack.frames.push_back(native(at == "nccl" ? "/lib/libc-2.31.so" : "libc.so.6"));
   if (at == "device" || at == "nccl" || at == "compiler") {
     stack.frames.push_back(native(at == "nccl"     ? "/x/lib/libnccl.so.2"
                                   : at == "device" ? "/usr/lib/libcuda.so.580.159.04"
