@@ -1,35 +1,9 @@
 #include "aggregate/circles.h"
 
 #include <algorithm>
-#include <map>
 
 namespace oddrank::aggregate {
 namespace {
-
-// Nodes of one component, each with its place in a list.
-using Places = std::map<std::size_t, std::size_t>;
-
-// Returns the edges within the component that do not touch the node `without`.
-Adjacency edges_without(const WaitGraph& graph, const Places& places, std::size_t without) {
-  Adjacency rest(places.size());
-  for (const auto& [node, place] : places) {
-    if (node == without) {
-      continue;
-    }
-    for (const std::size_t to : graph.out[node]) {
-      const auto target = places.find(to);
-      if (to != without && target != places.end()) {
-        add_target(rest, place, target->second);
-      }
-    }
-  }
-  return rest;
-}
-
-bool has_circle(const Adjacency& edges) {
-  const std::vector<std::size_t> components = components_of(edges);
-  return std::set<std::size_t>(components.begin(), components.end()).size() < components.size();
-}
 
 // Returns whether members leave the call only together.
 bool holds_all(const Slot& slot) {
@@ -73,27 +47,14 @@ std::set<std::size_t> closed_components(const JobView& view,
   return closed;
 }
 
-std::size_t sole_cut(const WaitGraph& graph, const std::vector<std::size_t>& ranks) {
-  if (ranks.empty() || ranks.size() > kMaxCut) {
-    return JobView::kNone;
-  }
-  Places places;
-  for (std::size_t node = 0; node < graph.nodes.size(); ++node) {
+std::vector<std::size_t> cuts_of(const WaitGraph& graph, const std::vector<std::size_t>& ranks) {
+  std::vector<std::size_t> nodes;
+  for (std::size_t node = 0; node < graph.nodes.size() && !ranks.empty(); ++node) {
     if (graph.component[node] == graph.component[ranks.front()]) {
-      places.emplace(node, places.size());
+      nodes.push_back(node);
     }
   }
-  std::size_t cut = JobView::kNone;
-  for (const std::size_t rank : ranks) {
-    if (has_circle(edges_without(graph, places, rank))) {
-      continue;
-    }
-    if (cut != JobView::kNone) {
-      return JobView::kNone;
-    }
-    cut = rank;
-  }
-  return cut;
+  return cuts_of(graph.out, nodes, ranks);
 }
 
 std::vector<const Slot*> closed_slots(const WaitGraph& graph) {

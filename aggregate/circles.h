@@ -27,10 +27,10 @@ std::set<std::size_t> closed_components(const JobView& view,
 // Returns the slots of closed components, in the order of WaitGraph::slots.
 std::vector<const Slot*> closed_slots(const WaitGraph& graph);
 
-// Returns the rank (index) of a circle through which every way round leads: without it there would
-// be no circle. JobView::kNone if there is none, or several. For circles of at most kMaxCut ranks.
-inline constexpr std::size_t kMaxCut = 256;
-std::size_t sole_cut(const WaitGraph& graph, const std::vector<std::size_t>& ranks);
+// Returns those ranks (indices) of a circle through each of which every way round leads: without it
+// there would be no circle, so those that remain are beside it. Empty if there are none, and for
+// circles of more than kMaxCut ranks (graph_algorithms.h).
+std::vector<std::size_t> cuts_of(const WaitGraph& graph, const std::vector<std::size_t>& ranks);
 
 // Returns whether ranks wait for each other in a circle that does not lead through this rank, in
 // calls whose members leave only together: then its going on would not set them free.

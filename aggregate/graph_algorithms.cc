@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <queue>
+#include <set>
 
 namespace oddrank::aggregate {
 namespace {
@@ -124,6 +125,39 @@ std::vector<std::size_t> distances(const Adjacency& graph,
     }
   }
   return distance;
+}
+
+bool has_circle(const Adjacency& graph) {
+  const std::vector<std::size_t> components = components_of(graph);
+  return std::set<std::size_t>(components.begin(), components.end()).size() < components.size();
+}
+
+std::vector<std::size_t> cuts_of(const Adjacency& graph,
+                                 const std::vector<std::size_t>& nodes,
+                                 const std::vector<std::size_t>& candidates) {
+  std::vector<std::size_t> cuts;
+  if (candidates.size() > kMaxCut) {
+    return cuts;
+  }
+  const auto place_of = [&nodes](std::size_t node) {
+    const auto at = std::lower_bound(nodes.begin(), nodes.end(), node);
+    return at == nodes.end() || *at != node ? kFar : static_cast<std::size_t>(at - nodes.begin());
+  };
+  for (const std::size_t without : candidates) {
+    Adjacency rest(nodes.size());
+    for (std::size_t place = 0; place < nodes.size(); ++place) {
+      for (const std::size_t to : graph[nodes[place]]) {
+        const std::size_t target = place_of(to);
+        if (nodes[place] != without && to != without && target != kFar) {
+          add_target(rest, place, target);
+        }
+      }
+    }
+    if (!has_circle(rest)) {
+      cuts.push_back(without);
+    }
+  }
+  return cuts;
 }
 
 Adjacency reversed(const Adjacency& graph) {

@@ -27,6 +27,16 @@ std::vector<std::size_t> distances(const Adjacency& graph,
                                    const std::vector<std::size_t>& starts,
                                    std::vector<std::size_t>* came_from = nullptr);
 
+// Returns whether a path leads from some node back to it.
+bool has_circle(const Adjacency& graph);
+
+// Returns those of the candidates through each of which every way round leads that stays within
+// `nodes`. Both are sorted; candidates are among the nodes. Empty for more than kMaxCut candidates.
+inline constexpr std::size_t kMaxCut = 256;
+std::vector<std::size_t> cuts_of(const Adjacency& graph,
+                                 const std::vector<std::size_t>& nodes,
+                                 const std::vector<std::size_t>& candidates);
+
 Adjacency reversed(const Adjacency& graph);
 
 }  // namespace oddrank::aggregate

@@ -234,7 +234,7 @@ void Decider::add_roots() {
 }
 
 void Decider::add_circles() {
-  for (const std::vector<std::int32_t>& circle : waits_.circles) {
+  for (const auto& [circle, through] : waits_.circles) {
     std::string words;
     std::set<std::size_t> groups;
     bool collective = false;
@@ -262,10 +262,15 @@ void Decider::add_circles() {
     verdict.confidence = no_more_than(Confidence::kLikely);
     verdict.summary =
         fmt::format("{} wait for each other in a circle: {}", flight_ranks_words(circle), words);
+    // The other ranks wait beside the circle.
+    const bool beside = !through.empty() && through.size() < circle.size();
+    if (beside) {
+      verdict.summary += "; every way round leads through " + flight_ranks_words(through);
+    }
     verdict.advice = {collective ? "enter the groups in one order on all ranks"
                                  : "use batch_isend_irecv, or let one side receive first"};
     verdict.disproves = {"one of them standing still elsewhere, with the call under way"};
-    accuse(verdict, circle, "");
+    accuse(verdict, beside ? through : circle, "");
     found_.push_back(std::move(verdict));
   }
 }

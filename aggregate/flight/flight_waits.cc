@@ -207,16 +207,30 @@ void Finder::follow() {
 
 void Finder::find_circles() {
   const std::vector<std::size_t> component = components_of(out_);
-  std::map<std::size_t, std::vector<std::int32_t>> members;
+  struct Members {
+    std::vector<std::size_t> nodes;
+    std::vector<std::size_t> of_ranks;
+  };
+  std::map<std::size_t, Members> members;
   for (std::size_t at = 0; at < component.size(); ++at) {
+    members[component[at]].nodes.push_back(at);
     if (ranks_[at] >= 0) {
-      members[component[at]].push_back(ranks_[at]);
+      members[component[at]].of_ranks.push_back(at);
     }
   }
-  for (auto& [number, ranks] : members) {
-    if (ranks.size() > 1) {
-      std::sort(ranks.begin(), ranks.end());
-      result_.circles.push_back(std::move(ranks));
+  const auto ranks_of = [this](const std::vector<std::size_t>& nodes) {
+    std::vector<std::int32_t> ranks;
+    ranks.reserve(nodes.size());
+    for (const std::size_t at : nodes) {
+      ranks.push_back(ranks_[at]);
+    }
+    std::sort(ranks.begin(), ranks.end());
+    return ranks;
+  };
+  for (const auto& [number, found] : members) {
+    if (found.of_ranks.size() > 1) {
+      result_.circles.push_back(
+          {ranks_of(found.of_ranks), ranks_of(cuts_of(out_, found.nodes, found.of_ranks))});
     }
   }
 }

@@ -26,11 +26,17 @@ struct FlightWait {
   std::int64_t sequence = -1;  // -1: a send or receive
 };
 
+// Ranks that wait for each other.
+struct FlightCircle {
+  std::vector<std::int32_t> ranks;
+  std::vector<std::int32_t> through;  // those through each of which every way round leads
+};
+
 struct FlightWaits {
-  std::vector<FlightWait> waits;                   // most waiters first
-  std::vector<std::int32_t> roots;                 // awaited, and in no open call
-  std::vector<std::vector<std::int32_t>> circles;  // ranks that wait for each other
-  std::vector<std::int32_t> unseen;                // awaited, and without a dump
+  std::vector<FlightWait> waits;    // most waiters first
+  std::vector<std::int32_t> roots;  // awaited, and in no open call
+  std::vector<FlightCircle> circles;
+  std::vector<std::int32_t> unseen;  // awaited, and without a dump
 };
 
 FlightWaits find_flight_waits(const FlightJob& job);

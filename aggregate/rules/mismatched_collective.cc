@@ -1,4 +1,6 @@
-// Ranks of one group are at the same sequence number with different operations.
+// Ranks of one group are at the same sequence number with different operations. The smaller side
+// deviates; on a tie both are named. Members that have yet to come side with one of two if they
+// wait elsewhere for the other: a rank that is awaited in an earlier call has left that out.
 #include <algorithm>
 #include <map>
 #include <utility>
@@ -21,6 +23,61 @@ const Slot& slot_without(const RuleInput& input,
   return in_first ? *slots[1] : *slots[0];
 }
 
+struct Side {
+  const Slot* slot = nullptr;
+  std::vector<std::size_t> with_it;  // members that wait elsewhere for the other side, and only it
+
+  std::size_t weight() const { return slot->inside.size() + with_it.size(); }
+};
+
+// Returns the ranks that wait for one of `side`, directly or not, but through none of the calls at
+// this number.
+std::vector<bool> waiters_elsewhere(const WaitGraph& graph,
+                                    const Slot& side,
+                                    const std::vector<const Slot*>& at_number) {
+  std::vector<bool> reached(graph.nodes.size(), false);
+  for (std::size_t node = 0; node < graph.nodes.size(); ++node) {
+    reached[node] = graph.nodes[node].kind == NodeKind::kSlot &&
+                    std::find(at_number.begin(), at_number.end(),
+                              &graph.slots[graph.nodes[node].index]) != at_number.end();
+  }
+  std::vector<std::size_t> todo(side.inside.begin(), side.inside.end());
+  std::vector<bool> waits(graph.nodes.size(), false);
+  while (!todo.empty()) {
+    const std::size_t node = todo.back();
+    todo.pop_back();
+    for (const std::size_t waiter : graph.in[node]) {
+      if (!reached[waiter]) {
+        reached[waiter] = true;
+        waits[waiter] = true;
+        todo.push_back(waiter);
+      }
+    }
+  }
+  return waits;
+}
+
+// Returns the sides, the heaviest first.
+std::vector<Side> sides_of(const WaitGraph& graph, const std::vector<const Slot*>& slots) {
+  std::vector<Side> sides;
+  for (const Slot* slot : slots) {
+    sides.push_back({slot, {}});
+  }
+  if (sides.size() == 2) {
+    const auto for_first = waiters_elsewhere(graph, *slots[0], slots);
+    const auto for_second = waiters_elsewhere(graph, *slots[1], slots);
+    for (const std::size_t at : slots[0]->absent) {
+      if (!std::binary_search(slots[1]->inside.begin(), slots[1]->inside.end(), at) &&
+          for_first[at] != for_second[at]) {
+        sides[for_first[at] ? 1 : 0].with_it.push_back(at);
+      }
+    }
+  }
+  std::stable_sort(sides.begin(), sides.end(),
+                   [](const Side& a, const Side& b) { return a.weight() > b.weight(); });
+  return sides;
+}
+
 }  // namespace
 
 std::vector<Finding> mismatched_collective(const RuleInput& input) {
@@ -36,20 +93,21 @@ std::vector<Finding> mismatched_collective(const RuleInput& input) {
     if (slots.size() < 2) {
       continue;
     }
-    // Slots are sorted, largest first: the ranks in the others deviate, unless there is a tie.
-    const bool tie = slots[0]->inside.size() == slots[1]->inside.size();
+    const std::vector<Side> sides = sides_of(input.graph, slots);
+    const bool tie = sides[0].weight() == sides[1].weight();
     std::vector<std::size_t> elsewhere = slots[0]->absent;
     std::vector<std::size_t> ranks;
-    for (const Slot* slot : slots) {
-      std::erase_if(elsewhere, [slot](std::size_t at) {
-        return std::binary_search(slot->inside.begin(), slot->inside.end(), at);
+    for (const Side& side : sides) {
+      const std::vector<std::size_t>& inside = side.slot->inside;
+      std::erase_if(elsewhere, [&inside](std::size_t at) {
+        return std::binary_search(inside.begin(), inside.end(), at);
       });
-      if (tie || slot != slots.front()) {
-        ranks.insert(ranks.end(), slot->inside.begin(), slot->inside.end());
+      if (tie || side.slot != sides.front().slot) {
+        ranks.insert(ranks.end(), inside.begin(), inside.end());
       }
     }
     // Ranks that were not read may turn a minority into a majority.
-    if (!is_minority(input, slots[1]->inside.size(), slots[0]->inside.size(), elsewhere) &&
+    if (!is_minority(input, sides[1].weight(), sides[0].weight(), elsewhere) &&
         !is_minority(input, 0, 1, elsewhere)) {
       continue;
     }
@@ -58,14 +116,25 @@ std::vector<Finding> mismatched_collective(const RuleInput& input) {
     if (finding.confidence == Confidence::kNone) {
       continue;
     }
+    const std::vector<std::size_t>& with_most = sides.front().with_it;
+    const bool any_elsewhere = std::any_of(sides.begin(), sides.end(),
+                                           [](const Side& side) { return !side.with_it.empty(); });
     finding.confidence =
-        std::min(finding.confidence, tie ? Confidence::kLikely : Confidence::kCertain);
+        std::min(finding.confidence, tie && any_elsewhere   ? Confidence::kPossible
+                                     : tie || any_elsewhere ? Confidence::kLikely
+                                                            : Confidence::kCertain);
     finding.summary = places(input, ranks, [&](const RankView& rank) {
       const Slot& others = slot_without(input, slots, rank);
       return fmt::format("is in {}, {} at the same number in {}", call_at_words(input, rank),
                          ranks_words(input, others.inside),
                          call_at_words(input, input.view.ranks()[others.inside.front()]));
     });
+    if (!tie && !with_most.empty()) {
+      finding.summary +=
+          fmt::format("; {}, which {} not come to it, {} for {} elsewhere",
+                      ranks_words(input, with_most), with_most.size() == 1 ? "has" : "have",
+                      with_most.size() == 1 ? "waits" : "wait", ranks_words(input, ranks));
+    }
     finding.advice = {"compare the calls on both sides: operation, size, type and root"};
     finding.disproves = {"one operation at this number on all ranks"};
     findings.push_back(std::move(finding));

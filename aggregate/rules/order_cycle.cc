@@ -158,16 +158,17 @@ std::vector<Finding> order_cycle(const RuleInput& input) {
       continue;  // some of these ranks may only wait for those of the circle
     }
     std::vector<std::size_t> ranks = p2p ? cycle.ranks : deviating(cycle);
-    const std::size_t cut = p2p ? JobView::kNone : sole_cut(input.graph, cycle.ranks);
+    const std::vector<std::size_t> cuts =
+        p2p ? std::vector<std::size_t>() : cuts_of(input.graph, cycle.ranks);
     // Where no side has the majority, each rank's own past may tell.
     const bool undecided = ranks == cycle.ranks;
     const std::vector<std::size_t> strayed =
         undecided ? left_their_pattern(input, cycle.ranks) : std::vector<std::size_t>();
-    const bool by_cut = undecided && strayed.empty() && cut != JobView::kNone;
+    const bool by_cut = undecided && strayed.empty() && !cuts.empty();
     if (!strayed.empty()) {
       ranks = strayed;
     } else if (by_cut) {
-      ranks = {cut};
+      ranks = cuts;
     }
     if (ranks.empty()) {
       continue;
@@ -192,7 +193,7 @@ std::vector<Finding> order_cycle(const RuleInput& input) {
       finding.summary += fmt::format("; {} {} not called what {} own calls before foretell",
                                      ranks_words(input, ranks), ranks.size() == 1 ? "has" : "have",
                                      ranks.size() == 1 ? "its" : "their");
-    } else if (by_cut && cycle.ranks.size() > 2) {
+    } else if (by_cut && ranks.size() < cycle.ranks.size()) {
       finding.confidence = std::min(finding.confidence, Confidence::kLikely);
       finding.summary +=
           fmt::format("; every way round leads through {}", ranks_words(input, ranks));

@@ -33,6 +33,24 @@ bool is_mixed(const RuleInput& input, const std::vector<std::size_t>& ranks) {
   return between_two && collective;
 }
 
+// Returns whether ranks of the circle are in different calls at one number of a group: they have
+// not kept to one order of calls, which explains it (mismatched_collective).
+bool has_mismatch(const WaitGraph& graph, const std::vector<std::size_t>& ranks) {
+  std::set<std::pair<std::string_view, std::int64_t>> numbers;
+  for (std::size_t node = 0; node < graph.nodes.size(); ++node) {
+    if (graph.nodes[node].kind != NodeKind::kSlot ||
+        graph.component[node] != graph.component[ranks.front()]) {
+      continue;
+    }
+    const Slot& slot = graph.slots[graph.nodes[node].index];
+    if (slot.sequence >= 0 && slot.kind == snapshot::CallKind::kCollective &&
+        !numbers.emplace(slot.group, slot.sequence).second) {
+      return true;
+    }
+  }
+  return false;
+}
+
 // Returns the ranks of each closed circle of different things.
 std::vector<std::vector<std::size_t>> mixed_circles(const RuleInput& input) {
   const WaitGraph& graph = input.graph;
@@ -45,7 +63,7 @@ std::vector<std::vector<std::size_t>> mixed_circles(const RuleInput& input) {
   std::vector<std::vector<std::size_t>> circles;
   for (auto& entry : members) {
     std::vector<std::size_t>& ranks = entry.second;
-    if (is_mixed(input, ranks) && !waits_for_several(input, ranks) &&
+    if (is_mixed(input, ranks) && !has_mismatch(graph, ranks) && !waits_for_several(input, ranks) &&
         !left_out_transfer(input, ranks)) {
       circles.push_back(std::move(ranks));
     }
@@ -70,13 +88,15 @@ std::string wait_of(const RuleInput& input, std::size_t at) {
   return fmt::format("at a {}{}", wait_name(wait.what), whom.empty() ? "" : " for " + whom);
 }
 
-// Returns the only member through which every way round leads, if there are several ways and all
-// members are in calls; kNone if there is none.
-std::size_t sole_way(const RuleInput& input, const std::vector<std::size_t>& ranks) {
+// Returns the members through which every way round leads, if all are in calls; else all members.
+std::vector<std::size_t> on_every_way(const RuleInput& input,
+                                      const std::vector<std::size_t>& ranks) {
   const bool in_calls = std::all_of(ranks.begin(), ranks.end(), [&input](std::size_t at) {
     return takes_part(input.view.ranks()[at]);
   });
-  return in_calls && ranks.size() > 2 ? sole_cut(input.graph, ranks) : JobView::kNone;
+  std::vector<std::size_t> cuts =
+      in_calls ? cuts_of(input.graph, ranks) : std::vector<std::size_t>();
+  return cuts.empty() ? ranks : cuts;
 }
 
 }  // namespace
@@ -84,8 +104,7 @@ std::size_t sole_way(const RuleInput& input, const std::vector<std::size_t>& ran
 std::vector<Finding> resource_cycle(const RuleInput& input) {
   std::vector<Finding> findings;
   for (const std::vector<std::size_t>& circle : mixed_circles(input)) {
-    const std::size_t cut = sole_way(input, circle);
-    const std::vector<std::size_t> ranks = cut == JobView::kNone ? circle : std::vector{cut};
+    const std::vector<std::size_t> ranks = on_every_way(input, circle);
     Finding finding = accuse(input, Kind::kResourceCycle, ranks, Evidence::kOwnStall);
     finding.confidence = std::min(finding.confidence, same_calls(input, circle));
     if (finding.confidence == Confidence::kNone || any_moved(input, circle)) {
@@ -102,7 +121,7 @@ std::vector<Finding> resource_cycle(const RuleInput& input) {
         fmt::format("{} wait for each other in a circle: {}", ranks_words(input, circle),
                     sides_words(input, circle, {"waits ", "wait "},
                                 [&input](auto at) { return wait_of(input, at); }));
-    if (cut != JobView::kNone) {
+    if (ranks.size() < circle.size()) {
       finding.confidence = std::min(finding.confidence, Confidence::kLikely);
       finding.summary +=
           fmt::format("; every way round leads through {}", ranks_words(input, ranks));

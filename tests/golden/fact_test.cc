@@ -28,6 +28,10 @@ bool is_no_stronger(const Diagnosis& report, const Story& story) {
   if (report.verdict.kind == Kind::kMissingRank) {  // its culprits are ranks that are gone
     return is_subset(named(report), nameable(report, {}));
   }
+  // Calls that may have other numbers are still a circle.
+  if (report.verdict.kind == Kind::kResourceCycle && story.kind == Kind::kMismatchedCollective) {
+    return true;
+  }
   const aggregate::KindRow& row = row_of(report.verdict.kind);
   const bool names_nobody = !row.names_culprits && row.pace == aggregate::Pace::kStands;
   return names_nobody || row.place_only || row.kind == story.kind ||

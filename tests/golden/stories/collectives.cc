@@ -134,6 +134,17 @@ CaptureBuilder two_against_two() {
   return job;
 }
 
+// One against one, while the others of the pipeline have yet to come: they wait for rank 1, which
+// has left the loop, and for nobody who is still in it.
+CaptureBuilder left_the_pipeline() {
+  CaptureBuilder job =
+      job_of(1, 4, Backend::kGloo, in_gloo(transfer(snapshot::CallKind::kSend, 1), loop(46)));
+  replace(job, 1, in_gloo(world_call("all_reduce", 11), loop(117)));
+  replace(job, 2, in_gloo(transfer(snapshot::CallKind::kRecv, 1), loop(46)));
+  replace(job, 3, in_gloo(world_call("all_gather", 11), loop(52)));
+  return job;
+}
+
 // Another operation at another number: one side is a call behind.
 CaptureBuilder one_number_apart() {
   CaptureBuilder job =
@@ -203,6 +214,11 @@ std::vector<Story> stories_of_collectives() {
        Kind::kMismatchedCollective,
        {0, 1, 2, 3},
        two_against_two},
+      {"left_the_pipeline",
+       "A4 with no majority, but one side is awaited elsewhere",
+       Kind::kMismatchedCollective,
+       {1},
+       left_the_pipeline},
       {"one_number_apart",
        "A1: another number, so one is behind",
        Kind::kSkippedCollective,

@@ -51,6 +51,16 @@ CaptureBuilder three_groups_in_a_circle() {
   return job;
 }
 
+// A mesh of two by two. Ranks 0 and 1 are in calls that only the other can end; rank 2 waits for
+// rank 0, and ranks 1 and 3 wait for it in the world, too, but without it they would be stuck
+// alike.
+CaptureBuilder a_pair_and_who_waits_beside() {
+  CaptureBuilder job = job_of(1, 4, Backend::kGloo, in_gloo(world_call("all_reduce", 5), sync(70)));
+  replace(job, 0, in_gloo(group_call("reduce_scatter", "mesh_cp", {0, 1}), sync(42)));
+  replace(job, 2, in_gloo(group_call("all_reduce", "mesh_dp", {0, 2}, 5), sync(53)));
+  return job;
+}
+
 // Two calls of one group are no order of groups: one side skipped a call.
 CaptureBuilder one_group_only() {
   CaptureBuilder job =
@@ -130,6 +140,11 @@ std::vector<Story> stories_of_order() {
        Kind::kCollectiveOrder,
        {1, 4, 5},
        three_groups_in_a_circle},
+      {"a_pair_and_who_waits_beside",
+       "A3 in a mesh",
+       Kind::kCollectiveOrder,
+       {0, 1},
+       a_pair_and_who_waits_beside},
       {"one_group_only",
        "two calls of one group",
        Kind::kSkippedCollective,

@@ -35,6 +35,23 @@ TEST_CASE("distances follow the edges, and show the path") {
   CHECK(came_from[0] == kFar);
 }
 
+TEST_CASE("every way round leads through a cut") {
+  // 0 and 1 wait for each other, 1 also for 2, which waits for 0; 3 only waits.
+  const Adjacency beside = {{1}, {0, 2}, {0}, {0}};
+  CHECK(has_circle(beside));
+  CHECK(cuts_of(beside, {0, 1, 2}, {0, 1, 2}) == std::vector<std::size_t>{0, 1});
+  const Adjacency sole = {{1, 2}, {0}, {0}};
+  CHECK(cuts_of(sole, {0, 1, 2}, {0, 1, 2}) == std::vector<std::size_t>{0});
+  const Adjacency ring = {{1}, {2}, {0}};
+  CHECK(cuts_of(ring, {0, 1, 2}, {0, 1, 2}) == std::vector<std::size_t>{0, 1, 2});
+  const Adjacency pairs = {{1}, {0, 2}, {1, 3}, {2}};
+  CHECK(cuts_of(pairs, {0, 1, 2, 3}, {0, 1, 2, 3}).empty());
+  // What leaves the component does not count.
+  const Adjacency leaves = {{1}, {0, 2}, {}};
+  CHECK(cuts_of(leaves, {0, 1}, {1}) == std::vector<std::size_t>{1});
+  CHECK_FALSE(has_circle({{1}, {2}, {}}));
+}
+
 TEST_CASE("every edge is reversed") {
   CHECK(reversed({{1, 2}, {2}, {}}) == Adjacency{{}, {0}, {0, 1}});
 }

@@ -118,6 +118,17 @@ TEST_CASE("flight: groups that ranks enter in different orders are a circle") {
   CHECK(flight_culprits(report) == RankList{0, 1});
 }
 
+TEST_CASE("flight: a rank that only waits beside a circle is not named") {
+  FlightRecorders job(3);
+  job.call("0", {0, 1, 2}, {1}, "all_reduce", false);
+  job.call("a", {0, 1}, {0}, "all_reduce", false);
+  job.call("b", {0, 2}, {2}, "all_reduce", false);
+  const auto report = job.analyze();
+  CHECK(report.verdict.kind == Kind::kCollectiveOrder);
+  CHECK(flight_culprits(report) == RankList{0, 1});
+  CHECK(report.verdict.summary.ends_with("; every way round leads through ranks 0-1"));
+}
+
 TEST_CASE("flight: sends and receives are matched by their number between two ranks") {
   FlightRecorders job(3);
   job.transfer(0, {0, 1, 2}, "send", 1);
