@@ -12,12 +12,6 @@ using snapshot::WaitOn;
 
 namespace {
 
-// Returns "8400" of "10.0.0.1:8400".
-std::string_view port_of(std::string_view address) {
-  const std::size_t colon = address.rfind(':');
-  return colon == std::string_view::npos ? std::string_view() : address.substr(colon + 1);
-}
-
 bool is_local_socket(const JobView& view, const AwaitedFile& file) {
   return view.text(file.local).empty() && view.text(file.link).starts_with("socket:");
 }
@@ -37,6 +31,11 @@ bool serves_at(const JobView& view, const ThreadCapture& thread, std::string_vie
 }
 
 }  // namespace
+
+std::string_view port_of(std::string_view address) {
+  const std::size_t colon = address.rfind(':');
+  return colon == std::string_view::npos ? std::string_view() : address.substr(colon + 1);
+}
 
 bool answers_beside(const JobView& view,
                     const Wait& waiter,

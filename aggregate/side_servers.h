@@ -6,10 +6,15 @@
 // connection is not read.
 #pragma once
 
+#include <string_view>
+
 #include "aggregate/view/job_view.h"
 #include "snapshot/process_capture.h"
 
 namespace oddrank::aggregate {
+
+// Returns "8400" of "10.0.0.1:8400"; "" of anything else.
+std::string_view port_of(std::string_view address);
 
 // Returns whether a thread of `server` other than `speaker` may be the one to answer: it listens at
 // the port of the waiter's connection, or waits at another connection there. The ends of local

@@ -7,9 +7,11 @@
 
 #include <fmt/format.h>
 
+#include "aggregate/accepting_ranks.h"
 #include "aggregate/circles.h"
 #include "aggregate/polled_ranks.h"
 #include "aggregate/side_servers.h"
+#include "aggregate/view/rank_set.h"
 #include "aggregate/view/remote_calls.h"
 #include "aggregate/words/wait_words.h"
 #include "base/printable.h"
@@ -57,6 +59,8 @@ class GraphBuilder {
   // Adds the waits of servers and event loops for those of their ranks that do not, in turn, wait
   // for them.
   void add_polled();
+  // Adds the waits of ranks that accept connections for those that do not wait for them.
+  void add_accepting();
   // Adds the waits for the ranks that may run a function for this one.
   void add_servers(std::size_t at);
   std::size_t process_node(const ProcessCapture& process);
@@ -107,6 +111,7 @@ WaitGraph GraphBuilder::run() {
   }
   add_owners();
   add_polled();
+  add_accepting();
   for (std::size_t at = 0; at < view_.ranks().size(); ++at) {
     if (graph_.awaited[at] && !graph_.waits_for_rank[at]) {
       graph_.roots.push_back(at);
@@ -299,6 +304,36 @@ void GraphBuilder::add_polled() {
     // or it does.
     graph_.opaque[at] = graph_.opaque[at] || (polled.ranks.empty() && !polled.owes_all);
     graph_.may_be_woken[at] = graph_.may_be_woken[at] || !polled.all;
+  }
+}
+
+void GraphBuilder::add_accepting() {
+  constexpr std::size_t kMaxServers = 64;  // each needs a search through the graph
+  Adjacency in;                            // before the waits that are added here
+  std::size_t servers = 0;
+  for (std::size_t at = 0; at < view_.ranks().size(); ++at) {
+    const std::vector<std::size_t> connected = connected_ranks(view_, at);
+    if (connected.empty() || ++servers > kMaxServers) {
+      continue;
+    }
+    if (in.empty()) {
+      in = reversed(graph_.out);
+    }
+    std::vector<std::int32_t> clients;
+    for (const std::size_t client : connected) {
+      clients.push_back(view_.ranks()[client].rank);
+    }
+    const std::string evidence =
+        fmt::format("{} {} connected", ranks_phrase(clients), clients.size() == 1 ? "has" : "have");
+    const std::vector<std::size_t> distance = distances(in, {at});
+    for (std::size_t to = 0; to < view_.ranks().size(); ++to) {
+      if (distance[to] == kFar) {
+        add_edge(at, to, "a connection", evidence, true);
+        graph_.waits_for_rank[at] = true;
+        graph_.awaited[to] = true;
+      }
+    }
+    graph_.may_be_woken[at] = true;
   }
 }
 

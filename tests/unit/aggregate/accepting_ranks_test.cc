@@ -1,0 +1,98 @@
+// Ranks that wait for others to connect to them.
+#include "aggregate/accepting_ranks.h"
+
+#include <vector>
+
+#include "aggregate/diagnose.h"
+#include "tests/support/catch.h"
+#include "tests/support/hung_jobs.h"
+
+namespace oddrank::aggregate {
+
+using snapshot::WaitHow;
+using snapshot::WaitOn;
+using tests::CaptureBuilder;
+using tests::pid_of;
+using tests::ThreadSpec;
+using tests::waiting_on;
+
+namespace {
+
+using Numbers = std::vector<std::int32_t>;
+
+ThreadSpec at_a_lock() {
+  ThreadSpec spec = waiting_on(WaitOn::kLock);
+  spec.wait.how = WaitHow::kPythonLock;
+  return spec;
+}
+
+// Rank 0 accepts connections; ranks 1 and 3 have connected, and wait for its answer.
+struct Hall {
+  CaptureBuilder job = CaptureBuilder({"n0"}, 4);
+
+  Hall() {
+    ThreadSpec accepts = waiting_on(WaitOn::kSocket, "socket:[8]");
+    accepts.wait.syscall = "accept4";
+    job.thread(job.rank(0, "n0", pid_of(0)), accepts);
+    for (const std::int32_t rank : {1, 2, 3}) {
+      ThreadSpec asks = waiting_on(WaitOn::kSocket, "socket:[7]");
+      asks.wait.holder_pid = pid_of(0);
+      asks.wait.holder_alive = snapshot::Known::kYes;
+      job.thread(job.rank(rank, "n0", pid_of(rank)), rank == 2 ? at_a_lock() : asks);
+    }
+    listens_at("0.0.0.0:8400");
+    for (const std::int32_t rank : {1, 3}) {
+      wait(rank).rare.edit().peer = job.capture.tables.string("10.0.0.1:8400");
+    }
+  }
+  void listens_at(std::string_view local) {
+    auto& awaited = wait(0).rare.edit().awaited;
+    awaited.resize(1);
+    awaited.front().local = job.capture.tables.string(local);
+    awaited.front().state = 10;
+    wait(0).rare.edit().awaited_count = 1;
+  }
+  snapshot::Wait& wait(std::int32_t rank) { return job.process(pid_of(rank)).threads.front().wait; }
+  Numbers named() const {
+    Numbers ranks;
+    for (const Culprit& one : diagnose(job.capture).verdict.culprits) {
+      ranks.push_back(one.rank);
+    }
+    return ranks;
+  }
+};
+
+}  // namespace
+
+TEST_CASE("accepting ranks: the one that has not connected is named, and only as possible") {
+  Hall hall;
+  SECTION("in accept()") {}
+  SECTION("in select() at its listening socket") {
+    hall.wait(0).how = WaitHow::kFiles;
+    hall.wait(0).syscall_name = hall.job.capture.tables.string("select");
+  }
+  SECTION("at a local socket") {
+    hall.listens_at("");
+    for (const std::int32_t rank : {1, 3}) {
+      hall.wait(rank).rare.edit().peer = {};
+    }
+  }
+  const Verdict verdict = diagnose(hall.job.capture).verdict;
+  INFO(verdict.summary);
+  CHECK(hall.named() == Numbers{2});
+  CHECK(verdict.confidence == Confidence::kPossible);
+}
+
+TEST_CASE("accepting ranks: whoever is awaited at other connections serves these") {
+  Hall hall;
+  hall.listens_at("0.0.0.0:9");
+  CHECK(hall.named() == Numbers{0});
+}
+
+TEST_CASE("accepting ranks: one that waits for a client too many is named itself") {
+  Hall hall;
+  hall.wait(2) = hall.wait(1);
+  CHECK(hall.named() == Numbers{0});
+}
+
+}  // namespace oddrank::aggregate
