@@ -23,7 +23,7 @@ const Slot& slot_without(const RuleInput& input,
   return in_first ? *slots[1] : *slots[0];
 }
 
-struct Side {
+struct NumberSide {
   const Slot* slot = nullptr;
   std::vector<std::size_t> with_it;  // members that wait elsewhere for the other side, and only it
 
@@ -58,8 +58,8 @@ std::vector<bool> waiters_elsewhere(const WaitGraph& graph,
 }
 
 // Returns the sides, the heaviest first.
-std::vector<Side> sides_of(const WaitGraph& graph, const std::vector<const Slot*>& slots) {
-  std::vector<Side> sides;
+std::vector<NumberSide> sides_of(const WaitGraph& graph, const std::vector<const Slot*>& slots) {
+  std::vector<NumberSide> sides;
   for (const Slot* slot : slots) {
     sides.push_back({slot, {}});
   }
@@ -73,8 +73,9 @@ std::vector<Side> sides_of(const WaitGraph& graph, const std::vector<const Slot*
       }
     }
   }
-  std::stable_sort(sides.begin(), sides.end(),
-                   [](const Side& a, const Side& b) { return a.weight() > b.weight(); });
+  std::stable_sort(sides.begin(), sides.end(), [](const NumberSide& a, const NumberSide& b) {
+    return a.weight() > b.weight();
+  });
   return sides;
 }
 
@@ -93,11 +94,11 @@ std::vector<Finding> mismatched_collective(const RuleInput& input) {
     if (slots.size() < 2) {
       continue;
     }
-    const std::vector<Side> sides = sides_of(input.graph, slots);
+    const std::vector<NumberSide> sides = sides_of(input.graph, slots);
     const bool tie = sides[0].weight() == sides[1].weight();
     std::vector<std::size_t> elsewhere = slots[0]->absent;
     std::vector<std::size_t> ranks;
-    for (const Side& side : sides) {
+    for (const NumberSide& side : sides) {
       const std::vector<std::size_t>& inside = side.slot->inside;
       std::erase_if(elsewhere, [&inside](std::size_t at) {
         return std::binary_search(inside.begin(), inside.end(), at);
@@ -117,8 +118,8 @@ std::vector<Finding> mismatched_collective(const RuleInput& input) {
       continue;
     }
     const std::vector<std::size_t>& with_most = sides.front().with_it;
-    const bool any_elsewhere = std::any_of(sides.begin(), sides.end(),
-                                           [](const Side& side) { return !side.with_it.empty(); });
+    const bool any_elsewhere = std::any_of(
+        sides.begin(), sides.end(), [](const NumberSide& side) { return !side.with_it.empty(); });
     finding.confidence =
         std::min(finding.confidence, tie && any_elsewhere   ? Confidence::kPossible
                                      : tie || any_elsewhere ? Confidence::kLikely

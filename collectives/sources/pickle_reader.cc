@@ -57,20 +57,25 @@ class Memo {
   PlainValue& operator[](std::size_t at) {
     return reinterpret_cast<PlainValue*>(pieces_[at / kPiece].get())[at % kPiece];
   }
-  void make_room() {  // bytes: an array of values would be filled with empty ones first
-    static_assert(std::is_trivially_copyable_v<PlainValue>);
-    pieces_.push_back(std::make_unique_for_overwrite<std::byte[]>(kPiece * sizeof(PlainValue)));
-  }
+  void make_room();
   // Precondition: it is not full.
-  void add(const PlainValue& value) {
-    ++size_;
-    (*this)[size_ - 1] = value;
-  }
+  void add(const PlainValue& value);
 
  private:
   std::vector<std::unique_ptr<std::byte[]>> pieces_;
   std::size_t size_ = 0;
 };
+
+inline void Memo::add(const PlainValue& value) {
+  ++size_;
+  (*this)[size_ - 1] = value;
+}
+
+// Bytes: an array of values would be filled with empty ones first.
+void Memo::make_room() {
+  static_assert(std::is_trivially_copyable_v<PlainValue>);
+  pieces_.push_back(std::make_unique_for_overwrite<std::byte[]>(kPiece * sizeof(PlainValue)));
+}
 
 class Machine {
  public:
