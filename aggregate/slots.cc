@@ -8,7 +8,7 @@
 #include <string_view>
 #include <tuple>
 
-#include "aggregate/call_counts.h"
+#include "aggregate/view/call_counts.h"
 #include "aggregate/view/rank_set.h"
 #include "aggregate/words/wait_words.h"
 #include "base/printable.h"

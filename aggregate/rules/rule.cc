@@ -6,11 +6,11 @@
 
 #include <fmt/format.h>
 
-#include "aggregate/call_counts.h"
 #include "aggregate/rules/all_rules.h"
 #include "aggregate/rules/local_story.h"
 #include "aggregate/rules/suspects.h"
 #include "aggregate/rules/wait_end.h"
+#include "aggregate/view/call_counts.h"
 #include "aggregate/view/leader.h"
 #include "aggregate/view/quiet_span.h"
 #include "aggregate/view/rank_set.h"

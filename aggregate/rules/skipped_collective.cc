@@ -12,13 +12,13 @@
 
 #include <fmt/format.h>
 
-#include "aggregate/call_counts.h"
 #include "aggregate/circles.h"
 #include "aggregate/flight/flight_capture.h"
 #include "aggregate/flight/flight_history.h"
 #include "aggregate/rules/all_rules.h"
 #include "aggregate/rules/local_story.h"
 #include "aggregate/rules/wait_end.h"
+#include "aggregate/view/call_counts.h"
 #include "aggregate/view/left_loop.h"
 #include "aggregate/view/polling.h"
 #include "aggregate/words/wait_words.h"

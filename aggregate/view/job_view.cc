@@ -11,6 +11,7 @@
 
 #include <fmt/format.h>
 
+#include "aggregate/view/call_counts.h"
 #include "aggregate/view/leader.h"
 #include "aggregate/view/missing_ranks.h"
 #include "aggregate/view/polling.h"
@@ -119,6 +120,14 @@ void JobView::take_records() {
       continue;
     }
     ranks_[at].recorded = &record;
+    // What wakes it in a call that is older than the samples, a timer's signals say, does not end
+    // the call.
+    constexpr std::int64_t kOlderMs = 10'000;
+    RankView& rank = ranks_[at];
+    if (rank.motion.woke && rank.leader->call &&
+        age_of_call_ms(rank, *rank.leader->call) >= kOlderMs) {
+      rank.motion.woke = false;
+    }
   }
 }
 

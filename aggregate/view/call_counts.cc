@@ -1,4 +1,4 @@
-#include "aggregate/call_counts.h"
+#include "aggregate/view/call_counts.h"
 
 #include <algorithm>
 #include <optional>
