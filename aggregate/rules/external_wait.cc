@@ -28,6 +28,18 @@ std::string peer_words(const JobView& view, const RankView& rank) {
   return wait.pid != 0 && !address.empty() ? fmt::format("{}, pid {}", words, wait.pid) : words;
 }
 
+// Returns "waits for somebody to type at /dev/pts/0", or that nobody takes what it writes there.
+std::string terminal_words(const JobView& view, const RankView& rank) {
+  const std::string path = waits_for(view, rank).path;
+  const bool writes =
+      view.text(rank.leader->wait.syscall_name).find("write") != std::string_view::npos;
+  return writes ? fmt::format(
+                      "writes to the terminal {}, which is full: it is stopped (Ctrl-S), or "
+                      "nobody reads what it shows",
+                      path)
+                : "waits for somebody to type at " + path;
+}
+
 }  // namespace
 
 std::vector<Finding> external_wait(const RuleInput& input) {
@@ -42,18 +54,26 @@ std::vector<Finding> external_wait(const RuleInput& input) {
   const WaitEnd end(input.view, input.view.ranks()[ranks.front()]);
   const RankView& first = end.view();
   if (!input.view.model().story(*first.sample(), Story::kExternal) &&
-      !reads_terminal(input.view, first)) {
+      !waits_at_terminal(input.view, first)) {
     finding.confidence = std::min(finding.confidence, Confidence::kPossible);
   }
   finding.summary = sentence_of_end(input, ranks, [&input](const RankView& rank) {
-    if (reads_terminal(input.view, rank)) {
-      return "waits for somebody to type at " + waits_for(input.view, rank).path;
+    if (waits_at_terminal(input.view, rank)) {
+      return terminal_words(input.view, rank);
     }
     const auto hit = input.view.model().story(*rank.sample(), Story::kExternal);
     const std::string peer = peer_words(input.view, rank);
     return fmt::format("waits for {}{}", hit ? hit->pattern->words : "an answer from outside",
                        peer.empty() ? "" : " (" + peer + ")");
   });
+  if (waits_at_terminal(input.view, first)) {
+    finding.advice = {fmt::format("{}fuser -v {}  (who has this terminal)", on_host(first),
+                                  waits_for(input.view, first).path),
+                      "start jobs without a terminal: < /dev/null, and output into a file"};
+    finding.disproves = {"somebody who types or reads there"};
+    finding.weakness = "somebody may be about to";
+    return {finding};
+  }
   finding.advice = {fmt::format("{}ss -tnpi | grep pid={}", on_host(first), first.pid()),
                     "set a timeout and retries on this request, or do it on all ranks"};
   finding.disproves = {"bytes that arrive on this socket"};

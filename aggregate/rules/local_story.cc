@@ -164,11 +164,11 @@ bool is_in_file_lock(const RuleInput& input, const RankView& rank) {
 
 bool is_in_device(const RuleInput& input, const RankView& rank) {
   return rank.leader != nullptr && rank.leader->wait.on == WaitOn::kDevice &&
-         !reads_terminal(input.view, rank);
+         !waits_at_terminal(input.view, rank);
 }
 
 bool is_outside(const RuleInput& input, const RankView& rank) {
-  if (reads_terminal(input.view, rank)) {
+  if (waits_at_terminal(input.view, rank)) {
     return true;
   }
   if (rank.sample() == nullptr || rank.leader->wait.on != WaitOn::kSocket ||
@@ -254,7 +254,7 @@ bool talks_to_service(const JobView& view, const RankView& rank) {
          view.model().story(*rank.sample(), Story::kExternal).has_value();
 }
 
-bool reads_terminal(const JobView& view, const RankView& rank) {
+bool waits_at_terminal(const JobView& view, const RankView& rank) {
   if (rank.leader == nullptr || rank.leader->wait.on != WaitOn::kDevice) {
     return false;
   }

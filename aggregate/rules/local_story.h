@@ -37,8 +37,8 @@ bool is_to_be_woken(const JobView& view, const RankView& rank);
 // Returns whether its frames are those of a library that talks to services outside of the job.
 bool talks_to_service(const JobView& view, const RankView& rank);
 
-// Returns whether the rank waits for somebody to type.
-bool reads_terminal(const JobView& view, const RankView& rank);
+// Returns whether the rank waits at a terminal: for somebody to type, or to read what it writes.
+bool waits_at_terminal(const JobView& view, const RankView& rank);
 
 // Returns whether the rank waits, in open(), for somebody to open the other end of a named pipe.
 // The kernel sleeps in this function (fs/pipe.c) for nothing else.

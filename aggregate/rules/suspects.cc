@@ -23,6 +23,7 @@
 namespace oddrank::aggregate {
 
 using snapshot::PollOn;
+using snapshot::ProcessCapture;
 using snapshot::WaitOn;
 
 namespace {
@@ -46,6 +47,63 @@ bool waits_for_worker(const JobView& view, const RankView& rank) {
          is_at_work(*chain.way.back(), view.model());
 }
 
+bool is_at_own_lock(const snapshot::ThreadCapture& thread) {
+  const snapshot::Wait& wait = thread.wait;
+  const bool of_python =
+      wait.how == snapshot::WaitHow::kPythonLock || wait.how == snapshot::WaitHow::kObject;
+  return wait.on == WaitOn::kLock && of_python && !wait.limited && !is_shared_lock(wait);
+}
+
+// Returns whether nobody is left who could end the rank's wait: it is for a lock, an event or a
+// queue of Python's, and all its threads that run Python wait so.
+bool waits_in_vain(const RankView& rank) {
+  const auto& threads = rank.process->threads;
+  return is_at_own_lock(*rank.leader) &&
+         std::all_of(threads.begin(), threads.end(), [](const snapshot::ThreadCapture& thread) {
+           return !thread.has_python || is_at_own_lock(thread);
+         });
+}
+
+// Returns the thread in which the rank's wait ends, if it sleeps or waits for a child; else null.
+const snapshot::ThreadCapture* sleeper_of(const JobView& view, const RankView& rank) {
+  const WaitEnd end(view, rank);
+  const ProcessCapture* child = awaited_process(view, *end.view().process);
+  const snapshot::ThreadCapture* last =
+      child != nullptr ? deciding_thread(view, *child) : end.view().leader;
+  const bool sleeps = last != nullptr && !last->samples.empty() &&
+                      last->samples.back().state == 'S' &&
+                      (last->wait.on == WaitOn::kChild ||
+                       (last->wait.on == WaitOn::kUnknown &&
+                        view.model().story(last->samples.back(), Story::kSleep)));
+  return sleeps ? last : nullptr;
+}
+
+// Returns for how long a rank has waited in a call, at most.
+std::int64_t longest_wait_ms(const JobView& view) {
+  std::int64_t longest = -1;
+  for (const RankView& rank : view.ranks()) {
+    if (rank.leader != nullptr && rank.leader->call) {
+      longest = std::max(longest, rank.leader->wait.quiet_ms);
+    }
+  }
+  return longest;
+}
+
+// Returns whether what holds the rank up sleeps for a short time again and again, since long before
+// its present sleep: it asks for something in between, be it by means that are not known as such.
+bool only_ticks(const RuleInput& input, std::size_t at) {
+  constexpr std::int64_t kManyTimes = 4;
+  const RankView& rank = input.view.ranks()[at];
+  const snapshot::ThreadCapture* sleeper =
+      rank.leader == nullptr || rank.leader->call ? nullptr : sleeper_of(input.view, rank);
+  if (sleeper == nullptr) {
+    return false;
+  }
+  const std::int64_t quiet_ms = sleeper->wait.quiet_ms;
+  return keeps_waking(*sleeper) ||
+         (quiet_ms >= 0 && quiet_ms * kManyTimes < longest_wait_ms(input.view));
+}
+
 // Returns whether the rank, in code of its own, waits for somebody who could not be found.
 bool waits_for_somebody(const RuleInput& input, const RankView& rank) {
   if (rank.leader == nullptr) {
@@ -63,7 +121,8 @@ bool waits_for_somebody(const RuleInput& input, const RankView& rank) {
       // What a child waits for is of its own rank, as it has no part in calls of the job; unless
       // other processes may release it.
       return is_shared_lock(last.leader->wait) ||
-             (last.process == rank.process && !waits_for_worker(input.view, rank));
+             (last.process == rank.process && !waits_for_worker(input.view, rank) &&
+              !waits_in_vain(last));
     case WaitOn::kPipe:
     case WaitOn::kSocket:
       return awaited_process(input.view, *last.process) == nullptr;
@@ -86,7 +145,7 @@ bool lacks_reader(const JobView& view, const RankView& rank) {
 
 // Returns whether frames or the file show that somebody outside of the job is to answer.
 bool is_answered_outside(const JobView& view, const RankView& rank) {
-  return reads_terminal(view, rank) || talks_to_service(view, rank);
+  return waits_at_terminal(view, rank) || talks_to_service(view, rank);
 }
 
 bool is_partial(const RankView& rank) {
@@ -140,6 +199,19 @@ void leave_out_openers(const RuleInput& input, std::vector<std::size_t>& roots) 
   };
   if (!std::all_of(roots.begin(), roots.end(), is_opener)) {
     std::erase_if(roots, is_opener);
+  }
+}
+
+// Leaves out the roots that only tick, if there are others, or ranks that wait for something of
+// their own process: these may be what the former ask for, and not the converse.
+void leave_out_tickers(const RuleInput& input, Awaited& awaited) {
+  const auto ticks = [&input](std::size_t at) { return only_ticks(input, at); };
+  const bool only_tickers = std::all_of(awaited.roots.begin(), awaited.roots.end(), ticks);
+  const bool anybody_else = std::any_of(
+      awaited.vague.begin(), awaited.vague.end(),
+      [&input](std::size_t at) { return !may_need_others(input.view, input.view.ranks()[at]); });
+  if (!only_tickers || anybody_else) {
+    std::erase_if(awaited.roots, ticks);
   }
 }
 
@@ -413,6 +485,7 @@ std::vector<Suspects> find_suspects(const RuleInput& input) {
     awaited.roots = awaited.left;
   }
   leave_out_openers(input, awaited.roots);
+  leave_out_tickers(input, awaited);
   // Where most ranks are in code of their own and few wait for them, not for long yet, they are on
   // their way.
   if (input.young() && are_many(input, awaited.roots)) {

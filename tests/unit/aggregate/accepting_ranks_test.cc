@@ -18,7 +18,7 @@ using tests::waiting_on;
 
 namespace {
 
-using Numbers = std::vector<std::int32_t>;
+using RankNumbers = std::vector<std::int32_t>;
 
 ThreadSpec at_a_lock() {
   ThreadSpec spec = waiting_on(WaitOn::kLock);
@@ -53,8 +53,8 @@ struct Hall {
     wait(0).rare.edit().awaited_count = 1;
   }
   snapshot::Wait& wait(std::int32_t rank) { return job.process(pid_of(rank)).threads.front().wait; }
-  Numbers named() const {
-    Numbers ranks;
+  RankNumbers named() const {
+    RankNumbers ranks;
     for (const Culprit& one : diagnose(job.capture).verdict.culprits) {
       ranks.push_back(one.rank);
     }
@@ -79,20 +79,20 @@ TEST_CASE("accepting ranks: the one that has not connected is named, and only as
   }
   const Verdict verdict = diagnose(hall.job.capture).verdict;
   INFO(verdict.summary);
-  CHECK(hall.named() == Numbers{2});
+  CHECK(hall.named() == RankNumbers{2});
   CHECK(verdict.confidence == Confidence::kPossible);
 }
 
-TEST_CASE("accepting ranks: whoever is awaited at other connections serves these") {
+TEST_CASE("accepting ranks: connections to another port show nothing") {
   Hall hall;
   hall.listens_at("0.0.0.0:9");
-  CHECK(hall.named() == Numbers{0});
+  CHECK(hall.named().empty());
 }
 
 TEST_CASE("accepting ranks: one that waits for a client too many is named itself") {
   Hall hall;
   hall.wait(2) = hall.wait(1);
-  CHECK(hall.named() == Numbers{0});
+  CHECK(hall.named() == RankNumbers{0});
 }
 
 }  // namespace oddrank::aggregate
