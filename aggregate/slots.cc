@@ -229,6 +229,19 @@ bool is_of_several_calls(const JobView& view, const Slot& slot) {
   return !is_at_one_place(view, slot);
 }
 
+// Takes out of a rendezvous the ranks that have yet to reach its store, unless nobody has reached
+// it: what keeps them is not what the others wait in.
+void drop_connecting(const JobView& view, Slot& slot) {
+  const auto connects = [&view](std::size_t at) {
+    const auto* sample = view.ranks()[at].sample();
+    return sample != nullptr && view.model().story(*sample, Story::kConnects);
+  };
+  if (slot.kind == CallKind::kRendezvous &&
+      !std::all_of(slot.inside.begin(), slot.inside.end(), connects)) {
+    std::erase_if(slot.inside, connects);
+  }
+}
+
 void find_unclear(const JobView& view, std::vector<Slot>& slots) {
   std::vector<const Slot*> slot_of(view.ranks().size(), nullptr);
   for (const Slot& slot : slots) {
@@ -323,6 +336,9 @@ std::vector<Slot> find_slots(const JobView& view) {
     slots.push_back(std::move(slot));
   }
   split_by_root(view, slots);
+  for (Slot& slot : slots) {
+    drop_connecting(view, slot);
+  }
   add_beside(view, slots);
   for (Slot& slot : slots) {
     const std::set<std::size_t> members = members_of(view, slot);

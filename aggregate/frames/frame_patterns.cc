@@ -283,6 +283,8 @@ constexpr auto kStoryPatterns = std::to_array<StoryPattern>({
               "CoordinationServiceAgent::GetKeyValue",
               "a key of the coordination service"),
     by_python(Story::kRemoteCall, "torch/distributed/rpc/api.py", "rpc_sync", "an RPC"),
+    by_native(Story::kConnects, "", "c10d::detail::Socket::connect", "a connection to the store"),
+    by_native(Story::kConnects, "", "SocketConnectOp", "a connection to the store"),
     by_native(Story::kRemoteCall, "", "PyRRef::toHere", "an RPC"),
     by_python(Story::kRemoteCall, "/grpc/_channel.py", "__call__", "a call of gRPC"),
     // Ray 2.9 to 2.60: drivers and workers wait for objects alike; the loop is a worker's main

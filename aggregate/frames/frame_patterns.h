@@ -50,6 +50,7 @@ enum class Story : std::uint8_t {
   kRest,          // frames of an event loop around such a loop's wait for work
   kEngine,        // autograd's own thread, which runs collectives for the main thread
   kStore,         // waits for a key of a store, for itself and not for a library
+  kConnects,      // has yet to reach the store in which the ranks meet
   kRemoteCall,    // waits for what another rank does for it
   kServesCall,    // runs a function for another rank
   kServesLoop,    // a loop that runs such functions: it has one if Python code is inside

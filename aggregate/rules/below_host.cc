@@ -20,13 +20,14 @@ bool is_complete(const RuleInput& input, const Slot& slot) {
 
 std::string inside_words(const RuleInput& input, const Slot& slot) {
   const std::size_t total = input.view.ranks().size();
+  const bool roots_unknown = slot.root < 0 && lets_some_leave(slot);
   return fmt::format(
       "{} inside of {} and none stands out: the cause lies below the host (network, fabric or "
-      "device)",
+      "device){}",
       slot.inside.size() == total
           ? fmt::format("all {} are", count_of(total, "rank"))
           : fmt::format("all members ({}) are", ranks_words(input, slot.inside)),
-      slot.words);
+      slot.words, roots_unknown ? ", or they have given different roots" : "");
 }
 
 // Some members have left the call, or do not wait for its end.
@@ -72,6 +73,11 @@ std::vector<Finding> below_host(const RuleInput& input) {
   const auto complete =
       std::find_if(input.graph.slots.begin(), input.graph.slots.end(),
                    [&input](const Slot& slot) { return is_complete(input, slot); });
+  // Ranks meet in a store. If all that are known have come, it waits for more of them, or they have
+  // come to different ones.
+  if (complete->kind == snapshot::CallKind::kRendezvous) {
+    return {};
+  }
   Finding finding;
   finding.kind = Kind::kBelowHost;
   // Equal lines may be from different iterations; only numbers settle it.

@@ -36,6 +36,10 @@ std::string rendezvous_predicate(const RuleInput& input,
     return fmt::format("never came: {} of {} ranks are there", slot.inside.size(),
                        input.view.expected());
   }
+  if (rank.sample() != nullptr && input.view.model().story(*rank.sample(), Story::kConnects)) {
+    return fmt::format("has not come to the {}: it still tries to connect to the store",
+                       slot.words);
+  }
   const auto frame =
       rank.sample() == nullptr ? std::nullopt : input.view.model().user_frame(*rank.sample());
   return fmt::format("has not come to the {}{}", slot.words,

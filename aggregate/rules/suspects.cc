@@ -100,6 +100,9 @@ bool only_ticks(const RuleInput& input, std::size_t at) {
     return false;
   }
   const std::int64_t quiet_ms = sleeper->wait.quiet_ms;
+  if (quiet_ms < 0 && sleeper->samples.size() < 2) {
+    return true;  // as far as one look tells
+  }
   return keeps_waking(*sleeper) ||
          (quiet_ms >= 0 && quiet_ms * kManyTimes < longest_wait_ms(input.view));
 }
@@ -174,6 +177,7 @@ struct Awaited {
   std::vector<std::size_t> roots;
   std::vector<std::size_t> left;  // roots that may have done their part and gone on
   std::vector<std::size_t> vague;
+  bool any_unknown = false;
 };
 
 Awaited find_awaited(const RuleInput& input, const std::vector<Stand>& stands) {
@@ -187,6 +191,7 @@ Awaited find_awaited(const RuleInput& input, const std::vector<Stand>& stands) {
     } else if (stands[at] == Stand::kVague) {
       found.vague.push_back(at);
     }
+    found.any_unknown = found.any_unknown || stands[at] == Stand::kUnknown;
   }
   return found;
 }
@@ -203,13 +208,16 @@ void leave_out_openers(const RuleInput& input, std::vector<std::size_t>& roots) 
 }
 
 // Leaves out the roots that only tick, if there are others, or ranks that wait for something of
-// their own process: these may be what the former ask for, and not the converse.
+// their own process, or of which nothing is known: these may be what the former ask for, and not
+// the converse.
 void leave_out_tickers(const RuleInput& input, Awaited& awaited) {
   const auto ticks = [&input](std::size_t at) { return only_ticks(input, at); };
   const bool only_tickers = std::all_of(awaited.roots.begin(), awaited.roots.end(), ticks);
-  const bool anybody_else = std::any_of(
-      awaited.vague.begin(), awaited.vague.end(),
-      [&input](std::size_t at) { return !may_need_others(input.view, input.view.ranks()[at]); });
+  const bool anybody_else =
+      awaited.any_unknown ||
+      std::any_of(awaited.vague.begin(), awaited.vague.end(), [&input](std::size_t at) {
+        return !may_need_others(input.view, input.view.ranks()[at]);
+      });
   if (!only_tickers || anybody_else) {
     std::erase_if(awaited.roots, ticks);
   }

@@ -32,6 +32,16 @@ bool waits_for_unread(const RuleInput& input, std::string& summary) {
   return false;
 }
 
+// Returns the rendezvous that all ranks have come to; null if there is none.
+const Slot* common_rendezvous(const RuleInput& input) {
+  const auto at =
+      std::find_if(input.graph.slots.begin(), input.graph.slots.end(), [&input](const Slot& slot) {
+        return slot.kind == snapshot::CallKind::kRendezvous && input.view.ranks().size() > 1 &&
+               slot.inside.size() == input.view.ranks().size();
+      });
+  return at == input.graph.slots.end() ? nullptr : &*at;
+}
+
 std::string describe(const RuleInput& input) {
   std::string summary;
   const std::size_t total = input.view.expected();
@@ -58,6 +68,13 @@ std::string describe(const RuleInput& input) {
     return fmt::format("{} read once: one sample cannot tell stuck from slow",
                        count_of(read, input.view.unit()));
   }
+  if (const Slot* slot = common_rendezvous(input)) {
+    return fmt::format(
+        "all {} are in the {}, and it does not end: it waits for more ranks than there are, or "
+        "they "
+        "have come to different stores",
+        count_of(total, input.view.unit()), slot->words);
+  }
   return fmt::format("{} read, and nothing shows that {}", count_of(read, input.view.unit()),
                      read == 1 ? "it waits for another one" : "they wait for one of them");
 }
@@ -80,6 +97,9 @@ std::vector<Finding> unknown(const RuleInput& input) {
   }
   if (input.unread) {
     finding.advice.emplace_back("read the missing ranks: oddrank node, on their nodes");
+  }
+  if (common_rendezvous(input) != nullptr) {
+    finding.advice.emplace_back("compare WORLD_SIZE, MASTER_ADDR and MASTER_PORT of all ranks");
   }
   finding.advice.emplace_back("sample longer: --samples 4 --interval 5s");
   finding.advice.emplace_back("keep the evidence: --save job.capture, then oddrank report");

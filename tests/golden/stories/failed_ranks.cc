@@ -164,6 +164,23 @@ CaptureBuilder rank_0_counts_workers() {
   return job;
 }
 
+// One rank was given another port, where nobody listens: it tries again and again.
+CaptureBuilder connects_elsewhere() {
+  CaptureBuilder job = job_of(2, 4, Backend::kGloo, in_store_barrier(41));
+  ThreadSpec connects = in_store_barrier(41);
+  connects.frames =
+      Frames{in_libc("clock_nanosleep@@GLIBC_2.17"),
+             in_torch("c10d::detail::SocketConnectOp::tryConnect"),
+             in_torch("c10d::detail::Socket::connect"),
+             in_torch("c10d::TCPStore::TCPStore"),
+             pkg_py("torch/distributed/rendezvous.py", "_create_c10d_store", 189),
+             pkg_py("torch/distributed/distributed_c10d.py", "init_process_group", 1714)} +
+      program_at("vit/finetune.py", {{"setup", 41}, {"main", 301}, {"<module>", 340}});
+  connects.wait.syscall = "clock_nanosleep";
+  replace(job, 5, connects);
+  return job;
+}
+
 // NCCL's bootstrap waits for all; one rank still downloads its weights, again and again.
 CaptureBuilder bootstrap_waits_for_one() {
   CaptureBuilder job = job_of(2, 8, Backend::kNccl, in_comm_init(train(55)));
@@ -250,6 +267,11 @@ std::vector<Story> stories_of_failed_ranks() {
        Kind::kRendezvous,
        {3, 6},
        rank_0_counts_workers},
+      {"connects_elsewhere",
+       "E4: another MASTER_PORT on one rank",
+       Kind::kRendezvous,
+       {5},
+       connects_elsewhere},
       {"bootstrap_waits_for_one",
        "E5: ncclCommInitRank, one rank is late",
        Kind::kRendezvous,

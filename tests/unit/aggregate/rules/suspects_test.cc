@@ -137,6 +137,46 @@ TEST_CASE("suspects: native code that rests again and again may ask for somethin
   CHECK(named_in(job).empty());
 }
 
+TEST_CASE("suspects: a rank that asks again and again is not named before one that stands still") {
+  CaptureBuilder job = eight_ranks(in_all_reduce());
+  ThreadSpec asks = tests::sleeping();
+  asks.switch_step = 3;
+  replace(job, 0, asks);
+  CHECK(named_in(job) == Named{0});
+  ThreadSpec stands = waiting_on(WaitOn::kLock);
+  stands.wait.how = snapshot::WaitHow::kPythonLock;
+  replace(job, 3, stands);  // nobody in its process can end that
+  CHECK(named_in(job) == Named{3});
+  ThreadSpec receives = waiting_on(WaitOn::kSocket);
+  receives.python_name = "Thread-1";
+  job.thread(job.process(pid_of(3)), receives).tid = 9000;  // this one may
+  CHECK(named_in(job) == Named{3});
+  job.process(pid_of(3)).threads.clear();
+  job.process(pid_of(3)).read = snapshot::ReadState::kNone;
+  CHECK(named_in(job).empty());
+}
+
+TEST_CASE("suspects: in one look, one that sleeps may ask for what another one does not do") {
+  CaptureBuilder job = eight_ranks(in_all_reduce());
+  job.samples = 1;
+  for (std::int32_t rank = 1; rank < 8; ++rank) {
+    replace(job, rank, in_all_reduce());
+  }
+  replace(job, 0, tests::sleeping());
+  ThreadSpec stands = waiting_on(WaitOn::kLock);
+  stands.wait.how = snapshot::WaitHow::kPythonLock;
+  replace(job, 3, stands);
+  const Named named = named_in(job);
+  CHECK(std::find(named.begin(), named.end(), 0) == named.end());
+}
+
+TEST_CASE("suspects: if all ranks are in one rendezvous, the network is not to blame") {
+  const CaptureBuilder job = eight_ranks(tests::in_store());
+  const Verdict verdict = diagnose(job.capture).verdict;
+  CHECK(verdict.kind == Kind::kUnknown);
+  CHECK(verdict.summary.starts_with("all 8 ranks are in the "));
+}
+
 TEST_CASE("suspects: a named pipe that nobody opens may be a late rank's to open") {
   ThreadSpec opens = waiting_on(WaitOn::kFile, "/data/hand-over");
   opens.wait.syscall = "openat";
