@@ -9,6 +9,7 @@
 
 #include "aggregate/circles.h"
 #include "aggregate/rules/all_rules.h"
+#include "aggregate/rules/left_pattern.h"
 #include "aggregate/words/wait_words.h"
 
 namespace oddrank::aggregate {
@@ -113,6 +114,11 @@ std::vector<Finding> mismatched_collective(const RuleInput& input) {
       continue;
     }
     std::sort(ranks.begin(), ranks.end());
+    const std::vector<std::size_t> strayed =
+        tie ? left_their_pattern(input, ranks) : std::vector<std::size_t>();
+    if (!strayed.empty()) {
+      ranks = strayed;
+    }
     Finding finding = accuse(input, Kind::kMismatchedCollective, ranks, Evidence::kNumbers);
     if (finding.confidence == Confidence::kNone) {
       continue;
@@ -135,6 +141,9 @@ std::vector<Finding> mismatched_collective(const RuleInput& input) {
           fmt::format("; {}, which {} not come to it, {} for {} elsewhere",
                       ranks_words(input, with_most), with_most.size() == 1 ? "has" : "have",
                       with_most.size() == 1 ? "waits" : "wait", ranks_words(input, ranks));
+    }
+    if (!strayed.empty()) {
+      finding.summary += pattern_words(input, strayed);
     }
     finding.advice = {"compare the calls on both sides: operation, size, type and root"};
     finding.disproves = {"one operation at this number on all ranks"};

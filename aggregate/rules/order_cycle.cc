@@ -7,10 +7,10 @@
 #include <fmt/format.h>
 
 #include "aggregate/circles.h"
-#include "aggregate/flight/flight_capture.h"
 #include "aggregate/flight/flight_history.h"
 #include "aggregate/rules/all_rules.h"
 #include "aggregate/rules/left_out.h"
+#include "aggregate/rules/left_pattern.h"
 #include "aggregate/words/wait_words.h"
 
 namespace oddrank::aggregate {
@@ -92,29 +92,6 @@ std::vector<std::size_t> deviating(const Cycle& cycle) {
   return result.empty() ? cycle.ranks : result;
 }
 
-// Returns whether the calls of all ranks are known, and of this very hang.
-bool recorded_beside(const RuleInput& input) {
-  return input.flight != nullptr && is_from_memory(*input.flight);
-}
-
-// Returns those of the ranks that have left their own pattern (flight_history.h).
-std::vector<std::size_t> left_their_pattern(const RuleInput& input,
-                                            const std::vector<std::size_t>& ranks) {
-  std::vector<std::size_t> found;
-  if (!recorded_beside(input)) {
-    return found;
-  }
-  std::vector<std::int32_t> numbers;
-  numbers.reserve(ranks.size());
-  for (const std::size_t at : ranks) {
-    numbers.push_back(input.view.ranks()[at].rank);
-  }
-  for (const std::int32_t rank : left_own_pattern(input.flight->job, numbers)) {
-    found.push_back(input.view.index_of(rank));
-  }
-  return found;
-}
-
 // Returns whether all these ranks are past what repeats in their calls: they have left out the call
 // that the others wait in, rather than entered two groups in another order.
 bool are_past(const RuleInput& input, const std::vector<std::size_t>& ranks) {
@@ -190,9 +167,7 @@ std::vector<Finding> order_cycle(const RuleInput& input) {
                     }));
     if (!strayed.empty()) {
       finding.confidence = std::min(finding.confidence, Confidence::kLikely);
-      finding.summary += fmt::format("; {} {} not called what {} own calls before foretell",
-                                     ranks_words(input, ranks), ranks.size() == 1 ? "has" : "have",
-                                     ranks.size() == 1 ? "its" : "their");
+      finding.summary += pattern_words(input, ranks);
     } else if (by_cut && ranks.size() < cycle.ranks.size()) {
       finding.confidence = std::min(finding.confidence, Confidence::kLikely);
       finding.summary +=

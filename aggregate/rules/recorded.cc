@@ -133,15 +133,18 @@ std::vector<Finding> from_ras(const RuleInput& input) {
 }
 
 // Returns the culprits of the recorders' finding; of a circle, those who left their own pattern or
-// that of most ranks, if there are such.
+// that of most ranks, if there are such; on a tie of two calls, those who left their own.
 std::vector<Culprit> recorded_culprits(const FlightReport& flight) {
   std::vector<Culprit> culprits = flight.verdict.culprits;
-  if (flight.verdict.kind != Kind::kCollectiveOrder) {
+  const bool circle_of_groups = flight.verdict.kind == Kind::kCollectiveOrder;
+  const bool tie = flight.verdict.kind == Kind::kMismatchedCollective &&
+                   !flight.mismatches.empty() && flight.mismatches.front().tie;
+  if (!circle_of_groups && !tie) {
     return culprits;
   }
   const std::vector<std::int32_t> circle = numbers_of(culprits);
   std::vector<std::int32_t> odd = left_own_pattern(flight.job, circle);
-  if (odd.empty()) {
+  if (odd.empty() && circle_of_groups) {
     odd = apart_from_most(flight.job, circle);
   }
   if (!odd.empty()) {

@@ -77,6 +77,33 @@ TEST_CASE("recorded: a size that differs is on no stack, and is the verdict") {
   }
 }
 
+TEST_CASE("recorded: of two equal sides, the one that left its own pattern is named") {
+  const std::vector<std::int32_t> stay = {0, 1, 2, 3};
+  const std::vector<std::int32_t> leave = {4, 5, 6, 7};
+  for (const int steps : {0, 6}) {  // without a past, both
+    CaptureBuilder job = tests::eight_ranks(tests::in_all_reduce());
+    tests::ThreadSpec barrier = tests::in_all_reduce();
+    barrier.call->op = "barrier";
+    for (const std::int32_t rank : leave) {
+      replace(job, rank, barrier);
+    }
+    Recorders recorders = recorders_of(job);
+    for (int step = 0; step < steps; ++step) {
+      recorders.call("0", kWorld, kWorld, "all_reduce", true);
+    }
+    recorders.call("0", kWorld, stay, "all_reduce", false);
+    recorders.call("0", kWorld, leave, "barrier", false);
+    for (snapshot::FlightRecord& record : recorders.records) {
+      record.from_memory = true;
+    }
+    recorders.into(job.capture, looked_us(job) + kSecondUs);
+    const Diagnosis report = diagnose(job.capture);
+    INFO(report.verdict.summary);
+    CHECK(report.verdict.kind == Kind::kMismatchedCollective);
+    CHECK(recorded_culprits(report) == (steps == 0 ? kWorld : leave));
+  }
+}
+
 TEST_CASE("recorded: a device that is in none of the rank's calls does something of its own") {
   CaptureBuilder job = tests::eight_ranks(tests::in_all_reduce());
   for (const std::int32_t rank : {5, 6}) {

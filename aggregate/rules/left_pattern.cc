@@ -1,0 +1,37 @@
+#include "aggregate/rules/left_pattern.h"
+
+#include <fmt/format.h>
+
+#include "aggregate/flight/flight_capture.h"
+#include "aggregate/flight/flight_history.h"
+
+namespace oddrank::aggregate {
+
+bool recorded_beside(const RuleInput& input) {
+  return input.flight != nullptr && is_from_memory(*input.flight);
+}
+
+std::vector<std::size_t> left_their_pattern(const RuleInput& input,
+                                            const std::vector<std::size_t>& ranks) {
+  std::vector<std::size_t> found;
+  if (!recorded_beside(input)) {
+    return found;
+  }
+  std::vector<std::int32_t> numbers;
+  numbers.reserve(ranks.size());
+  for (const std::size_t at : ranks) {
+    numbers.push_back(input.view.ranks()[at].rank);
+  }
+  for (const std::int32_t rank : left_own_pattern(input.flight->job, numbers)) {
+    found.push_back(input.view.index_of(rank));
+  }
+  return found;
+}
+
+std::string pattern_words(const RuleInput& input, const std::vector<std::size_t>& ranks) {
+  const bool one = ranks.size() == 1;
+  return fmt::format("; {} {} not called what {} own calls before foretell",
+                     ranks_words(input, ranks), one ? "has" : "have", one ? "its" : "their");
+}
+
+}  // namespace oddrank::aggregate

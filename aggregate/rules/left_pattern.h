@@ -1,0 +1,24 @@
+// Where numbers and majorities accuse two sides alike, each rank's own past may tell which has done
+// something else than before: for rules that compare the calls of ranks.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "aggregate/rules/rule.h"
+
+namespace oddrank::aggregate {
+
+// Returns whether the calls of all ranks are known, and of this very hang.
+bool recorded_beside(const RuleInput& input);
+
+// Returns those of the ranks that have left their own pattern (flight/flight_history.h); empty if
+// that cannot be told.
+std::vector<std::size_t> left_their_pattern(const RuleInput& input,
+                                            const std::vector<std::size_t>& ranks);
+
+// Returns "; rank 1 has not called what its own calls before foretell".
+std::string pattern_words(const RuleInput& input, const std::vector<std::size_t>& ranks);
+
+}  // namespace oddrank::aggregate
