@@ -12,6 +12,10 @@ constexpr bool is_digit(char c) {
   return c >= '0' && c <= '9';
 }
 
+constexpr bool is_letter(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
 // Returns whether a terminal may act on the byte: 0x00 to 0x1f, and 0x7f.
 constexpr bool is_control(char c) {
   const auto byte = static_cast<unsigned char>(c);

@@ -24,10 +24,23 @@ bool path_ends_with(std::string_view path, std::string_view end) {
   return path.size() == end.size() || path[path.size() - end.size() - 1] == '/';
 }
 
+// Returns whether a folder of the path is the package, which ends with a slash.
+bool is_in_package(std::string_view file, std::string_view package) {
+  for (auto at = file.find(package); at != std::string_view::npos;
+       at = file.find(package, at + 1)) {
+    if (at == 0 || file[at - 1] == '/') {
+      return true;
+    }
+  }
+  return false;
+}
+
 }  // namespace
 
 bool matches(const FramePattern& pattern, std::string_view function, std::string_view file) {
-  return last_part(function) == pattern.function && path_ends_with(file, pattern.file);
+  const bool is_package = pattern.file.ends_with('/');
+  return last_part(function) == pattern.function &&
+         (is_package ? is_in_package(file, pattern.file) : path_ends_with(file, pattern.file));
 }
 
 bool matches(const FramePattern& pattern,

@@ -11,7 +11,8 @@
 
 namespace oddrank::waits {
 
-// A Python frame: the last part of its qualified name, and the end of its file's path.
+// A Python frame: the last part of its qualified name, and the end of its file's path, or a package
+// with all its files ("filelock/").
 struct FramePattern {
   std::string_view function;
   std::string_view file;

@@ -31,6 +31,19 @@ std::string last_call(const FlightJob& job, const FlightMembers& group, std::int
                      place.empty() ? "" : ", at " + place);
 }
 
+// Returns "rank 3 has not called all_reduce #4 in default group, in which ranks 0-2 wait".
+std::string not_called_words(const FlightWait& wait, const std::vector<std::int32_t>& ranks) {
+  const std::string roots = flight_ranks_words(ranks);
+  const std::string waiters = flight_ranks_words(wait.waiters);
+  const std::string_view have = ranks.size() == 1 ? "has" : "have";
+  const std::string_view s = wait.waiters.size() == 1 ? "s" : "";
+  return wait.sequence >= 0
+             ? fmt::format("{} {} not called {}, in which {} wait{}", roots, have, wait.on, waiters,
+                           s)
+             : fmt::format("{} {} not made the other side of a transfer: {} wait{} in {}", roots,
+                           have, waiters, s, wait.on);
+}
+
 class Decider {
  public:
   Decider(const FlightJob& job,
@@ -203,15 +216,21 @@ void Decider::add_roots() {
   verdict.kind = Kind::kSkippedCollective;
   verdict.confidence = no_more_than(Confidence::kLikely);
   const std::string last = last_call(job_, group, first);
-  const std::string roots = flight_ranks_words(waits_.roots);
-  const std::string waiters = flight_ranks_words(wait.waiters);
-  const std::string_view have = waits_.roots.size() == 1 ? "has" : "have";
-  const std::string_view s = wait.waiters.size() == 1 ? "s" : "";
-  verdict.summary =
-      wait.sequence >= 0
-          ? fmt::format("{} {} not called {}, in which {} wait{}", roots, have, wait.on, waiters, s)
-          : fmt::format("{} {} not made the other side of a transfer: {} wait{} in {}", roots, have,
-                        waiters, s, wait.on);
+  // Each in the call that it is a member of.
+  std::vector<std::pair<const FlightWait*, std::vector<std::int32_t>>> missing;
+  for (const std::int32_t root : waits_.roots) {
+    const FlightWait* awaits = wait_for(root);
+    const auto known = std::find_if(missing.begin(), missing.end(),
+                                    [awaits](const auto& one) { return one.first == awaits; });
+    if (known != missing.end()) {
+      known->second.push_back(root);
+    } else if (missing.size() < kMaxLinks) {
+      missing.push_back({awaits, {root}});
+    }
+  }
+  for (const auto& [awaits, ranks] : missing) {
+    verdict.summary += (verdict.summary.empty() ? "" : "; ") + not_called_words(*awaits, ranks);
+  }
   if (wait.sequence >= 0) {
     verdict.summary +=
         last.empty()

@@ -17,6 +17,7 @@
 #include "aggregate/view/polling.h"
 #include "aggregate/view/thread_cycle.h"
 #include "aggregate/words/wait_words.h"
+#include "base/ascii.h"
 #include "base/parse_number.h"
 #include "snapshot/flight_calls.h"
 
@@ -357,12 +358,18 @@ bool are_many(const RuleInput& input, const std::vector<std::size_t>& ranks) {
   return static_cast<std::size_t>(own_code) == ranks.size() && outnumber_waiters(input, ranks);
 }
 
-// Returns the number that ends a name: 2 of "ready/2", "flag-2.done".
+// Returns the number that ends a name: 2 of "ready/2", "flag-2.done", "rank2"; none of "plan-v2",
+// which is a version.
 std::optional<std::int32_t> last_number(std::string_view name) {
   name = name.substr(name.rfind('/') == std::string_view::npos ? 0 : name.rfind('/') + 1);
   name = name.substr(0, name.find('.'));
-  const std::size_t before = name.find_last_not_of("0123456789");
-  return parse_number<std::int32_t>(name.substr(before == std::string_view::npos ? 0 : before + 1));
+  const std::size_t digits = name.find_last_not_of("0123456789") + 1;
+  const std::string_view before = name.substr(0, digits);
+  const bool is_word = !before.empty() && is_letter(before.back());
+  if (is_word && !before.ends_with("rank") && !before.ends_with("worker")) {
+    return std::nullopt;
+  }
+  return parse_number<std::int32_t>(name.substr(digits));
 }
 
 // Returns whether the key or file that this rank waits for is named after another rank: then that

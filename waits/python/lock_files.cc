@@ -27,8 +27,8 @@ struct LockFileKind {
 };
 constexpr std::array kLockFiles = {
     LockFileKind{{"wait", "torch/utils/file_baton.py"}, "self", "lock_file_path"},
-    LockFileKind{{"_poll_until_acquired", "filelock/_api.py"}, "lock_filename", ""},  // 4.2
-    LockFileKind{{"acquire", "filelock/_api.py"}, "lock_filename", ""},
+    LockFileKind{{"_poll_until_acquired", "filelock/"}, "lock_filename", ""},  // from 4.2 on
+    LockFileKind{{"acquire", "filelock/"}, "lock_filename", ""},
 };
 constexpr std::size_t kMaxLockFileDepth = 4;  // from the innermost Python frame on
 

@@ -118,6 +118,18 @@ TEST_CASE("flight: groups that ranks enter in different orders are a circle") {
   CHECK(flight_culprits(report) == RankList{0, 1});
 }
 
+TEST_CASE("flight: each rank that is missing is told with the call that it is a member of") {
+  FlightRecorders job(4);
+  job.call("a", {0, 1}, {0}, "all_reduce", false);
+  job.call("b", {2, 3}, {2}, "all_gather", false);
+  const auto report = job.analyze();
+  CHECK(flight_culprits(report) == RankList{1, 3});
+  INFO(report.verdict.summary);
+  CHECK(report.verdict.summary.find("rank 1 has not called all_reduce #1 in group a") == 0);
+  CHECK(report.verdict.summary.find("; rank 3 has not called all_gather #1 in group b") !=
+        std::string::npos);
+}
+
 TEST_CASE("flight: a rank that only waits beside a circle is not named") {
   FlightRecorders job(3);
   job.call("0", {0, 1, 2}, {1}, "all_reduce", false);

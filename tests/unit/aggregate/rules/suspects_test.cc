@@ -231,7 +231,9 @@ TEST_CASE("suspects: a key that is named after another rank is that one's to set
   CHECK(waits_for("ready") == Named{5});
   CHECK(waits_for("ready/5") == Named{5});
   CHECK(waits_for("ready/4711") == Named{5});
+  CHECK(waits_for("plan-v3") == Named{5});  // a version
   CHECK(waits_for("ready/3").empty());
+  CHECK(waits_for("done_rank3").empty());
 }
 
 TEST_CASE("suspects: a rank whose going on would not set the others free is not named") {
