@@ -1,6 +1,7 @@
 #include "ranks/rank_choice.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <set>
 #include <string_view>
@@ -199,19 +200,35 @@ bool is_left_behind(const ProcessTree& tree,
           }));
 }
 
-// Removes candidates whose rank has exited. If another process of the rank exists, an orphan is its
-// worker; the choice among them shows that.
+// Returns whether the rank, of which these are the candidates, has exited: only orphans are left,
+// or in addition a shell that started it, say. If another process of its program exists, an orphan
+// is its worker; the choice among them shows that.
+bool has_exited(const ProcessTree& tree,
+                const std::vector<std::size_t>& candidates,
+                const std::vector<std::size_t>& of_rank) {
+  const auto is_left = [&](std::size_t i) { return is_left_behind(tree, candidates, i); };
+  const bool had_group = std::any_of(of_rank.begin(), of_rank.end(), [&](std::size_t i) {
+    return tree[i].facts->told.inherited && is_left(i);
+  });
+  return std::all_of(of_rank.begin(), of_rank.end(), [&](std::size_t i) {
+    return is_left(i) || (had_group && !is_python(tree[i].facts->arguments));
+  });
+}
+
+// Removes candidates whose rank has exited. Returns the orphans among them.
 std::vector<std::size_t> take_survivors(const ProcessTree& tree,
                                         std::vector<std::size_t>& candidates) {
-  std::vector<std::size_t> survivors;
+  std::vector<std::size_t> removed;
   for (const auto& [key, group] : by_rank(tree, candidates)) {
-    if (std::all_of(group.begin(), group.end(),
-                    [&](std::size_t i) { return is_left_behind(tree, candidates, i); })) {
-      survivors.insert(survivors.end(), group.begin(), group.end());
+    if (has_exited(tree, candidates, group)) {
+      removed.insert(removed.end(), group.begin(), group.end());
     }
   }
-  std::erase_if(candidates, [&survivors](std::size_t i) {
-    return std::find(survivors.begin(), survivors.end(), i) != survivors.end();
+  std::vector<std::size_t> survivors;
+  std::copy_if(removed.begin(), removed.end(), std::back_inserter(survivors),
+               [&](std::size_t i) { return is_left_behind(tree, candidates, i); });
+  std::erase_if(candidates, [&removed](std::size_t i) {
+    return std::find(removed.begin(), removed.end(), i) != removed.end();
   });
   return survivors;
 }

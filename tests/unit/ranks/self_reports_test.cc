@@ -157,6 +157,19 @@ TEST_CASE("a process that only inherited a group is no rank") {
   REQUIRE(orphan.decide().rows.size() == 2);
   CHECK(orphan.decide().rows[1].outlives_rank);
   CHECK(orphan.decide().rows[1].rank == 1);
+
+  const std::string started = "MASTER_ADDR=127.0.0.1 MASTER_PORT=29500 WORLD_SIZE=2 RANK=";
+  Node shell;  // the same, and a shell that started the rank is at its next command
+  shell.add(1, 0, "/sbin/init")
+      .add(100, 90, "python train.py", started + "0")
+      .says(group(0, 2))
+      .add(102, 90, "sh -c python train.py; sleep 3000", started + "1")
+      .add(103, 102, "sleep 3000", started + "1")
+      .add(101, 1, "python train.py", started + "1")
+      .forked()
+      .group(99)
+      .says(inherited);
+  CHECK(shell.ranks() == "0:100");
 }
 
 TEST_CASE("a group is believed before variables, and a note says that they differ") {
