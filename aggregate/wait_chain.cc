@@ -59,6 +59,7 @@ class WaysTo {
   const JobView& view_;
   const WaitGraph& graph_;
   std::vector<std::size_t> next_;    // by rank: the next rank on its path; kFar if there is none
+  std::vector<std::size_t> first_;   // by rank: the first node there: a slot, a process, that rank
   std::vector<std::size_t> behind_;  // by rank: itself and all ranks whose path leads through it
   std::vector<std::pair<std::size_t, std::size_t>> order_;  // distance, rank
 };
@@ -67,6 +68,7 @@ WaysTo::WaysTo(const JobView& view, const WaitGraph& graph, std::size_t rank)
     : view_(view),
       graph_(graph),
       next_(view.ranks().size(), kFar),
+      first_(view.ranks().size(), kFar),
       behind_(view.ranks().size(), 1) {
   std::vector<std::size_t> toward;
   const auto distance = distances(graph.in, {rank}, &toward);
@@ -79,6 +81,7 @@ WaysTo::WaysTo(const JobView& view, const WaitGraph& graph, std::size_t rank)
       node = toward[node];
     }
     next_[at] = node;
+    first_[at] = toward[at];
     order_.emplace_back(distance[at], at);
   }
   // Sums up the ranks that wait behind each: farthest first, so that sums are complete.
@@ -117,8 +120,8 @@ ChainLink WaysTo::link(const std::vector<std::size_t>& waiters) const {
     for (const std::size_t node : graph_.out[at]) {
       if (graph_.nodes[node].kind == NodeKind::kSlot) {
         slots.insert(graph_.nodes[node].index);
-      } else if (node == next_[at]) {
-        targets.insert(node);
+      } else if (node == first_[at] && next_[at] != kFar) {
+        targets.insert(next_[at]);
       }
     }
   }
@@ -140,7 +143,7 @@ std::string WaysTo::call_text(std::size_t at) const {
   if (rank.leader != nullptr && rank.leader->call) {
     return call_words(view_, *rank.leader->call);
   }
-  const GraphEdge* edge = next_[at] == kFar ? nullptr : graph_.edge(at, next_[at]);
+  const GraphEdge* edge = first_[at] == kFar ? nullptr : graph_.edge(at, first_[at]);
   return edge == nullptr ? "wait" : graph_.text(edge->on);
 }
 

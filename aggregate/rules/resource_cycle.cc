@@ -11,6 +11,7 @@
 #include "aggregate/rules/all_rules.h"
 #include "aggregate/rules/left_out.h"
 #include "aggregate/words/wait_words.h"
+#include "base/printable.h"
 
 namespace oddrank::aggregate {
 namespace {
@@ -71,12 +72,28 @@ std::vector<std::vector<std::size_t>> mixed_circles(const RuleInput& input) {
   return circles;
 }
 
+// Returns "the file lock /x, held by rank 2".
+std::string wait_of_child(const JobView& view, const snapshot::ProcessCapture& child) {
+  const auto* thread = deciding_thread(view, child);
+  const auto* other = awaited_process(view, child);
+  const std::string whom = other == nullptr ? "another process" : process_words(view, *other);
+  return thread != nullptr && thread->wait.on == snapshot::WaitOn::kFileLock
+             ? fmt::format("the file lock {}, held by {}", printable(view.text(thread->wait.path)),
+                           whom)
+             : whom;
+}
+
 // Returns what a member waits for: "in all_reduce in default group", "for the file lock /x, held by
 // rank 2".
 std::string wait_of(const RuleInput& input, std::size_t at) {
   const RankView& rank = input.view.ranks()[at];
   if (rank.leader != nullptr && rank.leader->call) {
     return "in " + call_words(input.view, *rank.leader->call);
+  }
+  const auto* child = awaited_process(input.view, *rank.process);
+  if (child != nullptr && !child->is_rank) {
+    return fmt::format("for its {} pid {}, which waits for {}", child_words(input.view, *child),
+                       child->pid, wait_of_child(input.view, *child));
   }
   const WaitsFor wait = waits_for(input.view, rank);
   const auto* other = awaited_process(input.view, *rank.process);
