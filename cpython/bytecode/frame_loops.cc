@@ -16,6 +16,11 @@ namespace {
 
 constexpr std::size_t kMaxInner = 8;  // calls that may replace their function; more do not
 
+// Functions of Python's os module.
+bool makes_its_second(std::string_view name) {
+  return name == "link" || name == "symlink" || name == "rename" || name == "replace";
+}
+
 class LoopReader {
  public:
   LoopReader(PythonMemory& memory, CodeAnalysis& analysis, const RawFrame& frame)
@@ -28,7 +33,10 @@ class LoopReader {
   std::vector<std::string> variables_set(const AnalysedCode& code,
                                          const CodeLoop& loop,
                                          SymbolValues& values);
-  std::string object_of(const CodeCall& call, SymbolValues& values, const CodeCalls& calls);
+  std::string object_of(const CodeCall& call,
+                        const std::string& name,
+                        SymbolValues& values,
+                        const CodeCalls& calls);
   // Returns the code of a function that the frame's file defines, or of a comprehension; null for
   // any other callee.
   Addr inner_code(const CodeCall& call, SymbolValues& values, const CodeCalls& calls);
@@ -89,10 +97,13 @@ std::vector<std::string> LoopReader::variables_set(const AnalysedCode& code,
 }
 
 std::string LoopReader::object_of(const CodeCall& call,
+                                  const std::string& name,
                                   SymbolValues& values,
                                   const CodeCalls& calls) {
-  for (const std::uint32_t argument : call.arguments) {
-    if (std::string text = values.text_of(argument); !text.empty()) {
+  // os.link(mine, lock) makes the second.
+  const std::size_t first = makes_its_second(name) && call.arguments.size() > 1 ? 1 : 0;
+  for (std::size_t i = first; i < call.arguments.size(); ++i) {
+    if (std::string text = values.text_of(call.arguments[i]); !text.empty()) {
       return text;
     }
   }
@@ -164,19 +175,21 @@ FrameLoop LoopReader::read(const AnalysedCode& code, const CodeLoop& loop) {
     if (result.cut) {
       break;
     }
-    const std::string object = object_of(call, values, code.calls);
+    const std::string name = values.name_of(call.callee);
+    const std::string object = object_of(call, name, values, code.calls);
     const Addr inner = inner_code(call, values, code.calls);
     const AnalysedCode* nested = analysis_.of_code(inner);
     const std::size_t count = nested == nullptr ? 0 : nested->calls.calls.size();
     if (count == 0 || count > kMaxInner) {
-      add(result, {values.name_of(call.callee), object});
+      add(result, {name, object});
       continue;
     }
     // No frame runs it now, so its variables have no values here.
     SymbolValues inside(memory_, nested->calls, RawFrame{.code = inner});
     for (const CodeCall& one : nested->calls.calls) {
-      const std::string own = object_of(one, inside, nested->calls);
-      add(result, {inside.name_of(one.callee), own.empty() ? object : own});
+      const std::string inner_name = inside.name_of(one.callee);
+      const std::string own = object_of(one, inner_name, inside, nested->calls);
+      add(result, {inner_name, own.empty() ? object : own});
     }
   }
   return result;

@@ -21,7 +21,7 @@ VICTIM = os.path.join(os.path.dirname(HERE), "victims", "polled_locks.py")
 # The form of the lock, and the file that is named.
 HELD = {"flock": "data", "lockf": "data", "reopened": "data", "open_file": "data", "busy": "data",
         "wal": "data", "database": "data", "shared": "data", "exclusive": "data.lock",
-        "folder": "data.lock", "number": "data.lock", "baton": "data.lock"}
+        "folder": "data.lock", "number": "data.lock", "baton": "data.lock", "linked": "data.lock"}
 # No process is named: the waiter itself has the lock, the lock is of another kind, the waiter tries
 # for none, or several share it.
 UNHELD = ("own", "other_kind", "nothing", "absent", "shared_by_two")

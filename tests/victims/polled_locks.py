@@ -98,6 +98,19 @@ def poll_exclusive():
             time.sleep(0.05)
 
 
+def poll_linked():
+    mine = f"mine.{os.getpid()}"
+    with open(mine, "w") as file:
+        file.write(f"{os.getpid()}\n")
+    while True:
+        try:
+            os.link(mine, "data.lock")
+            break
+        except FileExistsError:
+            tried()
+            time.sleep(0.05)
+
+
 def poll_folder():
     while True:
         try:
@@ -186,7 +199,7 @@ def hold(form):  # pylint: disable=too-many-return-statements
         with open("data.lock/pid", "w") as file:
             file.write(f"{os.getpid()}\n")
         return None
-    if form == "number":
+    if form in ("number", "linked"):
         with open("data.lock", "w") as file:
             file.write(f"{os.getpid()}\n")
         return None
