@@ -28,6 +28,18 @@ namespace {
 constexpr std::size_t kNoEnd = static_cast<std::size_t>(-1);
 constexpr std::size_t kSeveralEnds = static_cast<std::size_t>(-2);
 
+// Returns whether the slot is MPI's end, and other ranks are in a call that those who have come to
+// it did not make, and now never will: that these wait for the others is no excuse.
+bool is_end_before_others(const std::vector<Slot>& slots, const Slot& slot) {
+  return slot.op == "finalize" && slot.kind == CallKind::kCollective &&
+         std::any_of(slots.begin(), slots.end(), [&slot](const Slot& other) {
+           return &other != &slot && other.membership == Membership::kKnown &&
+                  std::any_of(slot.inside.begin(), slot.inside.end(), [&other](std::size_t at) {
+                    return std::binary_search(other.absent.begin(), other.absent.end(), at);
+                  });
+         });
+}
+
 class GraphBuilder {
  public:
   explicit GraphBuilder(const JobView& view);
@@ -160,6 +172,9 @@ void GraphBuilder::add_slots() {
     const Slot& slot = graph_.slots[at];
     const std::size_t node = add_node(NodeKind::kSlot, at, nullptr);
     const bool assumed = slot.membership == Membership::kAssumed;
+    if (is_end_before_others(graph_.slots, slot)) {
+      continue;
+    }
     for (const std::size_t rank : slot.inside) {
       add_edge(rank, node, slot.words, slot.evidence, assumed);
       (slot.absent.empty() ? graph_.opaque : graph_.waits_for_rank)[rank] = true;

@@ -170,6 +170,19 @@ TEST_CASE("suspects: in one look, one that sleeps may ask for what another one d
   CHECK(std::find(named.begin(), named.end(), 0) == named.end());
 }
 
+TEST_CASE("suspects: a rank that is at MPI's end will make no call that the others wait in") {
+  CaptureBuilder job = eight_ranks(in_all_reduce());
+  ThreadSpec ends = in_all_reduce();
+  ends.call->op = "finalize";
+  replace(job, 3, ends);
+  CHECK(named_in(job) == Named{3});
+  for (const std::int32_t rank : {0, 1, 2, 4, 6, 7}) {
+    replace(job, rank, ends);
+  }
+  replace(job, 5, tests::sleeping());
+  CHECK(named_in(job) == Named{5});  // all others are at the end, and wait for it there
+}
+
 TEST_CASE("suspects: if all ranks are in one rendezvous, the network is not to blame") {
   const CaptureBuilder job = eight_ranks(tests::in_store());
   const Verdict verdict = diagnose(job.capture).verdict;
