@@ -184,7 +184,14 @@ FlightMismatch Comparer::describe(std::size_t index, std::int64_t sequence) {
     if (i > 0 && (next == nullptr || signature(*next) != sides[i].first)) {
       mismatch.skipped = false;
     }
+    // Left out, or only made later: that it has made the call of the others, too, allows both.
+    const FlightEntry* own_next = sides[i].second.front()->at(sequence + 1);
+    if (mismatch.skipped && i > 0 && own_next != nullptr &&
+        signature(*own_next) == sides[0].first) {
+      mismatch.exchanged = true;
+    }
   }
+  mismatch.skipped = mismatch.skipped && !mismatch.exchanged;
   return mismatch;
 }
 

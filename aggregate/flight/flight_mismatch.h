@@ -27,6 +27,9 @@ struct FlightMismatch {
   bool tie = false;
   // The smaller sides are one call ahead: the largest side makes their call next.
   bool skipped = false;
+  // They are, and call then what the largest side calls here: the order is another one, or they are
+  // a whole step of two calls ahead.
+  bool exchanged = false;
 };
 
 // Returns, for each group, the first mismatch that did not end on every rank.

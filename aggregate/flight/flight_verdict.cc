@@ -145,6 +145,9 @@ void Decider::add_mismatches() {
                       flight_ranks_words(deviating), mismatch.sequence, group.words(), other.call,
                       flight_ranks_words(most.ranks), most.call);
     }
+    if (mismatch.exchanged) {
+      verdict.summary += "; each calls next what the other one calls here";
+    }
     verdict.advice = {
         "compare the calls on both sides: a branch that only some ranks take, or "
         "tensors of other sizes"};
@@ -253,7 +256,9 @@ void Decider::add_roots() {
 }
 
 void Decider::add_circles() {
-  for (const auto& [circle, through] : waits_.circles) {
+  for (const FlightCircle& found : waits_.circles) {
+    const std::vector<std::int32_t>& circle = found.ranks;
+    const std::vector<std::int32_t>& through = found.through;
     std::string words;
     std::set<std::size_t> groups;
     bool collective = false;

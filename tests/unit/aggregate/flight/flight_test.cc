@@ -118,6 +118,21 @@ TEST_CASE("flight: groups that ranks enter in different orders are a circle") {
   CHECK(flight_culprits(report) == RankList{0, 1});
 }
 
+TEST_CASE("flight: a rank that makes two calls in the other order has left out neither") {
+  FlightRecorders job(3);
+  job.call("0", {0, 1, 2}, {0, 1}, "all_reduce", false);
+  job.call("0", {0, 1, 2}, {0, 1}, "all_gather", false);
+  job.call("0", {0, 1, 2}, {2}, "all_gather", false);
+  const auto left_out = job.analyze();
+  CHECK(left_out.verdict.kind == Kind::kSkippedCollective);
+  job.call("0", {0, 1, 2}, {2}, "all_reduce", false);
+  const auto report = job.analyze();
+  INFO(report.verdict.summary);
+  CHECK(report.verdict.kind == Kind::kMismatchedCollective);
+  CHECK(flight_culprits(report) == RankList{2});
+  CHECK(report.verdict.summary.ends_with("; each calls next what the other one calls here"));
+}
+
 TEST_CASE("flight: each rank that is missing is told with the call that it is a member of") {
   FlightRecorders job(4);
   job.call("a", {0, 1}, {0}, "all_reduce", false);
