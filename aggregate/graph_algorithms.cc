@@ -1,6 +1,7 @@
 #include "aggregate/graph_algorithms.h"
 
 #include <algorithm>
+#include <iterator>
 #include <queue>
 #include <set>
 
@@ -92,6 +93,25 @@ void Tarjan::close(std::size_t root) {
   ++components_;
 }
 
+// Returns the edges between these nodes (sorted) that do not touch `without`, by their places.
+Adjacency edges_without(const Adjacency& graph,
+                        const std::vector<std::size_t>& nodes,
+                        std::size_t without) {
+  Adjacency rest(nodes.size());
+  for (std::size_t place = 0; place < nodes.size(); ++place) {
+    if (nodes[place] == without) {
+      continue;
+    }
+    for (const std::size_t to : graph[nodes[place]]) {
+      const auto at = std::lower_bound(nodes.begin(), nodes.end(), to);
+      if (at != nodes.end() && *at == to && to != without) {
+        add_target(rest, place, static_cast<std::size_t>(at - nodes.begin()));
+      }
+    }
+  }
+  return rest;
+}
+
 }  // namespace
 
 std::vector<std::size_t> components_of(const Adjacency& graph) {
@@ -136,26 +156,9 @@ std::vector<std::size_t> cuts_of(const Adjacency& graph,
                                  const std::vector<std::size_t>& nodes,
                                  const std::vector<std::size_t>& candidates) {
   std::vector<std::size_t> cuts;
-  if (candidates.size() > kMaxCut) {
-    return cuts;
-  }
-  const auto place_of = [&nodes](std::size_t node) {
-    const auto at = std::lower_bound(nodes.begin(), nodes.end(), node);
-    return at == nodes.end() || *at != node ? kFar : static_cast<std::size_t>(at - nodes.begin());
-  };
-  for (const std::size_t without : candidates) {
-    Adjacency rest(nodes.size());
-    for (std::size_t place = 0; place < nodes.size(); ++place) {
-      for (const std::size_t to : graph[nodes[place]]) {
-        const std::size_t target = place_of(to);
-        if (nodes[place] != without && to != without && target != kFar) {
-          add_target(rest, place, target);
-        }
-      }
-    }
-    if (!has_circle(rest)) {
-      cuts.push_back(without);
-    }
+  if (candidates.size() <= kMaxCut) {
+    std::copy_if(candidates.begin(), candidates.end(), std::back_inserter(cuts),
+                 [&](std::size_t at) { return !has_circle(edges_without(graph, nodes, at)); });
   }
   return cuts;
 }

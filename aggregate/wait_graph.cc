@@ -335,6 +335,7 @@ void GraphBuilder::add_accepting() {
       in = reversed(graph_.out);
     }
     std::vector<std::int32_t> clients;
+    clients.reserve(connected.size());
     for (const std::size_t client : connected) {
       clients.push_back(view_.ranks()[client].rank);
     }

@@ -61,6 +61,7 @@ std::vector<bool> waiters_elsewhere(const WaitGraph& graph,
 // Returns the sides, the heaviest first.
 std::vector<NumberSide> sides_of(const WaitGraph& graph, const std::vector<const Slot*>& slots) {
   std::vector<NumberSide> sides;
+  sides.reserve(slots.size());
   for (const Slot* slot : slots) {
     sides.push_back({slot, {}});
   }
