@@ -208,16 +208,17 @@ void leave_out_openers(const RuleInput& input, std::vector<std::size_t>& roots) 
   }
 }
 
-// Leaves out the roots that only tick, if there are others, or ranks that wait for something of
-// their own process, or of which nothing is known: these may be what the former ask for, and not
-// the converse.
+// Leaves out the roots that only tick, if there are others, or ranks that wait for a lock of their
+// own process, or of which nothing is known: these may be what the former ask for, and not the
+// converse.
 void leave_out_tickers(const RuleInput& input, Awaited& awaited) {
   const auto ticks = [&input](std::size_t at) { return only_ticks(input, at); };
   const bool only_tickers = std::all_of(awaited.roots.begin(), awaited.roots.end(), ticks);
   const bool anybody_else =
       awaited.any_unknown ||
       std::any_of(awaited.vague.begin(), awaited.vague.end(), [&input](std::size_t at) {
-        return !may_need_others(input.view, input.view.ranks()[at]);
+        const RankView& rank = input.view.ranks()[at];
+        return rank.leader != nullptr && is_at_own_lock(*rank.leader);
       });
   if (!only_tickers || anybody_else) {
     std::erase_if(awaited.roots, ticks);

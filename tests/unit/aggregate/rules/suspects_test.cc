@@ -156,6 +156,17 @@ TEST_CASE("suspects: a rank that asks again and again is not named before one th
   CHECK(named_in(job).empty());
 }
 
+TEST_CASE(
+    "suspects: a rank that sleeps in a loop is named before those that wait for their devices") {
+  const auto on = GENERATE(WaitOn::kDevice, WaitOn::kLock);  // of a library's own, say
+  CaptureBuilder job = eight_ranks(in_all_reduce());
+  ThreadSpec loops = tests::sleeping();
+  loops.switch_step = 3;
+  replace(job, 3, loops);
+  replace(job, 5, waiting_on(on));
+  CHECK(named_in(job) == Named{3});
+}
+
 TEST_CASE("suspects: in one look, one that sleeps may ask for what another one does not do") {
   CaptureBuilder job = eight_ranks(in_all_reduce());
   job.samples = 1;
