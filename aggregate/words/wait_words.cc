@@ -337,7 +337,10 @@ std::string stuck_words(const JobView& view, const ProcessCapture& process) {
     return place.empty() ? "runs" : "runs " + place;
   }
   const std::string call = system_call_words(view, *thread, false);
-  return call.empty() ? fmt::format("waits (state {})", state) : "is stuck in " + call;
+  if (call.empty()) {
+    return fmt::format("waits (state {})", state);
+  }
+  return keeps_waking(*thread) ? "is in " + call + " again and again" : "is stuck in " + call;
 }
 
 std::string phase_of(const JobView& view, const RankView& rank) {
