@@ -76,7 +76,7 @@ class RecordedJobTest(unittest.TestCase):
         self.assertEqual(sides, [("3-4", "all_reduce"), ("5", "broadcast")])
 
     def test_order(self):
-        self.check(self.diagnose("order"), "collective_order", [3, 4, 5])
+        self.check(self.diagnose("order"), "collective_order", [5])  # every way round leads through it
 
     def test_nobody_hangs(self):
         for how in ("uneven", "healthy"):
