@@ -14,14 +14,12 @@ using snapshot::WaitOn;
 
 namespace {
 
-constexpr std::uint8_t kListening = 10;  // include/net/tcp_states.h
-
 bool accepts(const JobView& view, const Wait& wait) {
   const auto& awaited = wait.rare->awaited;
   if (wait.how == snapshot::WaitHow::kFiles) {
     return !awaited.empty() && wait.rare->awaited_count == awaited.size() &&
            std::all_of(awaited.begin(), awaited.end(),
-                       [](const AwaitedFile& file) { return file.state == kListening; });
+                       [](const AwaitedFile& file) { return file.state == snapshot::kTcpListens; });
   }
   return wait.on == WaitOn::kSocket && view.text(wait.syscall_name).starts_with("accept");
 }

@@ -27,9 +27,9 @@ std::set<std::size_t> closed_components(const JobView& view,
 // Returns the slots of closed components, in the order of WaitGraph::slots.
 std::vector<const Slot*> closed_slots(const WaitGraph& graph);
 
-// Returns those ranks (indices) of a circle through each of which every way round leads: without it
-// there would be no circle, so those that remain are beside it. Empty if there are none, and for
-// circles of more than kMaxCut ranks (graph_algorithms.h).
+// Returns those ranks (indices) of a circle without any one of which there would be no circle:
+// every way round leads through each of them, and the other ranks only wait beside it. Empty if the
+// circle has no such rank, or more than kMaxCut ranks (graph_algorithms.h).
 std::vector<std::size_t> cuts_of(const WaitGraph& graph, const std::vector<std::size_t>& ranks);
 
 // Returns whether ranks wait for each other in a circle that does not lead through this rank, in

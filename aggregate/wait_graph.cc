@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -28,8 +29,8 @@ namespace {
 constexpr std::size_t kNoEnd = static_cast<std::size_t>(-1);
 constexpr std::size_t kSeveralEnds = static_cast<std::size_t>(-2);
 
-// Returns whether the slot is MPI's end, and other ranks are in a call that those who have come to
-// it did not make, and now never will: that these wait for the others is no excuse.
+// Returns whether the slot is MPI's end, and other ranks are in a call that the ranks in it have
+// not made, and now never will: that they wait for the others is no excuse.
 bool is_end_before_others(const std::vector<Slot>& slots, const Slot& slot) {
   return slot.op == "finalize" && slot.kind == CallKind::kCollective &&
          std::any_of(slots.begin(), slots.end(), [&slot](const Slot& other) {
@@ -38,6 +39,33 @@ bool is_end_before_others(const std::vector<Slot>& slots, const Slot& slot) {
                     return std::binary_search(other.absent.begin(), other.absent.end(), at);
                   });
          });
+}
+
+// The ranks that wait for a server, directly or not, by the edges that the graph had at the first
+// question: those of servers that are added meanwhile do not count.
+class Clients {
+ public:
+  explicit Clients(const Adjacency& out) : out_(out) {}
+
+  // Returns the distance of each node to the server; kFar: it does not wait for it. nullopt after
+  // so many servers, as each needs a search through the graph.
+  std::optional<std::vector<std::size_t>> distances_to(std::size_t server);
+
+ private:
+  const Adjacency& out_;
+  Adjacency in_;
+  std::size_t servers_ = 0;
+};
+
+std::optional<std::vector<std::size_t>> Clients::distances_to(std::size_t server) {
+  constexpr std::size_t kMaxServers = 64;
+  if (++servers_ > kMaxServers) {
+    return std::nullopt;
+  }
+  if (in_.empty()) {
+    in_ = reversed(out_);
+  }
+  return distances(in_, {server});
 }
 
 class GraphBuilder {
@@ -291,21 +319,16 @@ void GraphBuilder::add_servers(std::size_t at) {
 }
 
 void GraphBuilder::add_polled() {
-  constexpr std::size_t kMaxServers = 64;  // each needs a search through the graph
-  Adjacency in;                            // before the waits that are added here
-  std::size_t servers = 0;
+  Clients clients(graph_.out);
   for (std::size_t at = 0; at < view_.ranks().size(); ++at) {
     const RankView& rank = view_.ranks()[at];
     PolledRanks polled = polled_ranks(view_, rank);
-    if (polled.ranks.empty() || ++servers > kMaxServers) {
+    const auto distance = polled.ranks.empty() ? std::nullopt : clients.distances_to(at);
+    if (!distance) {
       continue;
     }
-    if (in.empty()) {
-      in = reversed(graph_.out);
-    }
     // A rank that waits for this one will not send anything before.
-    const std::vector<std::size_t> distance = distances(in, {at});
-    std::erase_if(polled.ranks, [&](std::size_t to) { return distance[to] != kFar; });
+    std::erase_if(polled.ranks, [&](std::size_t to) { return (*distance)[to] != kFar; });
     for (const std::size_t to : polled.ranks) {
       if (polled.all && polled.ranks.size() > 1) {
         possible_.push_back(graph_.edges.size());
@@ -323,27 +346,22 @@ void GraphBuilder::add_polled() {
 }
 
 void GraphBuilder::add_accepting() {
-  constexpr std::size_t kMaxServers = 64;  // each needs a search through the graph
-  Adjacency in;                            // before the waits that are added here
-  std::size_t servers = 0;
+  Clients clients(graph_.out);
   for (std::size_t at = 0; at < view_.ranks().size(); ++at) {
     const std::vector<std::size_t> connected = connected_ranks(view_, at);
-    if (connected.empty() || ++servers > kMaxServers) {
+    const auto distance = connected.empty() ? std::nullopt : clients.distances_to(at);
+    if (!distance) {
       continue;
     }
-    if (in.empty()) {
-      in = reversed(graph_.out);
-    }
-    std::vector<std::int32_t> clients;
-    clients.reserve(connected.size());
+    std::vector<std::int32_t> numbers;
+    numbers.reserve(connected.size());
     for (const std::size_t client : connected) {
-      clients.push_back(view_.ranks()[client].rank);
+      numbers.push_back(view_.ranks()[client].rank);
     }
     const std::string evidence =
-        fmt::format("{} {} connected", ranks_phrase(clients), clients.size() == 1 ? "has" : "have");
-    const std::vector<std::size_t> distance = distances(in, {at});
+        fmt::format("{} {} connected", ranks_phrase(numbers), numbers.size() == 1 ? "has" : "have");
     for (std::size_t to = 0; to < view_.ranks().size(); ++to) {
-      if (distance[to] == kFar) {
+      if ((*distance)[to] == kFar) {
         add_edge(at, to, "a connection", evidence, true);
         graph_.waits_for_rank[at] = true;
         graph_.awaited[to] = true;

@@ -12,6 +12,9 @@ namespace oddrank::snapshot {
 // A store of torch.distributed: by MASTER_PORT, or by the frames above the connection.
 enum class Store : std::uint8_t { kNone = 0, kMasterPort, kOther };
 
+// AwaitedFile::state of a socket that accepts connections (include/net/tcp_states.h).
+inline constexpr std::uint8_t kTcpListens = 10;
+
 struct AwaitedFile {
   std::int32_t fd = -1;
   StringId link{};  // as the kernel names it: "pipe:[31]", "/data/x"; empty: not known

@@ -47,7 +47,7 @@ inline bool is_group_of(const ProcessGroup& group, const CollectiveCall& call) {
   return call.whole_world ? group.is_default : call.group != StringId{} && group.name == call.group;
 }
 
-// Returns the row of the call's group among those of its process; null if there is none.
+// Returns the row of the call's group among those of its process, or null.
 inline const ProcessGroup* find_group_of(const SlimVector<ProcessGroup>& groups,
                                          const CollectiveCall& call) {
   const auto at = std::find_if(groups.begin(), groups.end(), [&call](const ProcessGroup& group) {

@@ -31,13 +31,12 @@ std::string peer_words(const JobView& view, const RankView& rank) {
 // Returns "waits for somebody to type at /dev/pts/0", or that nobody takes what it writes there.
 std::string terminal_words(const JobView& view, const RankView& rank) {
   const std::string path = waits_for(view, rank).path;
-  const bool writes =
-      view.text(rank.leader->wait.syscall_name).find("write") != std::string_view::npos;
-  return writes ? fmt::format(
-                      "writes to the terminal {}, which is full: it is stopped (Ctrl-S), or "
-                      "nobody reads what it shows",
-                      path)
-                : "waits for somebody to type at " + path;
+  return is_writing(view, rank.leader->wait)
+             ? fmt::format(
+                   "writes to the terminal {}, which is full: it is stopped (Ctrl-S), or "
+                   "nobody reads what it shows",
+                   path)
+             : "waits for somebody to type at " + path;
 }
 
 }  // namespace

@@ -59,7 +59,7 @@ bool writes_to_joiner(const RuleInput& input, const ProcessCapture& child, const
   const ThreadCapture* thread = deciding_thread(input.view, child);
   return rank.leader->wait.on == WaitOn::kChild && thread != nullptr &&
          thread->wait.on == WaitOn::kPipe && thread->wait.holder_pid == rank.process->pid &&
-         input.view.text(thread->wait.syscall_name).find("write") != std::string_view::npos;
+         is_writing(input.view, thread->wait);
 }
 
 // Returns whether a child stands still while its parent is in vfork(): the parent goes on only when
@@ -268,8 +268,7 @@ bool opens_named_pipe(const JobView& view, const RankView& rank) {
 
 bool waits_for_reader(const JobView& view, const RankView& rank) {
   return rank.process != nullptr && rank.leader != nullptr && rank.state() != 'R' &&
-         rank.leader->wait.on == WaitOn::kPipe &&
-         view.text(rank.leader->wait.syscall_name).find("write") != std::string_view::npos &&
+         rank.leader->wait.on == WaitOn::kPipe && is_writing(view, rank.leader->wait) &&
          awaited_process(view, *rank.process) == nullptr;
 }
 

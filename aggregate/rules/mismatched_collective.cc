@@ -31,31 +31,21 @@ struct NumberSide {
   std::size_t weight() const { return slot->inside.size() + with_it.size(); }
 };
 
-// Returns the ranks that wait for one of `side`, directly or not, but through none of the calls at
-// this number.
-std::vector<bool> waiters_elsewhere(const WaitGraph& graph,
-                                    const Slot& side,
-                                    const std::vector<const Slot*>& at_number) {
-  std::vector<bool> reached(graph.nodes.size(), false);
+// Returns the distance of each rank to `side`, by waits that do not lead through a call at this
+// number; kFar: it does not wait for it elsewhere.
+std::vector<std::size_t> distances_elsewhere(const WaitGraph& graph,
+                                             const Slot& side,
+                                             const std::vector<const Slot*>& at_number) {
+  Adjacency in = graph.in;
   for (std::size_t node = 0; node < graph.nodes.size(); ++node) {
-    reached[node] = graph.nodes[node].kind == NodeKind::kSlot &&
-                    std::find(at_number.begin(), at_number.end(),
-                              &graph.slots[graph.nodes[node].index]) != at_number.end();
-  }
-  std::vector<std::size_t> todo(side.inside.begin(), side.inside.end());
-  std::vector<bool> waits(graph.nodes.size(), false);
-  while (!todo.empty()) {
-    const std::size_t node = todo.back();
-    todo.pop_back();
-    for (const std::size_t waiter : graph.in[node]) {
-      if (!reached[waiter]) {
-        reached[waiter] = true;
-        waits[waiter] = true;
-        todo.push_back(waiter);
-      }
+    const bool is_here = graph.nodes[node].kind == NodeKind::kSlot &&
+                         std::find(at_number.begin(), at_number.end(),
+                                   &graph.slots[graph.nodes[node].index]) != at_number.end();
+    if (is_here) {
+      in[node].clear();
     }
   }
-  return waits;
+  return distances(in, side.inside);
 }
 
 // Returns the sides, the heaviest first.
@@ -66,12 +56,14 @@ std::vector<NumberSide> sides_of(const WaitGraph& graph, const std::vector<const
     sides.push_back({slot, {}});
   }
   if (sides.size() == 2) {
-    const auto for_first = waiters_elsewhere(graph, *slots[0], slots);
-    const auto for_second = waiters_elsewhere(graph, *slots[1], slots);
+    const auto to_first = distances_elsewhere(graph, *slots[0], slots);
+    const auto to_second = distances_elsewhere(graph, *slots[1], slots);
     for (const std::size_t at : slots[0]->absent) {
-      if (!std::binary_search(slots[1]->inside.begin(), slots[1]->inside.end(), at) &&
-          for_first[at] != for_second[at]) {
-        sides[for_first[at] ? 1 : 0].with_it.push_back(at);
+      const bool for_first = to_first[at] != kFar;
+      const bool for_second = to_second[at] != kFar;
+      if (for_first != for_second &&
+          !std::binary_search(slots[1]->inside.begin(), slots[1]->inside.end(), at)) {
+        sides[for_first ? 1 : 0].with_it.push_back(at);
       }
     }
   }

@@ -90,13 +90,12 @@ std::string wait_of(const RuleInput& input, std::size_t at) {
   if (rank.leader != nullptr && rank.leader->call) {
     return "in " + call_words(input.view, *rank.leader->call);
   }
-  const auto* child = awaited_process(input.view, *rank.process);
-  if (child != nullptr && !child->is_rank) {
-    return fmt::format("for its {} pid {}, which waits for {}", child_words(input.view, *child),
-                       child->pid, wait_of_child(input.view, *child));
+  const auto* other = awaited_process(input.view, *rank.process);
+  if (other != nullptr && !other->is_rank) {
+    return fmt::format("for its {} pid {}, which waits for {}", child_words(input.view, *other),
+                       other->pid, wait_of_child(input.view, *other));
   }
   const WaitsFor wait = waits_for(input.view, rank);
-  const auto* other = awaited_process(input.view, *rank.process);
   const std::string whom = other == nullptr ? "" : process_words(input.view, *other);
   if (wait.what == snapshot::WaitOn::kFileLock) {
     return fmt::format("for the file lock {}{}", wait.path,

@@ -12,6 +12,7 @@
 #include "aggregate/circles.h"
 #include "aggregate/rules/all_rules.h"
 #include "aggregate/rules/local_story.h"
+#include "aggregate/rules/tickers.h"
 #include "aggregate/rules/wait_end.h"
 #include "aggregate/view/leader.h"
 #include "aggregate/view/polling.h"
@@ -24,7 +25,6 @@
 namespace oddrank::aggregate {
 
 using snapshot::PollOn;
-using snapshot::ProcessCapture;
 using snapshot::WaitOn;
 
 namespace {
@@ -46,66 +46,6 @@ bool waits_for_worker(const JobView& view, const RankView& rank) {
   const ThreadChain chain = follow_threads(*rank.process, *rank.leader);
   return chain.circle.empty() && chain.way.size() > 1 &&
          is_at_work(*chain.way.back(), view.model());
-}
-
-bool is_at_own_lock(const snapshot::ThreadCapture& thread) {
-  const snapshot::Wait& wait = thread.wait;
-  const bool of_python =
-      wait.how == snapshot::WaitHow::kPythonLock || wait.how == snapshot::WaitHow::kObject;
-  return wait.on == WaitOn::kLock && of_python && !wait.limited && !is_shared_lock(wait);
-}
-
-// Returns whether nobody is left who could end the rank's wait: it is for a lock, an event or a
-// queue of Python's, and all its threads that run Python wait so.
-bool waits_in_vain(const RankView& rank) {
-  const auto& threads = rank.process->threads;
-  return is_at_own_lock(*rank.leader) &&
-         std::all_of(threads.begin(), threads.end(), [](const snapshot::ThreadCapture& thread) {
-           return !thread.has_python || is_at_own_lock(thread);
-         });
-}
-
-// Returns the thread in which the rank's wait ends, if it sleeps or waits for a child; else null.
-const snapshot::ThreadCapture* sleeper_of(const JobView& view, const RankView& rank) {
-  const WaitEnd end(view, rank);
-  const ProcessCapture* child = awaited_process(view, *end.view().process);
-  const snapshot::ThreadCapture* last =
-      child != nullptr ? deciding_thread(view, *child) : end.view().leader;
-  const bool sleeps = last != nullptr && !last->samples.empty() &&
-                      last->samples.back().state == 'S' &&
-                      (last->wait.on == WaitOn::kChild ||
-                       (last->wait.on == WaitOn::kUnknown &&
-                        view.model().story(last->samples.back(), Story::kSleep)));
-  return sleeps ? last : nullptr;
-}
-
-// Returns for how long a rank has waited in a call, at most.
-std::int64_t longest_wait_ms(const JobView& view) {
-  std::int64_t longest = -1;
-  for (const RankView& rank : view.ranks()) {
-    if (rank.leader != nullptr && rank.leader->call) {
-      longest = std::max(longest, rank.leader->wait.quiet_ms);
-    }
-  }
-  return longest;
-}
-
-// Returns whether what holds the rank up sleeps for a short time again and again, since long before
-// its present sleep: it asks for something in between, be it by means that are not known as such.
-bool only_ticks(const RuleInput& input, std::size_t at) {
-  constexpr std::int64_t kManyTimes = 4;
-  const RankView& rank = input.view.ranks()[at];
-  const snapshot::ThreadCapture* sleeper =
-      rank.leader == nullptr || rank.leader->call ? nullptr : sleeper_of(input.view, rank);
-  if (sleeper == nullptr) {
-    return false;
-  }
-  const std::int64_t quiet_ms = sleeper->wait.quiet_ms;
-  if (quiet_ms < 0 && sleeper->samples.size() < 2) {
-    return true;  // as far as one look tells
-  }
-  return keeps_waking(*sleeper) ||
-         (quiet_ms >= 0 && quiet_ms * kManyTimes < longest_wait_ms(input.view));
 }
 
 // Returns whether the rank, in code of its own, waits for somebody who could not be found.
@@ -212,16 +152,17 @@ void leave_out_openers(const RuleInput& input, std::vector<std::size_t>& roots) 
 // own process, or of which nothing is known: these may be what the former ask for, and not the
 // converse.
 void leave_out_tickers(const RuleInput& input, Awaited& awaited) {
-  const auto ticks = [&input](std::size_t at) { return only_ticks(input, at); };
-  const bool only_tickers = std::all_of(awaited.roots.begin(), awaited.roots.end(), ticks);
+  const std::vector<std::size_t> ticking = tickers_among(input.view, awaited.roots);
   const bool anybody_else =
-      awaited.any_unknown ||
+      awaited.any_unknown || ticking.size() < awaited.roots.size() ||
       std::any_of(awaited.vague.begin(), awaited.vague.end(), [&input](std::size_t at) {
         const RankView& rank = input.view.ranks()[at];
         return rank.leader != nullptr && is_at_own_lock(*rank.leader);
       });
-  if (!only_tickers || anybody_else) {
-    std::erase_if(awaited.roots, ticks);
+  if (anybody_else) {
+    std::erase_if(awaited.roots, [&ticking](std::size_t at) {
+      return std::binary_search(ticking.begin(), ticking.end(), at);
+    });
   }
 }
 

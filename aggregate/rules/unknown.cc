@@ -32,7 +32,7 @@ bool waits_for_unread(const RuleInput& input, std::string& summary) {
   return false;
 }
 
-// Returns the rendezvous that all ranks have come to; null if there is none.
+// Returns the rendezvous that all ranks have reached, or null.
 const Slot* common_rendezvous(const RuleInput& input) {
   const auto at =
       std::find_if(input.graph.slots.begin(), input.graph.slots.end(), [&input](const Slot& slot) {

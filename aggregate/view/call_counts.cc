@@ -28,8 +28,7 @@ bool is_collective_of(const FlightEntry& entry, std::uint32_t group) {
   return !entry.is_p2p && entry.group == group;
 }
 
-// Returns the number of the newest collective of that group in the rank's flight recorder; -1 if
-// there is none.
+// Returns the number of the newest collective of that group in the rank's flight recorder, or -1.
 std::int64_t newest_recorded(const RankView& rank, snapshot::StringId name) {
   const auto group = recorded_group(rank, name);
   std::int64_t newest = -1;

@@ -104,13 +104,15 @@ const ThreadCapture* find_worker(const ProcessCapture& process, FrameModel& mode
 
 }  // namespace
 
+bool sleeps_on_purpose(const ThreadCapture& thread, FrameModel& model) {
+  return !thread.samples.empty() && thread.wait.on == WaitOn::kUnknown &&
+         model.story(thread.samples.back(), Story::kSleep);
+}
+
 bool is_at_work(const ThreadCapture& thread, FrameModel& model) {
-  if (thread.samples.empty()) {
-    return false;
-  }
-  const snapshot::ThreadSample& last = thread.samples.back();
-  return thread.wait.on == WaitOn::kNothing || last.state == 'R' ||
-         (thread.wait.on == WaitOn::kUnknown && model.story(last, Story::kSleep));
+  return !thread.samples.empty() &&
+         (thread.wait.on == WaitOn::kNothing || thread.samples.back().state == 'R' ||
+          sleeps_on_purpose(thread, model));
 }
 
 const ThreadCapture* find_leader(const ProcessCapture& process, FrameModel& model) {

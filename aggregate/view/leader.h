@@ -20,6 +20,9 @@ const snapshot::ThreadCapture* find_leader(const snapshot::ProcessCapture& proce
 // other thread, whatever these do.
 bool is_at_work(const snapshot::ThreadCapture& thread, FrameModel& model);
 
+// Returns whether the thread sleeps on purpose, for a time.
+bool sleeps_on_purpose(const snapshot::ThreadCapture& thread, FrameModel& model);
+
 // Returns whether the thread has slept and woken more than once between its samples.
 bool keeps_waking(const snapshot::ThreadCapture& thread);
 

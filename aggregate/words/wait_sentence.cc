@@ -28,7 +28,6 @@ using snapshot::WaitHow;
 namespace {
 
 constexpr std::int64_t kSecond = 1000;  // milliseconds
-constexpr std::uint8_t kListen = 10;    // include/net/tcp_states.h
 constexpr std::size_t kMaxText = 16384;
 
 std::string_view kind_words(LockKind kind) {
@@ -364,7 +363,7 @@ std::string Sentence::frozen_words() const {
 
 std::string Sentence::file_words(const AwaitedFile& file) const {
   std::string text;
-  if (file.state == kListen) {
+  if (file.state == snapshot::kTcpListens) {
     text = fmt::format("listens at {}", text_of(file.local));
   } else if (file.state != 0) {
     text = connection_words(file);

@@ -222,6 +222,10 @@ std::string call_words(const JobView& view, const CollectiveCall& call) {
   return view.known_words().of(call, [&] { return collective_words(view, call, op()); });
 }
 
+bool is_writing(const JobView& view, const Wait& wait) {
+  return view.text(wait.syscall_name).find("write") != std::string_view::npos;
+}
+
 std::string system_call_words(const JobView& view, const ThreadCapture& thread, bool with_wchan) {
   const Wait& wait = thread.wait;
   const std::string call = printable(view.text(wait.syscall_name), 40);

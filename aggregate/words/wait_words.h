@@ -22,6 +22,9 @@ std::string system_call_words(const JobView& view,
                               const snapshot::ThreadCapture& thread,
                               bool with_wchan);
 
+// Returns whether the system call that the thread waits in writes.
+bool is_writing(const JobView& view, const snapshot::Wait& wait);
+
 // Returns "DataLoader worker", "process pool worker" or "child process".
 std::string child_words(const JobView& view, const snapshot::ProcessCapture& child);
 

@@ -7,8 +7,8 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <optional>
+#include <string_view>
 
 #include "collectives/sources/plain_data.h"
 
@@ -40,17 +40,18 @@ class TextCache {
 template <typename Value>
 template <typename Make>
 const Value& TextCache<Value>::of(const PlainValue& value, const Make& make) {
-  Slot& slot = slots_[place_of(value.text)];
+  const std::size_t place = place_of(value.text);
+  Slot& slot = slots_[place];
   if (slot.value && slot.text == value.text && slot.size == value.size) {
     return *slot.value;
   }
   const Slot& newest = slots_[newest_];
-  if (newest.value && newest.size == value.size &&
-      std::memcmp(newest.text, value.text, value.size) == 0) {
+  if (newest.value &&
+      std::string_view(newest.text, newest.size) == std::string_view(value.text, value.size)) {
     return *newest.value;
   }
   slot = {value.text, value.size, make()};
-  newest_ = place_of(value.text);
+  newest_ = place;
   return *slot.value;
 }
 

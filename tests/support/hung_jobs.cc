@@ -176,6 +176,19 @@ ThreadSpec in_store() {
   return spec;
 }
 
+ThreadSpec at_python_lock() {
+  ThreadSpec spec = waiting_on(WaitOn::kLock);
+  spec.wait.how = snapshot::WaitHow::kPythonLock;
+  return spec;
+}
+
+ThreadSpec asking_rank(std::int32_t server) {
+  ThreadSpec spec = waiting_on(WaitOn::kSocket, "socket:[7]");
+  spec.wait.holder_pid = pid_of(server);
+  spec.wait.holder_alive = snapshot::Known::kYes;
+  return spec;
+}
+
 CaptureBuilder eight_ranks(const ThreadSpec& spec) {
   CaptureBuilder job({"n0", "n1", "n2", "n3"}, 8);
   for (std::int32_t rank = 0; rank < 8; ++rank) {

@@ -25,6 +25,9 @@ ThreadSpec training_on();            // another line in each sample
 ThreadSpec in_store();               // init_process_group
 // In code of its own, and waits for something of which the kernel shows no other end.
 ThreadSpec waiting_on(snapshot::WaitOn on, std::string path = {});
+ThreadSpec at_python_lock();  // of its own process: threading.Event, queue.Queue
+ThreadSpec asking_rank(
+    std::int32_t server);  // at a connection of which that rank has the other end
 
 // Returns eight ranks, each with this thread; and one thread of gloo's.
 CaptureBuilder eight_ranks(const ThreadSpec& spec);

@@ -6,6 +6,7 @@
 #include "aggregate/diagnose.h"
 #include "tests/support/catch.h"
 #include "tests/support/hung_jobs.h"
+#include "tests/support/named_in.h"
 
 namespace oddrank::aggregate {
 
@@ -20,12 +21,6 @@ namespace {
 
 using RankNumbers = std::vector<std::int32_t>;
 
-ThreadSpec at_a_lock() {
-  ThreadSpec spec = waiting_on(WaitOn::kLock);
-  spec.wait.how = WaitHow::kPythonLock;
-  return spec;
-}
-
 // Rank 0 accepts connections; ranks 1 and 3 have connected, and wait for its answer.
 struct Hall {
   CaptureBuilder job = CaptureBuilder({"n0"}, 4);
@@ -35,10 +30,8 @@ struct Hall {
     accepts.wait.syscall = "accept4";
     job.thread(job.rank(0, "n0", pid_of(0)), accepts);
     for (const std::int32_t rank : {1, 2, 3}) {
-      ThreadSpec asks = waiting_on(WaitOn::kSocket, "socket:[7]");
-      asks.wait.holder_pid = pid_of(0);
-      asks.wait.holder_alive = snapshot::Known::kYes;
-      job.thread(job.rank(rank, "n0", pid_of(rank)), rank == 2 ? at_a_lock() : asks);
+      job.thread(job.rank(rank, "n0", pid_of(rank)),
+                 rank == 2 ? tests::at_python_lock() : tests::asking_rank(0));
     }
     listens_at("0.0.0.0:8400");
     for (const std::int32_t rank : {1, 3}) {
@@ -49,17 +42,11 @@ struct Hall {
     auto& awaited = wait(0).rare.edit().awaited;
     awaited.resize(1);
     awaited.front().local = job.capture.tables.string(local);
-    awaited.front().state = 10;
+    awaited.front().state = snapshot::kTcpListens;
     wait(0).rare.edit().awaited_count = 1;
   }
   snapshot::Wait& wait(std::int32_t rank) { return job.process(pid_of(rank)).threads.front().wait; }
-  RankNumbers named() const {
-    RankNumbers ranks;
-    for (const Culprit& one : diagnose(job.capture).verdict.culprits) {
-      ranks.push_back(one.rank);
-    }
-    return ranks;
-  }
+  RankNumbers named() const { return tests::named_in(job); }
 };
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include "aggregate/diagnose.h"
 #include "tests/support/catch.h"
 #include "tests/support/hung_jobs.h"
+#include "tests/support/named_in.h"
 
 namespace oddrank::aggregate {
 
@@ -21,13 +22,6 @@ using Numbers = std::vector<std::int32_t>;
 constexpr std::int32_t kClients = 3;
 constexpr std::int64_t kOldMs = 9000;
 
-ThreadSpec asks_the_server() {
-  ThreadSpec spec = waiting_on(WaitOn::kSocket, "socket:[7]");
-  spec.wait.holder_pid = pid_of(0);
-  spec.wait.holder_alive = snapshot::Known::kYes;
-  return spec;
-}
-
 // Rank 0 listens to all other ranks, in one call; each of these waits for its answer.
 struct Star {
   CaptureBuilder job = CaptureBuilder({"n0"}, kClients + 1);
@@ -38,7 +32,7 @@ struct Star {
     server.wait.syscall = "epoll_wait";
     job.thread(job.rank(0, "n0", pid_of(0)), server);
     for (std::int32_t rank = 1; rank <= kClients; ++rank) {
-      job.thread(job.rank(rank, "n0", pid_of(rank)), asks_the_server());
+      job.thread(job.rank(rank, "n0", pid_of(rank)), tests::asking_rank(0));
       snapshot::AwaitedFile& file = wait().rare.edit().awaited.emplace_back();
       file.holder_pid = pid_of(rank);
       file.received_ms = kOldMs;
@@ -48,26 +42,14 @@ struct Star {
   }
   snapshot::Wait& wait() { return job.process(pid_of(0)).threads.front().wait; }
   Verdict verdict() const { return diagnose(job.capture).verdict; }
-  Numbers named() const {
-    Numbers ranks;
-    for (const Culprit& one : verdict().culprits) {
-      ranks.push_back(one.rank);
-    }
-    return ranks;
-  }
+  Numbers named() const { return tests::named_in(job); }
 };
-
-ThreadSpec at_own_lock() {
-  ThreadSpec spec = waiting_on(WaitOn::kLock);
-  spec.wait.how = WaitHow::kPythonLock;
-  return spec;
-}
 
 }  // namespace
 
 TEST_CASE("polled ranks: a server waits for the client that does not wait for it") {
   Star star;
-  tests::replace(star.job, 2, at_own_lock());
+  tests::replace(star.job, 2, tests::at_python_lock());
   CHECK(star.named() == Numbers{2});
   CHECK(star.verdict().confidence == Confidence::kLikely);
   // Somebody else may be the one that is to send something.
@@ -121,7 +103,7 @@ TEST_CASE("polled ranks: event loops that listen to each other are no circle") {
 
 TEST_CASE("polled ranks: a rank that also listens to its own worker may wait for that one") {
   Star star;
-  tests::replace(star.job, 2, at_own_lock());
+  tests::replace(star.job, 2, tests::at_python_lock());
   auto& worker = star.job.child(pid_of(0), "n0", 4100);
   star.job.thread(worker, tests::sleeping());
   star.wait().rare.edit().awaited.emplace_back().holder_pid = 4100;

@@ -22,10 +22,7 @@ constexpr std::int32_t kClient = 1;  // on the same node
 // client.
 CaptureBuilder job_with_client(std::string_view peer) {
   CaptureBuilder job = tests::eight_ranks(tests::in_all_reduce());
-  ThreadSpec asks = waiting_on(WaitOn::kSocket, "socket:[7]");
-  asks.wait.holder_pid = pid_of(kServer);
-  asks.wait.holder_alive = snapshot::Known::kYes;
-  tests::replace(job, kClient, asks);
+  tests::replace(job, kClient, tests::asking_rank(kServer));
   job.process(pid_of(kClient)).threads.front().wait.rare.edit().peer =
       job.capture.tables.string(peer);
   return job;

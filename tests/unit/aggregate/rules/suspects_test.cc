@@ -4,6 +4,7 @@
 #include "aggregate/diagnose.h"
 #include "tests/support/catch.h"
 #include "tests/support/hung_jobs.h"
+#include "tests/support/named_in.h"
 
 namespace oddrank::aggregate {
 
@@ -12,20 +13,13 @@ using snapshot::WaitOn;
 using tests::CaptureBuilder;
 using tests::eight_ranks;
 using tests::in_all_reduce;
+using tests::named_in;
 using tests::pid_of;
 using tests::replace;
 using tests::ThreadSpec;
 using tests::waiting_on;
 
 namespace {
-
-std::vector<std::int32_t> named_in(const CaptureBuilder& job) {
-  std::vector<std::int32_t> ranks;
-  for (const Culprit& one : diagnose(job.capture).verdict.culprits) {
-    ranks.push_back(one.rank);
-  }
-  return ranks;
-}
 
 ThreadSpec in_broadcast(std::int32_t root) {
   ThreadSpec spec = in_all_reduce();
@@ -143,9 +137,7 @@ TEST_CASE("suspects: a rank that asks again and again is not named before one th
   asks.switch_step = 3;
   replace(job, 0, asks);
   CHECK(named_in(job) == Named{0});
-  ThreadSpec stands = waiting_on(WaitOn::kLock);
-  stands.wait.how = snapshot::WaitHow::kPythonLock;
-  replace(job, 3, stands);  // nobody in its process can end that
+  replace(job, 3, tests::at_python_lock());  // nobody in its process can end that
   CHECK(named_in(job) == Named{3});
   ThreadSpec receives = waiting_on(WaitOn::kSocket);
   receives.python_name = "Thread-1";
@@ -174,9 +166,7 @@ TEST_CASE("suspects: in one look, one that sleeps may ask for what another one d
     replace(job, rank, in_all_reduce());
   }
   replace(job, 0, tests::sleeping());
-  ThreadSpec stands = waiting_on(WaitOn::kLock);
-  stands.wait.how = snapshot::WaitHow::kPythonLock;
-  replace(job, 3, stands);
+  replace(job, 3, tests::at_python_lock());
   const Named named = named_in(job);
   CHECK(std::find(named.begin(), named.end(), 0) == named.end());
 }

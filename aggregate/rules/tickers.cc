@@ -1,0 +1,80 @@
+#include "aggregate/rules/tickers.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <iterator>
+
+#include "aggregate/rules/local_story.h"
+#include "aggregate/rules/wait_end.h"
+#include "aggregate/view/leader.h"
+#include "aggregate/words/wait_words.h"
+
+namespace oddrank::aggregate {
+
+using snapshot::ProcessCapture;
+using snapshot::ThreadCapture;
+using snapshot::WaitOn;
+
+namespace {
+
+// Returns the thread in which the rank's wait ends, if it sleeps or waits for a child; else null.
+const ThreadCapture* sleeper_of(const JobView& view, const RankView& rank) {
+  const WaitEnd end(view, rank);
+  const ProcessCapture* child = awaited_process(view, *end.view().process);
+  const ThreadCapture* last = child != nullptr ? deciding_thread(view, *child) : end.view().leader;
+  const bool sleeps = last != nullptr && !last->samples.empty() &&
+                      last->samples.back().state == 'S' &&
+                      (last->wait.on == WaitOn::kChild || sleeps_on_purpose(*last, view.model()));
+  return sleeps ? last : nullptr;
+}
+
+// Returns for how long a rank has waited in a call, at most.
+std::int64_t longest_wait_ms(const JobView& view) {
+  std::int64_t longest = -1;
+  for (const RankView& rank : view.ranks()) {
+    if (rank.leader != nullptr && rank.leader->call) {
+      longest = std::max(longest, rank.leader->wait.quiet_ms);
+    }
+  }
+  return longest;
+}
+
+bool ticks(const ThreadCapture& sleeper, std::int64_t longest_ms) {
+  constexpr std::int64_t kManyTimes = 4;
+  const std::int64_t quiet_ms = sleeper.wait.quiet_ms;
+  if (quiet_ms < 0 && sleeper.samples.size() < 2) {
+    return true;  // as far as one look tells
+  }
+  return keeps_waking(sleeper) || (quiet_ms >= 0 && quiet_ms * kManyTimes < longest_ms);
+}
+
+}  // namespace
+
+std::vector<std::size_t> tickers_among(const JobView& view, const std::vector<std::size_t>& ranks) {
+  const std::int64_t longest_ms = longest_wait_ms(view);
+  std::vector<std::size_t> found;
+  std::copy_if(ranks.begin(), ranks.end(), std::back_inserter(found), [&](std::size_t at) {
+    const RankView& rank = view.ranks()[at];
+    const ThreadCapture* sleeper =
+        rank.leader == nullptr || rank.leader->call ? nullptr : sleeper_of(view, rank);
+    return sleeper != nullptr && ticks(*sleeper, longest_ms);
+  });
+  return found;
+}
+
+bool is_at_own_lock(const ThreadCapture& thread) {
+  const snapshot::Wait& wait = thread.wait;
+  const bool of_python =
+      wait.how == snapshot::WaitHow::kPythonLock || wait.how == snapshot::WaitHow::kObject;
+  return wait.on == WaitOn::kLock && of_python && !wait.limited && !is_shared_lock(wait);
+}
+
+bool waits_in_vain(const RankView& rank) {
+  const auto& threads = rank.process->threads;
+  return is_at_own_lock(*rank.leader) &&
+         std::all_of(threads.begin(), threads.end(), [](const ThreadCapture& thread) {
+           return !thread.has_python || is_at_own_lock(thread);
+         });
+}
+
+}  // namespace oddrank::aggregate

@@ -1,0 +1,25 @@
+// Ranks that wait within their own process: those that only look again and again whether something
+// has come, and those whose wait nobody in the process can end.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "aggregate/view/job_view.h"
+
+namespace oddrank::aggregate {
+
+// Returns those of the ranks (indices) that are held up by something which sleeps for a short time
+// again and again, since long before its present sleep: it asks for something in between, be it by
+// means that are not known as such. Keeps the order.
+std::vector<std::size_t> tickers_among(const JobView& view, const std::vector<std::size_t>& ranks);
+
+// Returns whether the thread waits, without a time limit, for a lock, an event or a queue of
+// Python's that is its own process's.
+bool is_at_own_lock(const snapshot::ThreadCapture& thread);
+
+// Returns whether nobody is left who could end the rank's wait: all threads of its process that run
+// Python are at such locks. Precondition: the rank has a leader.
+bool waits_in_vain(const RankView& rank);
+
+}  // namespace oddrank::aggregate
