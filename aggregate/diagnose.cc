@@ -11,9 +11,9 @@
 
 #include <fmt/format.h>
 
+#include "aggregate/evidence/wait_end.h"
 #include "aggregate/flight/flight_capture.h"
 #include "aggregate/rules/rule.h"
-#include "aggregate/rules/wait_end.h"
 #include "aggregate/setup_notes.h"
 #include "aggregate/side_calls.h"
 #include "aggregate/sources/source_finding.h"
@@ -224,7 +224,7 @@ std::string unexplained(const JobView& view, const WaitGraph& graph, const Verdi
   const std::vector<std::size_t> distance = distances(graph.in, named);
   std::vector<std::int32_t> left;
   for (std::size_t at = 0; at < view.ranks().size(); ++at) {
-    if (graph.waits_for_rank[at] && distance[at] == kFar && view.ranks()[at].rank >= 0) {
+    if (graph.waits[at] && distance[at] == kFar && view.ranks()[at].rank >= 0) {
       left.push_back(view.ranks()[at].rank);
     }
   }
@@ -266,7 +266,7 @@ Diagnosis diagnose(const Capture& capture) {
 
 Diagnosis diagnose(const JobView& view) {
   const Capture& capture = view.capture();
-  const WaitGraph graph = build_wait_graph(view);
+  WaitGraph graph = build_wait_graph(view);
   const std::vector<Group> groups = find_groups(view);
   Diagnosis report;
   const std::optional<FlightReport> flight = analyze_flight_of(capture);

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "aggregate/evidence/wait_graph.h"
 #include "aggregate/view/groups.h"
 #include "aggregate/view/job_view.h"
-#include "aggregate/wait_graph.h"
 
 namespace oddrank::report {
 

@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 
 #include "aggregate/flight/flight_mismatch.h"
-#include "aggregate/graph_algorithms.h"
+#include "aggregate/solver/graph_algorithms.h"
 #include "aggregate/view/rank_set.h"
 #include "base/printable.h"
 

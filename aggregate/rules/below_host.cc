@@ -51,11 +51,7 @@ std::vector<Finding> below_host(const RuleInput& input) {
   const bool has_complete =
       std::any_of(input.graph.slots.begin(), input.graph.slots.end(),
                   [&input](const Slot& slot) { return is_complete(input, slot); });
-  const bool sound =
-      has_complete && std::all_of(ranks.begin(), ranks.end(), [&](const RankView& rank) {
-        const auto at = static_cast<std::size_t>(&rank - ranks.data());
-        return input.graph.component_size[input.graph.component[at]] == 1;
-      });
+  const bool sound = has_complete && input.blame.circles.empty();
   const bool unknown_slot =
       std::any_of(input.graph.slots.begin(), input.graph.slots.end(), [&input](const Slot& slot) {
         return slot.membership == Membership::kUnknown && !is_complete(input, slot);

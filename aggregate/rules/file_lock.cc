@@ -4,9 +4,9 @@
 
 #include <fmt/format.h>
 
+#include "aggregate/evidence/wait_end.h"
 #include "aggregate/rules/all_rules.h"
 #include "aggregate/rules/local_story.h"
-#include "aggregate/rules/wait_end.h"
 #include "aggregate/words/wait_words.h"
 #include "base/printable.h"
 #include "base/shell_words.h"

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "aggregate/evidence/wait_end.h"
 #include "aggregate/rules/all_rules.h"
-#include "aggregate/rules/wait_end.h"
 #include "aggregate/view/leader.h"
 #include "aggregate/view/thread_cycle.h"
 #include "aggregate/words/wait_words.h"

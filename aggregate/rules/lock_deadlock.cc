@@ -38,22 +38,11 @@ std::string place(const JobView& view, const ThreadCapture& thread) {
   return own == frames.end() ? "" : fmt::format(" in {} ({})", own->name, own->place());
 }
 
-std::string thing(const ThreadCapture& thread) {
-  const snapshot::Wait& wait = thread.wait;
-  if (wait.on == WaitOn::kGil) {
-    return "the GIL";
-  }
-  if (wait.on == WaitOn::kThread) {
-    return "its end";
-  }
-  return wait.address == 0 ? "a lock" : fmt::format("the lock at {:#x}", wait.address);
-}
-
 std::string hop(const JobView& view, const ThreadCapture& thread, const ThreadCapture& next) {
   const bool itself = &thread == &next;
   const std::string held = thread.wait.on == WaitOn::kThread
                                ? fmt::format("the end of thread {}", next.tid)
-                               : fmt::format("{}, which {} holds", thing(thread),
+                               : fmt::format("{}, which {} holds", awaited_thing(thread),
                                              itself ? "it" : fmt::format("thread {}", next.tid));
   return fmt::format("{}{} waits for {}{}", thread_name(view, thread), place(view, thread), held,
                      itself ? " itself" : "");
@@ -82,20 +71,6 @@ std::string deadlock_predicate(const JobView& view, const RankView& rank) {
                         chain.way.size() > 1 ? chain.way[1]->tid : chain.circle.front()->tid);
   }
   return text;
-}
-
-void add_hops(const JobView& view,
-              const snapshot::ProcessCapture& process,
-              const ThreadChain& chain,
-              std::vector<ChainLink>& links) {
-  constexpr std::size_t kMaxHops = 64;
-  ThreadList all = chain.way;
-  all.insert(all.end(), chain.circle.begin(), chain.circle.end());
-  for (std::size_t i = 0; i < std::min(all.size(), kMaxHops); ++i) {
-    const ThreadCapture& next = i + 1 < all.size() ? *all[i + 1] : *chain.circle.front();
-    links.push_back({thread_name(view, *all[i]), thread_name(view, next), thing(*all[i]),
-                     printable(wait_detail(view, process, *all[i]), 200)});
-  }
 }
 
 std::vector<std::string> deadlock_advice(const RankView& rank, const ThreadChain& chain) {
@@ -127,7 +102,6 @@ Finding find(const RuleInput& input, Kind kind, const std::vector<std::size_t>& 
   finding.summary = sentence(input, ranks, [&input](const RankView& rank) {
     return deadlock_predicate(input.view, rank);
   });
-  add_hops(input.view, *first.process, chain, finding.chain);
   finding.advice = deadlock_advice(first, chain);
   finding.disproves = {"one of these threads going on"};
   return finding;

@@ -7,7 +7,6 @@
 
 #include <fmt/format.h>
 
-#include "aggregate/circles.h"
 #include "aggregate/rules/all_rules.h"
 #include "aggregate/rules/left_pattern.h"
 #include "aggregate/words/wait_words.h"
@@ -77,7 +76,7 @@ std::vector<NumberSide> sides_of(const WaitGraph& graph, const std::vector<const
 
 std::vector<Finding> mismatched_collective(const RuleInput& input) {
   std::map<std::pair<std::string, std::int64_t>, std::vector<const Slot*>> by_number;
-  for (const Slot* slot : closed_slots(input.graph)) {
+  for (const Slot* slot : closed_slots(input)) {
     if (slot->sequence >= 0 && slot->kind == snapshot::CallKind::kCollective) {
       by_number[{slot->group, slot->sequence}].push_back(slot);
     }

@@ -4,10 +4,10 @@
 
 #include <fmt/format.h>
 
+#include "aggregate/blame/suspects.h"
 #include "aggregate/rules/all_rules.h"
 #include "aggregate/rules/local_story.h"
 #include "aggregate/rules/rank_past.h"
-#include "aggregate/rules/suspects.h"
 #include "aggregate/words/wait_words.h"
 #include "base/printable.h"
 #include "base/shell_words.h"
@@ -56,7 +56,10 @@ std::size_t roots_left(const RuleInput& input) {
   std::size_t count = 0;
   for (std::size_t at = 0; at < input.view.ranks().size(); ++at) {
     const bool left = input.view.ranks()[at].presence == Presence::kRead;
-    count += left && stand_of(input, at) == Stand::kRoot ? 1U : 0U;
+    count +=
+        left && (input.blame.stands[at] == Stand::kRoot || input.blame.stands[at] == Stand::kTicks)
+            ? 1U
+            : 0U;
   }
   return count;
 }
@@ -93,7 +96,7 @@ Confidence confidence_of(const RuleInput& input, const std::vector<std::size_t>&
   for (const std::size_t at : ranks) {
     const RankView& rank = input.view.ranks()[at];
     certain = certain && input.graph.awaited[at] &&
-              (rank.presence == Presence::kDead || rank.launched) && !is_assumed(input.graph, at);
+              (rank.presence == Presence::kDead || rank.launched) && !input.is_assumed(at);
   }
   return certain && !input.unread ? Confidence::kCertain : Confidence::kLikely;
 }

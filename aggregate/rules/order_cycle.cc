@@ -6,7 +6,6 @@
 
 #include <fmt/format.h>
 
-#include "aggregate/circles.h"
 #include "aggregate/flight/flight_history.h"
 #include "aggregate/rules/all_rules.h"
 #include "aggregate/rules/left_out.h"
@@ -16,30 +15,12 @@
 namespace oddrank::aggregate {
 namespace {
 
-struct Cycle {
-  std::vector<std::size_t> ranks;
+std::set<std::string> groups_of(const Circle& circle) {
   std::set<std::string> groups;
-  std::vector<const Slot*> slots;
-};
-
-std::map<std::size_t, Cycle> find_cycles(const RuleInput& input) {
-  const WaitGraph& graph = input.graph;
-  std::map<std::size_t, Cycle> cycles;
-  for (std::size_t node = 0; node < graph.nodes.size(); ++node) {
-    const std::size_t component = graph.component[node];
-    if (!graph.closed.contains(component)) {
-      continue;
-    }
-    Cycle& cycle = cycles[component];
-    const GraphNode& it = graph.nodes[node];
-    if (it.kind == NodeKind::kRank) {
-      cycle.ranks.push_back(it.index);
-    } else if (it.kind == NodeKind::kSlot) {
-      cycle.groups.insert(graph.slots[it.index].group);
-      cycle.slots.push_back(&graph.slots[it.index]);
-    }
+  for (const Slot* slot : circle.slots) {
+    groups.insert(slot->group);
   }
-  return cycles;
+  return groups;
 }
 
 bool is_member(const Slot& slot, std::size_t rank) {
@@ -54,7 +35,7 @@ bool is_member(const Slot& slot, std::size_t rank) {
 // Returns the ranks of the cycle that deviate from what most of its ranks do. Only ranks that
 // belong to all of its groups show in which order these are entered. If no order has the majority,
 // returns all. Returns none if the members of a rooted call may have done their part and gone on.
-std::vector<std::size_t> deviating(const Cycle& cycle) {
+std::vector<std::size_t> deviating(const Circle& cycle) {
   std::map<const Slot*, std::vector<std::size_t>> sides;
   for (const Slot* slot : cycle.slots) {
     if (may_be_over_for_some(*slot)) {
@@ -102,7 +83,7 @@ bool are_past(const RuleInput& input, const std::vector<std::size_t>& ranks) {
 
 // Returns whether each rank of the circle is in a collective with a number. It is then a circle
 // even if the ranks were read at different times: none of these calls could end in between.
-bool all_numbered(const Cycle& cycle) {
+bool all_numbered(const Circle& cycle) {
   return !cycle.slots.empty() && std::all_of(cycle.slots.begin(), cycle.slots.end(),
                                              [](const Slot* slot) { return slot->sequence >= 0; });
 }
@@ -111,7 +92,11 @@ bool all_numbered(const Cycle& cycle) {
 
 std::vector<Finding> order_cycle(const RuleInput& input) {
   std::vector<Finding> findings;
-  for (const auto& [component, cycle] : find_cycles(input)) {
+  for (const Circle& cycle : input.blame.circles) {
+    if (!cycle.closed || !cycle.certain) {
+      continue;
+    }
+    const std::set<std::string> groups = groups_of(cycle);
     const bool all_in_calls =
         std::all_of(cycle.ranks.begin(), cycle.ranks.end(), [&input](std::size_t at) {
           return input.view.ranks()[at].leader != nullptr && input.view.ranks()[at].leader->call;
@@ -126,17 +111,17 @@ std::vector<Finding> order_cycle(const RuleInput& input) {
       findings.push_back(std::move(*left_out));
       continue;
     }
-    if (cycle.ranks.size() < 2 || cycle.groups.size() == 1 || !all_in_calls ||
-        (transfers && !cycle.groups.empty()) || any_moved(input, cycle.ranks)) {
+    if (cycle.ranks.size() < 2 || groups.size() == 1 || !all_in_calls ||
+        (transfers && !groups.empty()) || any_moved(input, cycle.ranks)) {
       continue;
     }
-    const bool p2p = cycle.groups.empty();
+    const bool p2p = groups.empty();
     if (waits_for_several(input, cycle.ranks)) {
       continue;  // some of these ranks may only wait for those of the circle
     }
     std::vector<std::size_t> ranks = p2p ? cycle.ranks : deviating(cycle);
     const std::vector<std::size_t> cuts =
-        p2p ? std::vector<std::size_t>() : cuts_of(input.graph, cycle.ranks);
+        p2p ? std::vector<std::size_t>() : cuts_of(input.graph, cycle);
     // Where no side has the majority, each rank's own past may tell.
     const bool undecided = ranks == cycle.ranks;
     const std::vector<std::size_t> strayed =

@@ -8,11 +8,11 @@
 
 #include <fmt/format.h>
 
+#include "aggregate/blame/suspects.h"
 #include "aggregate/flight/flight_capture.h"
 #include "aggregate/flight/flight_history.h"
 #include "aggregate/rules/all_rules.h"
 #include "aggregate/rules/local_story.h"
-#include "aggregate/rules/suspects.h"
 #include "aggregate/sources/ras_job.h"
 #include "aggregate/view/remote_calls.h"
 #include "aggregate/words/wait_words.h"
@@ -44,7 +44,7 @@ bool asks_somebody(const RuleInput& input, std::size_t at, Stand stand) {
   const auto& call = rank.leader->call;
   return calls_remotely(input.view.model(), *rank.leader) ||
          (call && (call->kind == CallKind::kSend || call->kind == CallKind::kRecv)) ||
-         (stand == Stand::kVague && may_need_others(input.view, rank));
+         ((stand == Stand::kVague) && may_need_others(input.view, rank));
 }
 
 // Returns whether the recorders' finding may name these ranks (rules/suspects.h): what a rank has
@@ -57,7 +57,7 @@ bool may_be_named(const RuleInput& input, Kind kind, const std::vector<std::size
   const Suspects& first = input.tiers.front();
   const bool told = first.ground == Ground::kRoot || first.ground == Ground::kVague;
   return std::all_of(ranks.begin(), ranks.end(), [&](std::size_t at) {
-    const Stand stand = stand_of(input, at);
+    const Stand stand = input.blame.stands[at];
     if (kind == Kind::kCollectiveOrder) {
       return !told && (stand == Stand::kWaits || stand == Stand::kInCall);
     }

@@ -5,7 +5,6 @@
 
 #include <fmt/format.h>
 
-#include "aggregate/circles.h"
 #include "aggregate/rules/all_rules.h"
 #include "aggregate/rules/local_story.h"
 #include "aggregate/rules/rank_past.h"
@@ -46,24 +45,33 @@ std::string rendezvous_predicate(const RuleInput& input,
                      frame ? fmt::format(": it is in {} ({})", frame->name, frame->place()) : "");
 }
 
+// Returns whether the circle rests on more guesses than that all ranks come to a rendezvous, which
+// is the rule.
+bool has_other_guess(const Circle& circle) {
+  return std::any_of(circle.slots.begin(), circle.slots.end(), [](const Slot* slot) {
+    return !is_clear(*slot) || slot->membership == Membership::kUnknown ||
+           (slot->membership == Membership::kAssumed &&
+            slot->kind != snapshot::CallKind::kRendezvous);
+  });
+}
+
 }  // namespace
 
 // Handles a new group, which all ranks have to create together: some create it, while others are in
 // a collective that the first do not come to. The smaller side deviates; on a tie both are named.
 std::vector<Finding> made_by_some(const RuleInput& input) {
-  const auto& graph = input.graph;
-  const std::set<std::size_t> closed = closed_components(input.view, graph, Members::kByRule);
-  for (const GraphNode& node : graph.nodes) {
-    const auto at = static_cast<std::size_t>(&node - graph.nodes.data());
-    if (node.kind != NodeKind::kSlot || !closed.contains(graph.component[at]) ||
-        graph.slots[node.index].kind != snapshot::CallKind::kRendezvous) {
+  for (const Circle& circle : input.blame.circles) {
+    const auto at = std::find_if(circle.slots.begin(), circle.slots.end(), [](const Slot* slot) {
+      return slot->kind == snapshot::CallKind::kRendezvous;
+    });
+    if (!circle.closed || at == circle.slots.end() || has_other_guess(circle)) {
       continue;
     }
-    const Slot& slot = graph.slots[node.index];
+    const Slot& slot = **at;
     std::vector<std::size_t> makers = slot.inside;
     std::vector<std::size_t> others;
     for (const std::size_t rank : slot.absent) {
-      const bool in_circle = graph.component[rank] == graph.component[at];
+      const bool in_circle = std::binary_search(circle.ranks.begin(), circle.ranks.end(), rank);
       if (in_circle && takes_part(input.view.ranks()[rank])) {
         others.push_back(rank);
       }

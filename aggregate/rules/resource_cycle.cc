@@ -7,7 +7,6 @@
 
 #include <fmt/format.h>
 
-#include "aggregate/circles.h"
 #include "aggregate/rules/all_rules.h"
 #include "aggregate/rules/left_out.h"
 #include "aggregate/words/wait_words.h"
@@ -36,40 +35,19 @@ bool is_mixed(const RuleInput& input, const std::vector<std::size_t>& ranks) {
 
 // Returns whether ranks of the circle are in different calls at one number of a group: they have
 // not kept to one order of calls, which explains it (mismatched_collective).
-bool has_mismatch(const WaitGraph& graph, const std::vector<std::size_t>& ranks) {
+bool has_mismatch(const Circle& circle) {
   std::set<std::pair<std::string_view, std::int64_t>> numbers;
-  for (std::size_t node = 0; node < graph.nodes.size(); ++node) {
-    if (graph.nodes[node].kind != NodeKind::kSlot ||
-        graph.component[node] != graph.component[ranks.front()]) {
-      continue;
-    }
-    const Slot& slot = graph.slots[graph.nodes[node].index];
-    if (slot.sequence >= 0 && slot.kind == snapshot::CallKind::kCollective &&
-        !numbers.emplace(slot.group, slot.sequence).second) {
-      return true;
-    }
-  }
-  return false;
+  return std::any_of(circle.slots.begin(), circle.slots.end(), [&numbers](const Slot* slot) {
+    return slot->sequence >= 0 && slot->kind == snapshot::CallKind::kCollective &&
+           !numbers.emplace(slot->group, slot->sequence).second;
+  });
 }
 
-// Returns the ranks of each closed circle of different things.
-std::vector<std::vector<std::size_t>> mixed_circles(const RuleInput& input) {
-  const WaitGraph& graph = input.graph;
-  std::map<std::size_t, std::vector<std::size_t>> members;
-  for (std::size_t at = 0; at < input.view.ranks().size() && !graph.closed.empty(); ++at) {
-    if (graph.closed.contains(graph.component[at])) {
-      members[graph.component[at]].push_back(at);
-    }
-  }
-  std::vector<std::vector<std::size_t>> circles;
-  for (auto& entry : members) {
-    std::vector<std::size_t>& ranks = entry.second;
-    if (is_mixed(input, ranks) && !has_mismatch(graph, ranks) && !waits_for_several(input, ranks) &&
-        !left_out_transfer(input, ranks)) {
-      circles.push_back(std::move(ranks));
-    }
-  }
-  return circles;
+// Returns whether it is a closed circle of different things.
+bool is_of_resources(const RuleInput& input, const Circle& circle) {
+  return circle.closed && circle.certain && is_mixed(input, circle.ranks) &&
+         !has_mismatch(circle) && !waits_for_several(input, circle.ranks) &&
+         !left_out_transfer(input, circle.ranks);
 }
 
 // Returns "the file lock /x, held by rank 2".
@@ -105,13 +83,13 @@ std::string wait_of(const RuleInput& input, std::size_t at) {
 }
 
 // Returns the members through which every way round leads, if all are in calls; else all members.
-std::vector<std::size_t> on_every_way(const RuleInput& input,
-                                      const std::vector<std::size_t>& ranks) {
+std::vector<std::size_t> on_every_way(const RuleInput& input, const Circle& circle) {
+  const std::vector<std::size_t>& ranks = circle.ranks;
   const bool in_calls = std::all_of(ranks.begin(), ranks.end(), [&input](std::size_t at) {
     return takes_part(input.view.ranks()[at]);
   });
   std::vector<std::size_t> cuts =
-      in_calls ? cuts_of(input.graph, ranks) : std::vector<std::size_t>();
+      in_calls ? cuts_of(input.graph, circle) : std::vector<std::size_t>();
   return cuts.empty() ? ranks : cuts;
 }
 
@@ -119,8 +97,12 @@ std::vector<std::size_t> on_every_way(const RuleInput& input,
 
 std::vector<Finding> resource_cycle(const RuleInput& input) {
   std::vector<Finding> findings;
-  for (const std::vector<std::size_t>& circle : mixed_circles(input)) {
-    const std::vector<std::size_t> ranks = on_every_way(input, circle);
+  for (const Circle& whole : input.blame.circles) {
+    if (!is_of_resources(input, whole)) {
+      continue;
+    }
+    const std::vector<std::size_t>& circle = whole.ranks;
+    const std::vector<std::size_t> ranks = on_every_way(input, whole);
     Finding finding = accuse(input, Kind::kResourceCycle, ranks, Evidence::kOwnStall);
     finding.confidence = std::min(finding.confidence, same_calls(input, circle));
     if (finding.confidence == Confidence::kNone || any_moved(input, circle)) {

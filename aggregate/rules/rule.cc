@@ -6,15 +6,15 @@
 
 #include <fmt/format.h>
 
+#include "aggregate/blame/suspects.h"
+#include "aggregate/evidence/wait_chain.h"
+#include "aggregate/evidence/wait_end.h"
 #include "aggregate/rules/all_rules.h"
 #include "aggregate/rules/local_story.h"
-#include "aggregate/rules/suspects.h"
-#include "aggregate/rules/wait_end.h"
 #include "aggregate/view/call_counts.h"
 #include "aggregate/view/leader.h"
 #include "aggregate/view/quiet_span.h"
 #include "aggregate/view/rank_set.h"
-#include "aggregate/wait_chain.h"
 #include "aggregate/words/wait_words.h"
 #include "base/printable.h"
 #include "base/shell_words.h"
@@ -126,7 +126,7 @@ bool is_counted(const RankView& rank) {
 }  // namespace
 
 RuleInput make_input(const JobView& view,
-                     const WaitGraph& graph,
+                     WaitGraph& graph,
                      const std::vector<Group>& groups,
                      const FlightReport* flight) {
   RuleInput input{.view = view, .graph = graph, .groups = groups, .flight = flight};
@@ -145,6 +145,7 @@ RuleInput make_input(const JobView& view,
     return rank.leader != nullptr && rank.leader->call && !rank.motion.stack &&
            keeps_waking(*rank.leader);
   });
+  input.blame = find_blame(input, graph);
   input.tiers = find_suspects(input);
   return with_suspects(input, input.tiers.front());
 }
@@ -199,7 +200,7 @@ Confidence judge(const RuleInput& input, std::size_t rank, Evidence evidence) {
     at_most(evidence != Evidence::kAbsence ? Confidence::kLikely
             : odd                          ? Confidence::kPossible
                                            : Confidence::kNone);
-  } else if (is_assumed(input.graph, rank)) {
+  } else if (input.is_assumed(rank)) {
     at_most(state ? Confidence::kLikely : Confidence::kPossible);
   }
   if (!state && !view.motion.measured && evidence != Evidence::kNumbers) {
@@ -370,7 +371,6 @@ Finding accuse(const RuleInput& input,
   Finding finding;
   finding.kind = kind;
   finding.confidence = Confidence::kCertain;
-  std::vector<ChainLink> links;
   for (const std::size_t at : ranks) {
     const RankView& rank = input.view.ranks()[at];
     finding.confidence = std::min(finding.confidence, judge(input, at, evidence));
@@ -380,7 +380,6 @@ Finding accuse(const RuleInput& input,
       if (!end.is_own()) {
         take_end(input, end, finding, culprit.waits_for);
       }
-      links = at == ranks.front() ? end.thread_links() : links;
     }
     if (finding.culprits.size() < kMaxCulprits) {
       finding.culprits.push_back(std::move(culprit));
@@ -389,7 +388,6 @@ Finding accuse(const RuleInput& input,
   finding.chain = is_awaited(input, ranks.front())
                       ? chain_to(input.view, input.graph, ranks.front())
                       : chain_from(input.view, input.graph, ranks.front());
-  finding.chain.insert(finding.chain.end(), links.begin(), links.end());
   finding.ground = input.ground;
   finding.explains = waiters_of(input.graph, ranks.front()).size();
   const bool vague = input.ground == Ground::kVague &&

@@ -15,12 +15,13 @@
 #include <string_view>
 #include <vector>
 
+#include "aggregate/blame/blame.h"
+#include "aggregate/blame/ground.h"
+#include "aggregate/evidence/wait_graph.h"
 #include "aggregate/flight/analyze_flight.h"
-#include "aggregate/rules/ground.h"
 #include "aggregate/verdict.h"
 #include "aggregate/view/groups.h"
 #include "aggregate/view/job_view.h"
-#include "aggregate/wait_graph.h"
 
 namespace oddrank::aggregate {
 
@@ -60,11 +61,18 @@ struct RuleInput {
   // ones.
   mutable std::map<std::vector<std::uint32_t>, bool> still = {};
 
+  Blame blame = {};
+
   bool young() const { return oldest_wait_ms >= 0; }
+  // Returns whether only a guess says that ranks wait for this one.
+  bool is_assumed(std::size_t rank) const {
+    return graph.awaited[rank] && !graph.shown[rank] && !blame.is_sure(rank);
+  }
 };
 
+// Marks in the graph's net who may hold what is not known.
 RuleInput make_input(const JobView& view,
-                     const WaitGraph& graph,
+                     WaitGraph& graph,
                      const std::vector<Group>& groups,
                      const FlightReport* flight = nullptr);
 

@@ -12,12 +12,11 @@
 
 #include <fmt/format.h>
 
-#include "aggregate/circles.h"
+#include "aggregate/evidence/wait_end.h"
 #include "aggregate/flight/flight_capture.h"
 #include "aggregate/flight/flight_history.h"
 #include "aggregate/rules/all_rules.h"
 #include "aggregate/rules/local_story.h"
-#include "aggregate/rules/wait_end.h"
 #include "aggregate/view/call_counts.h"
 #include "aggregate/view/left_loop.h"
 #include "aggregate/view/polling.h"
@@ -167,7 +166,7 @@ void drop_unclear(std::vector<const Slot*>& slots) {
 
 std::vector<Finding> from_same_group(const RuleInput& input) {
   std::map<std::string, std::vector<const Slot*>> by_group;
-  for (const Slot* slot : closed_slots(input.graph)) {
+  for (const Slot* slot : closed_slots(input)) {
     if (slot->kind == snapshot::CallKind::kCollective) {
       by_group[slot->group].push_back(slot);
     }
@@ -241,7 +240,7 @@ std::size_t alone_in_unknown_group(const RuleInput& input) {
   }
   const std::size_t others = input.view.ranks().size() - 1;
   return found != JobView::kNone && input.view.all_read() && others >= 2 &&
-                 !is_assumed(input.graph, found) && waiters_of(input.graph, found).size() == others
+                 !input.is_assumed(found) && waiters_of(input.graph, found).size() == others
              ? found
              : JobView::kNone;
 }

@@ -3,9 +3,9 @@
 // the rank that the rank waits for.
 #include <fmt/format.h>
 
+#include "aggregate/evidence/wait_end.h"
 #include "aggregate/rules/all_rules.h"
 #include "aggregate/rules/local_story.h"
-#include "aggregate/rules/wait_end.h"
 #include "base/printable.h"
 
 namespace oddrank::aggregate {

@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <iterator>
 
+#include "aggregate/evidence/wait_end.h"
 #include "aggregate/rules/local_story.h"
-#include "aggregate/rules/wait_end.h"
 #include "aggregate/view/leader.h"
 #include "aggregate/words/wait_words.h"
 

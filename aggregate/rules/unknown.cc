@@ -3,8 +3,8 @@
 
 #include <fmt/format.h>
 
+#include "aggregate/evidence/wait_chain.h"
 #include "aggregate/rules/all_rules.h"
-#include "aggregate/wait_chain.h"
 #include "base/printable.h"
 
 namespace oddrank::aggregate {
@@ -92,8 +92,10 @@ std::vector<Finding> unknown(const RuleInput& input) {
       break;
     }
   }
-  if (finding.chain.empty() && !input.graph.roots.empty()) {
-    finding.chain = chain_to(input.view, input.graph, input.graph.roots.front());
+  for (std::size_t at = 0; finding.chain.empty() && at < input.view.ranks().size(); ++at) {
+    if (input.graph.awaited[at] && !input.graph.waits[at]) {
+      finding.chain = chain_to(input.view, input.graph, at);
+    }
   }
   if (input.unread) {
     finding.advice.emplace_back("read the missing ranks: oddrank node, on their nodes");

@@ -324,8 +324,24 @@ void JobView::add_connections(const ProcessCapture& process) {
 }
 
 const ProcessCapture* JobView::other_end(const snapshot::Wait& wait) const {
-  const auto at = by_ends_.find(std::pair(text(wait.rare->peer), text(wait.rare->local)));
+  return other_end(wait.rare->local, wait.rare->peer);
+}
+
+const ProcessCapture* JobView::other_end(snapshot::StringId local, snapshot::StringId peer) const {
+  const auto at = by_ends_.find(std::pair(text(peer), text(local)));
   return at == by_ends_.end() || at->first.first.empty() ? nullptr : at->second;
+}
+
+const ProcessCapture* JobView::awaited_by(const ProcessCapture& process,
+                                          const snapshot::ThreadCapture& thread) const {
+  const snapshot::Wait& wait = thread.wait;
+  if (thread.call || wait.holder_pid == process.pid) {
+    return nullptr;
+  }
+  const ProcessCapture* other =
+      wait.holder_pid != 0 ? this->process(process.node, wait.holder_pid) : nullptr;
+  other = other == nullptr ? other_end(wait) : other;
+  return other == &process ? nullptr : other;
 }
 
 bool JobView::has_other_end(const snapshot::Wait& wait) const {

@@ -49,6 +49,13 @@ class JobView {
   // Returns the process at the other end of the connection in `wait`, by its addresses; null if no
   // process of the job, or more than one, is known to have it.
   const snapshot::ProcessCapture* other_end(const snapshot::Wait& wait) const;
+  const snapshot::ProcessCapture* other_end(snapshot::StringId local,
+                                            snapshot::StringId peer) const;
+  // Returns the process that the thread waits for, if its wait names one that was captured and is
+  // not its own; null otherwise, and if it is in a call: then it waits for the members, not for the
+  // other end of the socket that it happens to read.
+  const snapshot::ProcessCapture* awaited_by(const snapshot::ProcessCapture& process,
+                                             const snapshot::ThreadCapture& thread) const;
   // Return whether any process of the job is known to have it, even if several are.
   bool has_other_end(const snapshot::Wait& wait) const;
   bool has_other_end(const snapshot::Connection& connection) const;

@@ -280,6 +280,23 @@ std::string process_words(const JobView& view, const ProcessCapture& process) {
                            : fmt::format("pid {}", process.pid);
 }
 
+std::string awaited_thing(const ThreadCapture& thread) {
+  const snapshot::Wait& wait = thread.wait;
+  if (wait.on == WaitOn::kGil) {
+    return "the GIL";
+  }
+  if (wait.on == WaitOn::kThread) {
+    return "its end";
+  }
+  return wait.address == 0 ? "a lock" : fmt::format("the lock at {:#x}", wait.address);
+}
+
+std::string thread_words(const JobView& view, const ThreadCapture& thread) {
+  const std::string_view name = view.text(thread.has_python ? thread.python_name : thread.name);
+  return name.empty() ? fmt::format("thread {}", thread.tid)
+                      : fmt::format("thread {} ({})", thread.tid, printable(name, 40));
+}
+
 std::string command_words(const JobView& view, const ProcessCapture& child) {
   constexpr std::size_t kMaxCommand = 60;
   const ProcessCapture* parent = view.process(child.node, child.parent);
@@ -453,17 +470,7 @@ std::string wait_detail(const JobView& view,
 
 const ProcessCapture* awaited_process(const JobView& view, const ProcessCapture& process) {
   const ThreadCapture* thread = deciding_thread(view, process);
-  // In a call of a communication library, the rank waits for the members, not for the other end of
-  // the socket that it happens to read.
-  if (thread == nullptr || thread->call || thread->wait.holder_pid == process.pid) {
-    return nullptr;
-  }
-  const ProcessCapture* other =
-      thread->wait.holder_pid != 0 ? view.process(process.node, thread->wait.holder_pid) : nullptr;
-  if (other == nullptr) {
-    other = view.other_end(thread->wait);
-  }
-  return other == &process ? nullptr : other;
+  return thread == nullptr ? nullptr : view.awaited_by(process, *thread);
 }
 
 bool waits_for_input(const JobView& view, const RankView& rank) {

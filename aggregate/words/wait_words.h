@@ -31,6 +31,13 @@ std::string child_words(const JobView& view, const snapshot::ProcessCapture& chi
 // Returns "rank 3", or the result of child_words.
 std::string process_words(const JobView& view, const snapshot::ProcessCapture& process);
 
+// Returns what a thread that waits for another one waits for: "the GIL", "its end", "the lock at
+// 0x55d0c0".
+std::string awaited_thing(const snapshot::ThreadCapture& thread);
+
+// Returns "thread 71 (feeder)".
+std::string thread_words(const JobView& view, const snapshot::ThreadCapture& thread);
+
 // Returns " (cat /data/x)": the command of a child that is no Python program and not its parent's;
 // "" of any other.
 std::string command_words(const JobView& view, const snapshot::ProcessCapture& child);

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <regex>
 
+#include "aggregate/evidence/wait_graph.h"
 #include "aggregate/rules/all_rules.h"
-#include "aggregate/wait_graph.h"
+#include "aggregate/rules/rule.h"
+#include "aggregate/view/groups.h"
 #include "snapshot/rank_text.h"
 
 namespace oddrank::tests {
@@ -19,7 +21,11 @@ using aggregate::WaitGraph;
 class Checker {
  public:
   Checker(const JobView& view, const Verdict& verdict)
-      : view_(view), verdict_(verdict), graph_(aggregate::build_wait_graph(view)) {}
+      : view_(view),
+        verdict_(verdict),
+        graph_(aggregate::build_wait_graph(view)),
+        groups_(aggregate::find_groups(view)),
+        input_(aggregate::make_input(view, graph_, groups_)) {}
 
   std::vector<std::string> run();
 
@@ -34,7 +40,9 @@ class Checker {
 
   const JobView& view_;
   const Verdict& verdict_;
-  const WaitGraph graph_;
+  WaitGraph graph_;
+  const std::vector<aggregate::Group> groups_;
+  const aggregate::RuleInput input_;
   std::vector<std::string> complaints_;
 };
 
@@ -83,8 +91,7 @@ void Checker::check_certainty() {
     if (culprit.rank < 0 || at == JobView::kNone) {
       continue;
     }
-    if (verdict_.confidence == aggregate::Confidence::kCertain &&
-        aggregate::is_assumed(graph_, at)) {
+    if (verdict_.confidence == aggregate::Confidence::kCertain && input_.is_assumed(at)) {
       complaints_.push_back("rank " + std::to_string(culprit.rank) + " is certain by a guess");
     }
   }

@@ -80,7 +80,7 @@ std::set<Kind> kinds_of(Rule rule, const Story& story) {
   const snapshot::Capture capture = story.build().take();
   aggregate::FrameModel model(capture.tables);
   const aggregate::JobView view(capture, model);
-  const aggregate::WaitGraph graph = build_wait_graph(view);
+  aggregate::WaitGraph graph = build_wait_graph(view);
   const auto groups = find_groups(view);
   const auto flight = aggregate::analyze_flight_of(capture);
   const auto input = make_input(view, graph, groups, flight ? &*flight : nullptr);

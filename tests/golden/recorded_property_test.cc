@@ -7,7 +7,7 @@
 #include <string>
 
 #include "aggregate/diagnose.h"
-#include "aggregate/wait_graph.h"
+#include "aggregate/evidence/wait_graph.h"
 #include "tests/golden/evidence_check.h"
 #include "tests/golden/mutations.h"
 #include "tests/golden/recorded_jobs.h"

@@ -1,4 +1,4 @@
-#include "aggregate/slots.h"
+#include "aggregate/evidence/slots.h"
 
 #include "tests/support/catch.h"
 #include "tests/support/hung_jobs.h"

@@ -1,5 +1,4 @@
 // A rank whose main thread is in a collective, and whose other threads serve the other ranks.
-#include "aggregate/side_servers.h"
 
 #include "aggregate/diagnose.h"
 #include "tests/support/catch.h"

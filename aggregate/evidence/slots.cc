@@ -1,4 +1,4 @@
-#include "aggregate/slots.h"
+#include "aggregate/evidence/slots.h"
 
 #include <algorithm>
 #include <array>

@@ -1,4 +1,4 @@
-#include "aggregate/graph_algorithms.h"
+#include "aggregate/solver/graph_algorithms.h"
 
 #include "tests/support/catch.h"
 

@@ -1,13 +1,17 @@
-#include "aggregate/wait_graph.h"
+#include "aggregate/evidence/wait_graph.h"
 
-#include "aggregate/wait_chain.h"
+#include "aggregate/evidence/wait_chain.h"
+#include "aggregate/rules/rule.h"
+#include "aggregate/view/groups.h"
 #include "tests/support/catch.h"
 #include "tests/support/hung_jobs.h"
+#include "tests/support/named_in.h"
 
 namespace oddrank::aggregate {
 
 using snapshot::CallKind;
 using tests::CaptureBuilder;
+using tests::named_in;
 using tests::ThreadSpec;
 
 namespace {
@@ -17,11 +21,26 @@ struct Built {
       : job(std::move(builder)),
         model(job.capture.tables),
         view(job.capture, model),
-        graph(build_wait_graph(view)) {}
+        graph(build_wait_graph(view)),
+        groups(find_groups(view)),
+        input(make_input(view, graph, groups)) {}
   CaptureBuilder job;
   FrameModel model;
   JobView view;
   WaitGraph graph;
+  std::vector<Group> groups;
+  RuleInput input;
+
+  // The ranks that others wait for, and that wait for none.
+  std::vector<std::size_t> roots() const {
+    std::vector<std::size_t> found;
+    for (std::size_t at = 0; at < graph.awaited.size(); ++at) {
+      if (graph.awaited[at] && !graph.waits[at]) {
+        found.push_back(at);
+      }
+    }
+    return found;
+  }
 };
 
 ThreadSpec transfer(CallKind kind, std::int32_t peer) {
@@ -37,7 +56,7 @@ ThreadSpec transfer(CallKind kind, std::int32_t peer) {
 
 TEST_CASE("the root of the main job is the rank in its loader") {
   const Built built(tests::input_stall_job());
-  CHECK(built.graph.roots == std::vector<std::size_t>{5});
+  CHECK(built.roots() == std::vector<std::size_t>{5});
   CHECK(waiters_of(built.graph, 5).size() == 7);
   const auto chain = chain_to(built.view, built.graph, 5);
   REQUIRE(chain.size() == 3);
@@ -52,7 +71,7 @@ TEST_CASE("the root of the main job is the rank in its loader") {
 
 TEST_CASE("waits through several groups lead to one root") {
   const Built built(tests::three_dimensional_job());
-  CHECK(built.graph.roots == std::vector<std::size_t>{2});
+  CHECK(built.roots() == std::vector<std::size_t>{2});
   CHECK(waiters_of(built.graph, 2).size() == 7);
   const auto chain = chain_to(built.view, built.graph, 2);
   REQUIRE(chain.size() == 4);
@@ -63,8 +82,8 @@ TEST_CASE("waits through several groups lead to one root") {
 
 TEST_CASE("an unknown group yields no edge") {
   const Built built(tests::unknown_job());
-  CHECK(built.graph.roots.empty());
-  CHECK(built.graph.opaque[0]);
+  CHECK(built.roots().empty());
+  CHECK(built.graph.in_call[0]);
 }
 
 TEST_CASE("both sides of one transfer wait for no rank's program") {
@@ -72,8 +91,8 @@ TEST_CASE("both sides of one transfer wait for no rank's program") {
   tests::replace(job, 0, transfer(CallKind::kSend, 1));
   tests::replace(job, 1, transfer(CallKind::kRecv, 0));
   const Built built(std::move(job));
-  CHECK(built.graph.roots.empty());
-  CHECK(built.graph.opaque[0]);
+  CHECK(built.roots().empty());
+  CHECK(built.graph.in_call[0]);
 }
 
 TEST_CASE("two receivers wait for each other in a circle") {
@@ -81,9 +100,10 @@ TEST_CASE("two receivers wait for each other in a circle") {
   tests::replace(job, 0, transfer(CallKind::kRecv, 1));
   tests::replace(job, 1, transfer(CallKind::kRecv, 0));
   const Built built(std::move(job));
-  CHECK(built.graph.roots.empty());
-  CHECK(built.graph.component[0] == built.graph.component[1]);
-  CHECK(built.graph.component_size[built.graph.component[0]] == 2);
+  CHECK(built.roots().empty());
+  REQUIRE(built.input.blame.circles.size() == 1);
+  CHECK(built.input.blame.circles[0].ranks == std::vector<std::size_t>{0, 1});
+  CHECK(built.input.blame.circles[0].closed);
 }
 
 TEST_CASE("nonsensical peers lead nowhere") {
@@ -91,7 +111,7 @@ TEST_CASE("nonsensical peers lead nowhere") {
   tests::replace(job, 0, transfer(CallKind::kRecv, 0));
   tests::replace(job, 1, transfer(CallKind::kRecv, 4711));
   const Built built(std::move(job));
-  CHECK(built.graph.roots.empty());
+  CHECK(built.roots().empty());
 }
 
 TEST_CASE("a worker that waits for another rank's worker makes its rank wait for that rank") {
@@ -106,14 +126,14 @@ TEST_CASE("a worker that waits for another rank's worker makes its rank wait for
   job.thread(job.child(tests::pid_of(4), tests::host_of(4), kFirst), locked);
   job.thread(job.child(tests::pid_of(5), tests::host_of(5), kSecond), tests::sleeping());
   Built built(std::move(job));
-  CHECK(built.graph.waits_for_rank[4]);
-  CHECK(built.graph.roots == std::vector<std::size_t>{5});
+  CHECK(built.graph.edge(4, 5) != nullptr);
+  CHECK(named_in(built.job) == std::vector<std::int32_t>{5});
   const auto chain = chain_to(built.view, built.graph, 5);
   CHECK(chain.front().waits_for == "4-5");
 
   // A process of another rank for which that one does not wait says nothing about it.
   tests::replace(built.job, 5, tests::in_all_reduce());
-  CHECK_FALSE(Built(std::move(built.job)).graph.waits_for_rank[4]);
+  CHECK(Built(std::move(built.job)).graph.edge(4, 5) == nullptr);
 }
 
 TEST_CASE("a circle of holders ends") {
@@ -140,10 +160,10 @@ TEST_CASE("a root that may have left its broadcast is waited for as a guess") {
   auto both = broadcast_from_rank_0();
   tests::replace(both, 1, tests::sleeping());
   const Built built(std::move(both));
-  CHECK(is_assumed(built.graph, 0));
-  CHECK(!is_assumed(built.graph, 1));
+  CHECK(built.input.is_assumed(0));
+  CHECK(!built.input.is_assumed(1));
   const Built alone(broadcast_from_rank_0());
-  CHECK(!is_assumed(alone.graph, 0));  // no other rank can be missing
+  CHECK(!alone.input.is_assumed(0));  // no other rank can be missing
 }
 
 // Rank 2 waits for an RPC's answer; a thread of each of `servers` runs a function for another rank.
@@ -168,7 +188,7 @@ TEST_CASE("the caller of an RPC waits for the only rank that runs a function for
   const Built one(rpc_job({4}));
   CHECK(one.view.ranks()[4].leader->tid == tests::pid_of(4) + 500);
   CHECK(one.graph.edge(2, 4) != nullptr);
-  CHECK(one.graph.roots == std::vector<std::size_t>{4});
+  CHECK(one.roots() == std::vector<std::size_t>{4});
   const Built two(rpc_job({4, 5}));
   CHECK(two.graph.edge(2, 4) == nullptr);
   CHECK(two.view.ranks()[4].leader->tid == tests::pid_of(4));
@@ -179,7 +199,7 @@ TEST_CASE("of two ranks that run functions for others, one may wait for the othe
   CHECK(built.graph.edge(2, 4)->assumed);
   CHECK(built.graph.edge(2, 5)->assumed);
   CHECK_FALSE(built.graph.edge(5, 4)->assumed);
-  CHECK(built.graph.roots == std::vector<std::size_t>{4});
+  CHECK(built.roots() == std::vector<std::size_t>{4});
 }
 
 TEST_CASE("a driver of Ray waits for the worker whose loop runs something") {
@@ -198,7 +218,7 @@ TEST_CASE("a driver of Ray waits for the worker whose loop runs something") {
   const Built built(std::move(job));
   CHECK(built.graph.edge(2, 4) != nullptr);
   CHECK(built.graph.edge(2, 3) == nullptr);
-  CHECK(built.graph.roots == std::vector<std::size_t>{4});
+  CHECK(built.roots() == std::vector<std::size_t>{4});
 }
 
 }  // namespace oddrank::aggregate

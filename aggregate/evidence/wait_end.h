@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "aggregate/evidence/holders.h"
 #include "aggregate/verdict.h"
 #include "aggregate/view/job_view.h"
 
@@ -46,22 +47,15 @@ class WaitEnd {
   // Returns "thread 71 (feeder)" or "process pool worker".
   std::string hop_words(const Hop& hop) const;
 
-  // Returns the waits of threads for threads, which the wait graph does not have.
-  std::vector<ChainLink> thread_links() const;
-
  private:
-  bool follow_thread(const snapshot::ProcessCapture& process,
-                     const snapshot::ThreadCapture& thread);
-  bool follow_process(const snapshot::ProcessCapture& process,
+  bool follow(const snapshot::ProcessCapture& process, const snapshot::ThreadCapture& thread);
+  bool follow_threads(const snapshot::ProcessCapture& process,
                       const snapshot::ThreadCapture& thread);
-  // If several workers may be meant, and all of them stand in the same call, takes the first.
-  bool follow_pool(const snapshot::ProcessCapture& process, const snapshot::ThreadCapture& thread);
-  // The same for children that have the other ends of all files that are polled.
-  bool follow_files(const snapshot::ProcessCapture& process, const snapshot::ThreadCapture& thread);
-  bool follow_any(const std::vector<pid_t>& pids,
-                  std::size_t alike,
-                  const snapshot::ProcessCapture& process,
-                  const snapshot::ThreadCapture& thread);
+  // If several processes may be meant, and all of them stand in the same call, takes the first.
+  bool follow_processes(const Holders& holders,
+                        const snapshot::ProcessCapture& process,
+                        const snapshot::ThreadCapture& thread);
+  bool is_new(const snapshot::ProcessCapture& process) const;
   void set_end(const Hop& hop);
 
   const JobView& view_;

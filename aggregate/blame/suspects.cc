@@ -1,4 +1,4 @@
-#include "aggregate/rules/suspects.h"
+#include "aggregate/blame/suspects.h"
 
 #include <algorithm>
 #include <iterator>
@@ -9,11 +9,10 @@
 #include <string_view>
 #include <utility>
 
-#include "aggregate/circles.h"
+#include "aggregate/evidence/wait_end.h"
 #include "aggregate/rules/all_rules.h"
 #include "aggregate/rules/local_story.h"
 #include "aggregate/rules/tickers.h"
-#include "aggregate/rules/wait_end.h"
 #include "aggregate/view/leader.h"
 #include "aggregate/view/polling.h"
 #include "aggregate/view/thread_cycle.h"
@@ -29,110 +28,46 @@ using snapshot::WaitOn;
 
 namespace {
 
-// Returns whether all calls of NCCL in the rank's memory have ended, as PyTorch's watchdog noted,
-// and it has given up none: then the rank's device does something of its own. (Limit: replays of
-// CUDA graphs are not recorded.)
-bool has_ended_all_calls(const JobView& view, const RankView& rank) {
-  return rank.recorded != nullptr && !rank.recorded->entries.empty() &&
-         std::all_of(rank.recorded->entries.begin(), rank.recorded->entries.end(),
-                     [&view](const snapshot::FlightEntry& entry) {
-                       return entry.retired && view.text(entry.backend) == "nccl" &&
-                              snapshot::has_ended(entry, view.capture().tables);
-                     });
-}
-
-// Returns whether the rank waits for a thread of its own that sleeps or works.
-bool waits_for_worker(const JobView& view, const RankView& rank) {
-  const ThreadChain chain = follow_threads(*rank.process, *rank.leader);
-  return chain.circle.empty() && chain.way.size() > 1 &&
-         is_at_work(*chain.way.back(), view.model());
-}
-
-// Returns whether the rank, in code of its own, waits for somebody who could not be found.
-bool waits_for_somebody(const RuleInput& input, const RankView& rank) {
-  if (rank.leader == nullptr) {
-    return false;
-  }
-  const WaitEnd end(input.view, rank);
-  const RankView& last = end.view();
-  if (last.polls || waits_for_key(input.view, last) ||
-      keeps_resting(*last.leader, input.view.model())) {
-    return true;
-  }
-  switch (last.leader->wait.on) {
-    case WaitOn::kLock:
-    case WaitOn::kThread:
-      // What a child waits for is of its own rank, as it has no part in calls of the job; unless
-      // other processes may release it.
-      return is_shared_lock(last.leader->wait) ||
-             (last.process == rank.process && !waits_for_worker(input.view, rank) &&
-              !waits_in_vain(last));
-    case WaitOn::kPipe:
-    case WaitOn::kSocket:
-      return awaited_process(input.view, *last.process) == nullptr;
-    case WaitOn::kUnknown:
-      return is_to_be_woken(input.view, last);
-    default:
-      return false;
-  }
-}
-
-// Returns whether it is unknown who has the file lock: it may be another rank.
-bool lacks_holder(const snapshot::ThreadCapture& thread) {
-  return thread.wait.holder_pid == 0 && thread.wait.holder_alive != snapshot::Known::kNo;
-}
-
-// Returns whether it is unknown which process should read from the pipe: it may be another rank's.
-bool lacks_reader(const JobView& view, const RankView& rank) {
-  return waits_for_reader(view, rank) && !has_reader_outside(view, rank);
-}
-
-// Returns whether frames or the file show that somebody outside of the job is to answer.
-bool is_answered_outside(const JobView& view, const RankView& rank) {
-  return waits_at_terminal(view, rank) || talks_to_service(view, rank);
-}
-
-bool is_partial(const RankView& rank) {
-  return rank.presence == Presence::kUnread ||
-         (rank.presence == Presence::kPartial && rank.state() != 'D' && !rank.stays_stopped());
-}
-
-// Returns whether the kernel says that the rank cannot go on, or could not.
-bool is_held(const RuleInput& input, const RankView& rank) {
-  return rank.presence == Presence::kDead || rank.presence == Presence::kAbsent ||
-         is_held_still(input.view, rank) || rank.state() == 'D' || rank.crashed();
-}
-
 // Returns whether a story explains a rank although no rank is seen to wait for it.
 bool explains_itself(Kind story) {
   return story != Kind::kSkippedCollective && story != Kind::kUnknown && story != Kind::kBusyRank;
 }
 
-// Returns whether the rank may have done its part in all the calls that wait for it.
-bool is_only_left(const RuleInput& input, std::size_t at) {
-  return is_assumed(input.graph, at) && input.graph.may_have_left[at];
-}
-
 // Sorts the ranks that others wait for by what they stand for.
 struct Awaited {
   std::vector<std::size_t> roots;
-  std::vector<std::size_t> left;  // roots that may have done their part and gone on
+  std::vector<std::size_t> ticking;
   std::vector<std::size_t> vague;
   bool any_unknown = false;
 };
 
-Awaited find_awaited(const RuleInput& input, const std::vector<Stand>& stands) {
+Awaited find_awaited(const RuleInput& input) {
+  const Blame& blame = input.blame;
   Awaited found;
-  for (std::size_t at = 0; at < stands.size(); ++at) {
+  std::vector<std::size_t> guessed;
+  for (std::size_t at = 0; at < blame.stands.size(); ++at) {
     if (!input.graph.awaited[at]) {
       continue;
     }
-    if (stands[at] == Stand::kRoot) {
-      (is_only_left(input, at) ? found.left : found.roots).push_back(at);
-    } else if (stands[at] == Stand::kVague) {
-      found.vague.push_back(at);
+    switch (blame.stands[at]) {
+      case Stand::kRoot:
+        (blame.is_sure(at) ? found.roots : guessed).push_back(at);
+        break;
+      case Stand::kTicks:
+        found.ticking.push_back(at);
+        break;
+      case Stand::kVague:
+      case Stand::kOwn:
+        found.vague.push_back(at);
+        break;
+      default:
+        found.any_unknown = found.any_unknown || blame.stands[at] == Stand::kUnknown;
     }
-    found.any_unknown = found.any_unknown || stands[at] == Stand::kUnknown;
+  }
+  // Only if nobody is sure: of those among whom one is the one, nobody is named.
+  std::erase_if(guessed, [&blame](std::size_t at) { return blame.one_of_several[at]; });
+  if (found.roots.empty()) {
+    found.roots = std::move(guessed);
   }
   return found;
 }
@@ -148,21 +83,17 @@ void leave_out_openers(const RuleInput& input, std::vector<std::size_t>& roots) 
   }
 }
 
-// Leaves out the roots that only tick, if there are others, or ranks that wait for a lock of their
-// own process, or of which nothing is known: these may be what the former ask for, and not the
-// converse.
-void leave_out_tickers(const RuleInput& input, Awaited& awaited) {
-  const std::vector<std::size_t> ticking = tickers_among(input.view, awaited.roots);
+// A rank that only ticks is a root if nobody else is, if no rank waits for a lock of its own
+// process, and if of none nothing is known: these may be what it asks for, and not the converse.
+void take_ticking(const RuleInput& input, Awaited& awaited) {
   const bool anybody_else =
-      awaited.any_unknown || ticking.size() < awaited.roots.size() ||
+      awaited.any_unknown || !awaited.roots.empty() ||
       std::any_of(awaited.vague.begin(), awaited.vague.end(), [&input](std::size_t at) {
         const RankView& rank = input.view.ranks()[at];
         return rank.leader != nullptr && is_at_own_lock(*rank.leader);
       });
-  if (anybody_else) {
-    std::erase_if(awaited.roots, [&ticking](std::size_t at) {
-      return std::binary_search(ticking.begin(), ticking.end(), at);
-    });
+  if (!anybody_else) {
+    awaited.roots = awaited.ticking;
   }
 }
 
@@ -360,15 +291,14 @@ std::size_t first_to_stop(const RuleInput& input, const std::vector<std::size_t>
 // of its own process is nobody else's business. What may wait for another rank is named only if no
 // other rank can move (that one may be the rank that it waits for), if its going on would set the
 // others free, and if it is alone or stopped first.
-Suspects choose_vague(const RuleInput& input,
-                      const std::vector<Stand>& stands,
-                      std::vector<std::size_t> ranks) {
+Suspects choose_vague(const RuleInput& input, std::vector<std::size_t> ranks) {
+  const Blame& blame = input.blame;
   Suspects chosen{Ground::kVague, {}, false};
-  std::copy_if(
-      ranks.begin(), ranks.end(), std::back_inserter(chosen.ranks),
-      [&input](std::size_t at) { return !may_need_others(input.view, input.view.ranks()[at]); });
-  const bool movers = std::find(stands.begin(), stands.end(), Stand::kRoot) != stands.end();
-  if (!chosen.ranks.empty() || movers || input.unread) {
+  std::copy_if(ranks.begin(), ranks.end(), std::back_inserter(chosen.ranks),
+               [&blame](std::size_t at) { return blame.stands[at] == Stand::kOwn; });
+  const auto may_move = [](Stand stand) { return stand == Stand::kRoot || stand == Stand::kTicks; };
+  if (!chosen.ranks.empty() || input.unread ||
+      std::any_of(blame.stands.begin(), blame.stands.end(), may_move)) {
     return chosen;
   }
   std::erase_if(ranks, [&input](std::size_t at) { return waits_for_named(input, at); });
@@ -377,7 +307,9 @@ Suspects choose_vague(const RuleInput& input,
     chosen.first_to_stop = first != JobView::kNone;
     ranks = chosen.first_to_stop ? std::vector{first} : std::vector<std::size_t>();
   }
-  if (ranks.size() == 1 && !has_circle_without(input.graph, ranks.front())) {
+  const bool circle = std::any_of(blame.circles.begin(), blame.circles.end(),
+                                  [](const Circle& one) { return one.certain; });
+  if (ranks.size() == 1 && !circle) {
     chosen.ranks = std::move(ranks);
   }
   return chosen;
@@ -385,49 +317,11 @@ Suspects choose_vague(const RuleInput& input,
 
 }  // namespace
 
-Stand stand_of(const RuleInput& input, std::size_t at) {
-  const RankView& rank = input.view.ranks()[at];
-  if (is_held(input, rank)) {
-    return Stand::kRoot;
-  }
-  if (is_partial(rank)) {
-    return Stand::kUnknown;
-  }
-  if (input.graph.waits_for_rank[at]) {
-    return Stand::kWaits;
-  }
-  if (input.graph.opaque[at] || rank.polls == PollOn::kWork) {
-    return Stand::kInCall;
-  }
-  switch (local_story(input, at)) {
-    case Kind::kUnknown:
-      // In a library that could not be read: it waits, or it talks to others that do.
-      return is_in_unread_call(input, rank) ? Stand::kInCall : Stand::kUnknown;
-    case Kind::kDeviceStall:
-      return has_ended_all_calls(input.view, rank) ? Stand::kRoot : Stand::kVague;
-    case Kind::kExternalWait:
-      return is_answered_outside(input.view, WaitEnd(input.view, rank).view()) ? Stand::kRoot
-                                                                               : Stand::kVague;
-    case Kind::kFileLock:
-      return lacks_holder(*WaitEnd(input.view, rank).view().leader) ? Stand::kVague : Stand::kRoot;
-    case Kind::kIoStall:
-      return lacks_reader(input.view, WaitEnd(input.view, rank).view()) ? Stand::kVague
-                                                                        : Stand::kRoot;
-    case Kind::kSkippedCollective:
-    case Kind::kBusyRank:
-      return waits_for_somebody(input, rank) ? Stand::kVague : Stand::kRoot;
-    default:
-      return Stand::kRoot;
-  }
-}
-
 std::vector<Suspects> find_suspects(const RuleInput& input) {
-  std::vector<Stand> stands;
-  stands.reserve(input.view.ranks().size());
-  for (std::size_t at = 0; at < input.view.ranks().size(); ++at) {
-    stands.push_back(stand_of(input, at));
-  }
-  Awaited awaited = find_awaited(input, stands);
+  std::vector<Stand> stands = input.blame.stands;
+  std::replace(stands.begin(), stands.end(), Stand::kTicks, Stand::kRoot);
+  std::replace(stands.begin(), stands.end(), Stand::kOwn, Stand::kVague);
+  Awaited awaited = find_awaited(input);
   std::vector<Suspects> tiers;
   const auto add_suspects = [&tiers](Suspects suspects) {
     if (!suspects.ranks.empty()) {
@@ -437,12 +331,8 @@ std::vector<Suspects> find_suspects(const RuleInput& input) {
   const auto add = [&add_suspects](Ground ground, std::vector<std::size_t> ranks) {
     add_suspects({ground, std::move(ranks), false});
   };
-  // If several ranks may have done their part, any of them may have.
-  if (awaited.roots.empty() && awaited.left.size() == 1) {
-    awaited.roots = awaited.left;
-  }
   leave_out_openers(input, awaited.roots);
-  leave_out_tickers(input, awaited);
+  take_ticking(input, awaited);
   // Where most ranks are in code of their own and few wait for them, not for long yet, they are on
   // their way.
   if (input.young() && are_many(input, awaited.roots)) {
@@ -451,7 +341,7 @@ std::vector<Suspects> find_suspects(const RuleInput& input) {
   const bool explained = !awaited.roots.empty();
   add(Ground::kRoot, std::move(awaited.roots));
   if (!explained && !outnumber_waiters(input, awaited.vague)) {
-    add_suspects(choose_vague(input, stands, std::move(awaited.vague)));
+    add_suspects(choose_vague(input, std::move(awaited.vague)));
   }
   std::vector<std::size_t> alone = find_alone(input, stands);
   if (tiers.empty()) {

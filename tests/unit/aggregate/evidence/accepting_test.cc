@@ -1,5 +1,4 @@
 // Ranks that wait for others to connect to them.
-#include "aggregate/accepting_ranks.h"
 
 #include <vector>
 

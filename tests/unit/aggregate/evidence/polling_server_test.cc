@@ -1,5 +1,4 @@
 // Servers and event loops: for whom they wait, if others wait for them.
-#include "aggregate/polled_ranks.h"
 
 #include "aggregate/diagnose.h"
 #include "tests/support/catch.h"
@@ -108,9 +107,7 @@ TEST_CASE("polled ranks: a rank that also listens to its own worker may wait for
   star.job.thread(worker, tests::sleeping());
   star.wait().rare.edit().awaited.emplace_back().holder_pid = 4100;
   star.wait().rare.edit().awaited_count = kClients + 1;
-  FrameModel model(star.job.capture.tables);
-  const JobView view(star.job.capture, model);
-  CHECK(polled_ranks(view, view.ranks().front()).ranks.empty());
+  CHECK(star.verdict().confidence <= Confidence::kPossible);
 }
 
 }  // namespace oddrank::aggregate

@@ -4,8 +4,8 @@
 #include <cstddef>
 #include <vector>
 
+#include "aggregate/evidence/wait_graph.h"
 #include "aggregate/verdict.h"
-#include "aggregate/wait_graph.h"
 
 namespace oddrank::aggregate {
 

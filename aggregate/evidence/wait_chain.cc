@@ -1,4 +1,4 @@
-#include "aggregate/wait_chain.h"
+#include "aggregate/evidence/wait_chain.h"
 
 #include <algorithm>
 #include <functional>
@@ -34,6 +34,9 @@ std::string node_text(const JobView& view, const WaitGraph& graph, std::size_t n
   if (it.kind == NodeKind::kRank) {
     const RankView& rank = view.ranks()[it.index];
     return rank.rank >= 0 ? std::to_string(rank.rank) : fmt::format("pid {}", rank.pid());
+  }
+  if (it.kind == NodeKind::kThread) {
+    return thread_words(view, *it.thread);
   }
   return it.kind == NodeKind::kProcess ? fmt::format("pid {}", it.process->pid)
                                        : label_of(view, graph, it);
@@ -158,22 +161,26 @@ std::string WaysTo::call_sort(std::size_t at) const {
 }  // namespace
 
 std::vector<ChainLink> chain_from(const JobView& view, const WaitGraph& graph, std::size_t rank) {
+  constexpr std::size_t kMaxHops = 8;
   std::vector<ChainLink> chain;
+  std::set<std::size_t> seen;
   std::size_t node = rank;
-  constexpr int kMaxHops = 8;
-  for (int hop = 0; hop < kMaxHops; ++hop) {
-    const auto next =
-        std::find_if(graph.out[node].begin(), graph.out[node].end(), [&graph](std::size_t target) {
-          return graph.nodes[target].kind == NodeKind::kProcess ||
-                 graph.nodes[target].kind == NodeKind::kResource;
-        });
-    if (next == graph.out[node].end()) {
+  while (chain.size() < kMaxHops && seen.insert(node).second) {
+    const GraphEdge* next = nullptr;
+    for (const std::size_t target : graph.out[node]) {
+      const NodeKind kind = graph.nodes[target].kind;
+      const bool own = target == rank;  // a circle of its own threads
+      const GraphEdge* edge = own || (kind != NodeKind::kRank && kind != NodeKind::kSlot)
+                                  ? graph.edge(node, target)
+                                  : nullptr;
+      next = next == nullptr && edge != nullptr && !edge->assumed ? edge : next;
+    }
+    if (next == nullptr) {
       break;
     }
-    const GraphEdge* edge = graph.edge(node, *next);
-    chain.push_back({node_text(view, graph, node), node_text(view, graph, *next),
-                     graph.text(edge->on), graph.text(edge->evidence)});
-    node = *next;
+    chain.push_back({node_text(view, graph, node), node_text(view, graph, next->to),
+                     graph.text(next->on), graph.text(next->evidence)});
+    node = next->to;
   }
   return chain;
 }

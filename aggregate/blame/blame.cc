@@ -1,0 +1,263 @@
+#include "aggregate/blame/blame.h"
+
+#include <algorithm>
+#include <set>
+#include <string_view>
+
+#include "aggregate/evidence/wait_end.h"
+#include "aggregate/rules/all_rules.h"
+#include "aggregate/rules/local_story.h"
+#include "aggregate/rules/tickers.h"
+#include "aggregate/view/leader.h"
+#include "aggregate/view/thread_cycle.h"
+#include "aggregate/words/wait_words.h"
+#include "snapshot/flight_calls.h"
+
+namespace oddrank::aggregate {
+
+using snapshot::PollOn;
+using snapshot::WaitOn;
+
+namespace {
+
+// Returns whether all calls of NCCL in the rank's memory have ended, as PyTorch's watchdog noted,
+// and it has given up none: then the rank's device does something of its own. (Limit: replays of
+// CUDA graphs are not recorded.)
+bool has_ended_all_calls(const JobView& view, const RankView& rank) {
+  return rank.recorded != nullptr && !rank.recorded->entries.empty() &&
+         std::all_of(rank.recorded->entries.begin(), rank.recorded->entries.end(),
+                     [&view](const snapshot::FlightEntry& entry) {
+                       return entry.retired && view.text(entry.backend) == "nccl" &&
+                              snapshot::has_ended(entry, view.capture().tables);
+                     });
+}
+
+// Returns whether the rank waits for a thread of its own that sleeps or works.
+bool waits_for_worker(const JobView& view, const RankView& rank) {
+  const ThreadChain chain = follow_threads(*rank.process, *rank.leader);
+  return chain.circle.empty() && chain.way.size() > 1 &&
+         is_at_work(*chain.way.back(), view.model());
+}
+
+// Returns whether the rank, in code of its own, waits for somebody who could not be found.
+bool waits_for_somebody(const RuleInput& input, const RankView& rank) {
+  if (rank.leader == nullptr) {
+    return false;
+  }
+  const WaitEnd end(input.view, rank);
+  const RankView& last = end.view();
+  if (last.polls || waits_for_key(input.view, last) ||
+      keeps_resting(*last.leader, input.view.model())) {
+    return true;
+  }
+  switch (last.leader->wait.on) {
+    case WaitOn::kLock:
+    case WaitOn::kThread:
+      // What a child waits for is of its own rank, as it has no part in calls of the job; unless
+      // other processes may release it.
+      return is_shared_lock(last.leader->wait) ||
+             (last.process == rank.process && !waits_for_worker(input.view, rank) &&
+              !waits_in_vain(last));
+    case WaitOn::kPipe:
+    case WaitOn::kSocket:
+      return awaited_process(input.view, *last.process) == nullptr;
+    case WaitOn::kUnknown:
+      return is_to_be_woken(input.view, last);
+    default:
+      return false;
+  }
+}
+
+// Returns whether it is unknown who has the file lock: it may be another rank.
+bool lacks_holder(const snapshot::ThreadCapture& thread) {
+  return thread.wait.holder_pid == 0 && thread.wait.holder_alive != snapshot::Known::kNo;
+}
+
+// Returns whether it is unknown which process should read from the pipe: it may be another rank's.
+bool lacks_reader(const JobView& view, const RankView& rank) {
+  return waits_for_reader(view, rank) && !has_reader_outside(view, rank);
+}
+
+// Returns whether frames or the file show that somebody outside of the job is to answer.
+bool is_answered_outside(const JobView& view, const RankView& rank) {
+  return waits_at_terminal(view, rank) || talks_to_service(view, rank);
+}
+
+bool is_partial(const RankView& rank) {
+  return rank.presence == Presence::kUnread ||
+         (rank.presence == Presence::kPartial && rank.state() != 'D' && !rank.stays_stopped());
+}
+
+bool is_rank_node(const WaitGraph& graph, std::size_t node) {
+  return node < graph.awaited.size();
+}
+
+// Returns the ranks to which the nodes of a cause belong.
+std::vector<std::size_t> ranks_of_cause(const WaitGraph& graph, const Cause& cause) {
+  std::set<std::size_t> ranks;
+  for (const std::uint32_t node : cause.nodes) {
+    const std::size_t owner = graph.net.nodes[node].owner;
+    if (is_rank_node(graph, owner)) {
+      ranks.insert(owner);
+    }
+  }
+  return {ranks.begin(), ranks.end()};
+}
+
+void mark(const RuleInput& input, const std::vector<Stand>& stands, WaitNet& net) {
+  for (std::size_t node = 0; node < net.nodes.size(); ++node) {
+    const std::size_t owner = net.nodes[node].owner;
+    if (owner >= stands.size()) {
+      continue;
+    }
+    const Stand stand = stands[owner];
+    const RankView& rank = input.view.ranks()[owner];
+    net.nodes[node].able = node == owner && !is_held(input, rank);
+    if (net.out[node].empty()) {
+      net.nodes[node].unknown = stand == Stand::kVague || stand == Stand::kTicks ? Unknown::kAnybody
+                                : stand == Stand::kOwn                           ? Unknown::kInside
+                                                                                 : Unknown::kNobody;
+    }
+  }
+}
+
+Circle circle_of(const WaitGraph& graph, const Solution& solution, CauseId id) {
+  const Cause& cause = solution.causes[id];
+  Circle circle;
+  circle.certain = cause.certain;
+  circle.ranks = ranks_of_cause(graph, cause);
+  circle.nodes.assign(cause.nodes.begin(), cause.nodes.end());
+  circle.closed = true;
+  for (const std::uint32_t node : cause.nodes) {
+    circle.closed = circle.closed && solution.sets.of(solution.may[node]).size() == 1;
+    const std::uint32_t known = graph.of_net[node];
+    if (known != WaitGraph::kNotInNet && graph.nodes[known].kind == NodeKind::kSlot) {
+      circle.slots.push_back(&graph.slots[graph.nodes[known].index]);
+    }
+  }
+  std::sort(circle.slots.begin(), circle.slots.end());
+  return circle;
+}
+
+// Counts, by rank, the other ranks that need it; and marks those of which a rank may need one or
+// another.
+void count_waiters(const WaitGraph& graph, Blame& blame) {
+  const Solution& solution = blame.solution;
+  const std::size_t ranks = blame.stands.size();
+  std::vector<std::size_t> sure(solution.sets.size(), 0);
+  std::vector<bool> unclear(solution.sets.size(), false);
+  for (std::size_t at = 0; at < ranks; ++at) {
+    if (!graph.net.out[at].empty()) {
+      ++sure[solution.sure[at]];
+      unclear[solution.may[at]] = unclear[solution.may[at]] || solution.unclear[at];
+    }
+  }
+  std::vector<std::size_t> needed(solution.causes.size(), 0);
+  std::vector<bool> doubtful(solution.causes.size(), false);
+  for (CauseSetId set = 0; set < solution.sets.size(); ++set) {
+    for (const CauseId cause : solution.sets.of(set)) {
+      needed[cause] += sure[set];
+      doubtful[cause] = doubtful[cause] || unclear[set];
+    }
+  }
+  blame.waiters.assign(ranks, 0);
+  blame.one_of_several.assign(ranks, false);
+  for (CauseId id = 0; id < solution.causes.size(); ++id) {
+    const std::vector<std::size_t> owners = ranks_of_cause(graph, solution.causes[id]);
+    for (const std::size_t owner : owners) {
+      const bool own = !graph.net.out[owner].empty() && solution.is_sure(owner, id);
+      blame.waiters[owner] = std::max(blame.waiters[owner], needed[id] - (own ? 1 : 0));
+      blame.one_of_several[owner] = blame.one_of_several[owner] || doubtful[id];
+    }
+  }
+}
+
+}  // namespace
+
+bool is_held(const RuleInput& input, const RankView& rank) {
+  return rank.presence == Presence::kDead || rank.presence == Presence::kAbsent ||
+         is_held_still(input.view, rank) || rank.state() == 'D' || rank.crashed();
+}
+
+Stand stand_of(const RuleInput& input, std::size_t at) {
+  const RankView& rank = input.view.ranks()[at];
+  if (is_held(input, rank)) {
+    return Stand::kRoot;
+  }
+  if (is_partial(rank)) {
+    return Stand::kUnknown;
+  }
+  if (input.graph.waits[at]) {
+    return Stand::kWaits;
+  }
+  if (input.graph.in_call[at] || rank.polls == PollOn::kWork) {
+    return Stand::kInCall;
+  }
+  const Stand vague = may_need_others(input.view, rank) ? Stand::kVague : Stand::kOwn;
+  switch (local_story(input, at)) {
+    case Kind::kUnknown:
+      // In a library that could not be read: it waits, or it talks to others that do.
+      return is_in_unread_call(input, rank) ? Stand::kInCall : Stand::kUnknown;
+    case Kind::kDeviceStall:
+      return has_ended_all_calls(input.view, rank) ? Stand::kRoot : vague;
+    case Kind::kExternalWait:
+      return is_answered_outside(input.view, WaitEnd(input.view, rank).view()) ? Stand::kRoot
+                                                                               : vague;
+    case Kind::kFileLock:
+      return lacks_holder(*WaitEnd(input.view, rank).view().leader) ? vague : Stand::kRoot;
+    case Kind::kIoStall:
+      return lacks_reader(input.view, WaitEnd(input.view, rank).view()) ? vague : Stand::kRoot;
+    case Kind::kSkippedCollective:
+    case Kind::kBusyRank:
+      return waits_for_somebody(input, rank) ? vague : Stand::kRoot;
+    default:
+      return Stand::kRoot;
+  }
+}
+
+Blame find_blame(const RuleInput& input, WaitGraph& graph) {
+  Blame blame;
+  const std::size_t ranks = input.view.ranks().size();
+  blame.stands.reserve(ranks);
+  for (std::size_t at = 0; at < ranks; ++at) {
+    blame.stands.push_back(stand_of(input, at));
+  }
+  std::vector<std::size_t> roots;
+  for (std::size_t at = 0; at < ranks; ++at) {
+    if (blame.stands[at] == Stand::kRoot && graph.awaited[at]) {
+      roots.push_back(at);
+    }
+  }
+  for (const std::size_t at : tickers_among(input.view, roots)) {
+    blame.stands[at] = Stand::kTicks;
+  }
+  mark(input, blame.stands, graph.net);
+  blame.solution = solve(graph.net);
+  for (CauseId id = 0; id < blame.solution.causes.size(); ++id) {
+    if (blame.solution.causes[id].circle) {
+      Circle circle = circle_of(graph, blame.solution, id);
+      if (circle.ranks.size() > 1) {
+        blame.circles.push_back(std::move(circle));
+      }
+    }
+  }
+  count_waiters(graph, blame);
+  return blame;
+}
+
+std::vector<const Slot*> closed_slots(const RuleInput& input) {
+  std::vector<const Slot*> slots;
+  for (const Circle& circle : input.blame.circles) {
+    if (circle.closed && circle.certain) {
+      slots.insert(slots.end(), circle.slots.begin(), circle.slots.end());
+    }
+  }
+  std::sort(slots.begin(), slots.end());
+  return slots;
+}
+
+std::vector<std::size_t> cuts_of(const WaitGraph& graph, const Circle& circle) {
+  return cuts_of(graph.net.out, circle.nodes, circle.ranks);
+}
+
+}  // namespace oddrank::aggregate

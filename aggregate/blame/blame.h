@@ -1,0 +1,69 @@
+// The theory of blame: how each rank stands, and who holds whom up, before any rule says why.
+//
+// Every rank stands in one of these ways. A rank that waits for ranks is never blamed, except as a
+// member of a circle that nothing leaves. A *root* can move by itself, or is held by something of
+// its own: it runs, sleeps, is dead, stopped or at a prompt, or waits for its own child, file or
+// service. Who waits for somebody unknown is neither guilty nor excused.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "aggregate/evidence/wait_graph.h"
+#include "aggregate/solver/solve.h"
+
+namespace oddrank::aggregate {
+
+struct RuleInput;
+
+enum class Stand : std::uint8_t {
+  kWaits = 0,  // for ranks that are known
+  kInCall,     // in a call of which it is unknown whom it waits for
+  kVague,      // for somebody unknown, who may be another rank
+  kOwn,        // for somebody unknown of its own process, or for its device
+  kTicks,      // sleeps for a short time again and again, and may ask for something in between
+  kUnknown,    // not read, or in a library that could not be read
+  kRoot,
+};
+
+// Ranks that wait for each other.
+struct Circle {
+  std::vector<std::size_t> ranks;  // indices, ascending
+  std::vector<const Slot*> slots;  // calls through which they do, in the order of the graph's
+  std::vector<std::size_t> nodes;  // of the net
+  bool certain = false;            // be the unknown holders whoever they may
+  bool closed = false;             // no wait leads out of it
+};
+
+struct Blame {
+  std::vector<Stand> stands;  // by rank
+  Solution solution;
+  std::vector<Circle> circles;
+  // By rank: so many ranks wait for it, whoever the unknown holders are. 0: none, or only a guess
+  // says that they do.
+  std::vector<std::size_t> waiters;
+  // By rank: it may be one of several for whom ranks wait, of which only one is the one.
+  std::vector<bool> one_of_several;
+
+  bool is_sure(std::size_t rank) const { return waiters[rank] > 0; }
+};
+
+// Returns whether the kernel says that the rank cannot go on, or could not.
+bool is_held(const RuleInput& input, const RankView& rank);
+
+// Returns how a rank (index of JobView::ranks()) stands.
+Stand stand_of(const RuleInput& input, std::size_t at);
+
+// `graph`: the one of the input. Marks in its net who may hold what is not known.
+Blame find_blame(const RuleInput& input, WaitGraph& graph);
+
+// Returns the calls of closed circles, in the order of WaitGraph::slots.
+std::vector<const Slot*> closed_slots(const RuleInput& input);
+
+// Returns those ranks of a circle without any one of which there would be no circle: every way
+// round leads through each of them, and the other ranks only wait beside it. Empty if the circle
+// has no such rank, or more than kMaxCut ranks (graph_algorithms.h).
+std::vector<std::size_t> cuts_of(const WaitGraph& graph, const Circle& circle);
+
+}  // namespace oddrank::aggregate

@@ -1,0 +1,103 @@
+#include "aggregate/evidence/server_waits.h"
+
+#include <algorithm>
+
+namespace oddrank::aggregate {
+
+using snapshot::AwaitedFile;
+using snapshot::ThreadCapture;
+using snapshot::Wait;
+using snapshot::WaitOn;
+
+namespace {
+
+bool is_local_socket(const JobView& view, const AwaitedFile& file) {
+  return view.text(file.local).empty() && view.text(file.link).starts_with("socket:");
+}
+
+bool serves_at(const JobView& view, const ThreadCapture& thread, std::string_view port) {
+  const Wait& wait = thread.wait;
+  const auto& awaited = wait.rare->awaited;
+  if (thread.call || wait.on != WaitOn::kSocket) {
+    return false;
+  }
+  if (awaited.empty()) {
+    return port.empty() && view.text(wait.path).starts_with("socket:");
+  }
+  return std::any_of(awaited.begin(), awaited.end(), [&](const AwaitedFile& file) {
+    return port.empty() ? is_local_socket(view, file) : port_of(view.text(file.local)) == port;
+  });
+}
+
+bool accepts(const JobView& view, const Wait& wait) {
+  const auto& awaited = wait.rare->awaited;
+  if (wait.how == snapshot::WaitHow::kFiles) {
+    return !awaited.empty() && wait.rare->awaited_count == awaited.size() &&
+           std::all_of(awaited.begin(), awaited.end(),
+                       [](const AwaitedFile& file) { return file.state == snapshot::kTcpListens; });
+  }
+  return wait.on == WaitOn::kSocket && view.text(wait.syscall_name).starts_with("accept");
+}
+
+// Returns whether the wait is for an answer by way of a connection to one of those sockets.
+bool leads_to(const JobView& view, const Wait& wait, const Wait& server) {
+  if (wait.on != WaitOn::kSocket) {
+    return false;
+  }
+  const auto& listening = server.rare->awaited;
+  const std::string_view port = port_of(view.text(wait.rare->peer));
+  return (listening.empty() && port.empty()) ||
+         std::any_of(listening.begin(), listening.end(), [&](const AwaitedFile& file) {
+           return port_of(view.text(file.local)) == port;
+         });
+}
+
+}  // namespace
+
+std::string_view port_of(std::string_view address) {
+  const std::size_t colon = address.rfind(':');
+  return colon == std::string_view::npos ? std::string_view() : address.substr(colon + 1);
+}
+
+bool answers_beside(const JobView& view,
+                    const Wait& waiter,
+                    const snapshot::ProcessCapture& server,
+                    const ThreadCapture* speaker) {
+  if (waiter.on != WaitOn::kSocket) {
+    return false;
+  }
+  const std::string_view port = port_of(view.text(waiter.rare->peer));
+  return std::any_of(server.threads.begin(), server.threads.end(), [&](const ThreadCapture& each) {
+    return each.has_python && &each != speaker && serves_at(view, each, port);
+  });
+}
+
+std::vector<std::size_t> connected_ranks(const JobView& view, std::size_t at) {
+  std::vector<std::size_t> found;
+  const RankView& server = view.ranks()[at];
+  if (server.leader == nullptr || server.leader->call || !accepts(view, server.leader->wait)) {
+    return found;
+  }
+  for (std::size_t other = 0; other < view.ranks().size(); ++other) {
+    const RankView& rank = view.ranks()[other];
+    if (other != at && rank.leader != nullptr &&
+        leads_to(view, rank.leader->wait, server.leader->wait) &&
+        view.awaited_by(*rank.process, *rank.leader) == server.process) {
+      found.push_back(other);
+    }
+  }
+  return found;
+}
+
+std::optional<std::vector<std::size_t>> ServerClients::distances_to(std::size_t server) {
+  constexpr std::size_t kMaxServers = 64;
+  if (++servers_ > kMaxServers) {
+    return std::nullopt;
+  }
+  if (in_.empty()) {
+    in_ = reversed(out_);
+  }
+  return distances(in_, {server});
+}
+
+}  // namespace oddrank::aggregate

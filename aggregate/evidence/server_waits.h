@@ -1,0 +1,49 @@
+// Waits between servers and their clients that no single connection shows: who accepts connections,
+// who has connected, and which threads answer beside the one that speaks for their rank.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "aggregate/solver/graph_algorithms.h"
+#include "aggregate/view/job_view.h"
+
+namespace oddrank::aggregate {
+
+// Returns the ranks (indices) that wait at a connection to the port at which `at` waits for more of
+// them, in accept() or in select() and its like at nothing but sockets that listen; empty if it
+// waits otherwise. That they wait for it does not tell that it holds them up: it may itself wait
+// for the one that has not connected yet. Local sockets have no port: each connection counts.
+std::vector<std::size_t> connected_ranks(const JobView& view, std::size_t at);
+
+// Returns whether a thread of `server` other than `speaker` may be the one to answer: it listens at
+// the port of the waiter's connection, or waits at another connection there. What the speaker waits
+// for is then nothing to the waiter. (Which thread has the connection is not read. The ends of
+// local sockets have no address: any Python thread counts that waits at such a socket.)
+bool answers_beside(const JobView& view,
+                    const snapshot::Wait& waiter,
+                    const snapshot::ProcessCapture& server,
+                    const snapshot::ThreadCapture* speaker);
+
+// Returns "8400" of "10.0.0.1:8400"; "" of anything else.
+std::string_view port_of(std::string_view address);
+
+// The nodes that wait for a server, by the edges that there were at the first question. Borrows
+// them.
+class ServerClients {
+ public:
+  explicit ServerClients(const Adjacency& out) : out_(out) {}
+
+  // Returns the distance of each node to the server; kFar: it does not wait for it. nullopt after
+  // so many servers, as each needs a search through the graph.
+  std::optional<std::vector<std::size_t>> distances_to(std::size_t server);
+
+ private:
+  const Adjacency& out_;
+  Adjacency in_;
+  std::size_t servers_ = 0;
+};
+
+}  // namespace oddrank::aggregate

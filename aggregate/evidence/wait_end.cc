@@ -1,0 +1,145 @@
+#include "aggregate/evidence/wait_end.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "aggregate/view/leader.h"
+#include "aggregate/view/polling.h"
+#include "aggregate/view/thread_cycle.h"
+#include "aggregate/words/wait_words.h"
+#include "base/printable.h"
+
+namespace oddrank::aggregate {
+
+using snapshot::ProcessCapture;
+using snapshot::ThreadCapture;
+using snapshot::WaitAbout;
+
+namespace {
+
+constexpr std::size_t kMaxEndHops = 8;  // also ends a circle of processes
+
+// Returns whether the process is the rank's own, and was read.
+bool is_of_rank(const RankView& rank, const ProcessCapture& process) {
+  return !process.is_rank && !is_dead(process) && process.owner == rank.process->pid &&
+         process.node == rank.process->node && !process.threads.empty();
+}
+
+// Returns the thread that decides for a child, if the child stands for itself: not in a collective.
+const ThreadCapture* thread_of_child(const JobView& view, const ProcessCapture& child) {
+  const ThreadCapture* thread = deciding_thread(view, child);
+  return thread == nullptr || thread->call || thread->samples.empty() ? nullptr : thread;
+}
+
+bool same_call(const ThreadCapture& a, const ThreadCapture& b) {
+  return a.wait.on == b.wait.on && a.wait.syscall == b.wait.syscall &&
+         a.samples.back().state == b.samples.back().state;
+}
+
+}  // namespace
+
+WaitEnd::WaitEnd(const JobView& view, const RankView& rank) : view_(view), rank_(rank) {
+  if (rank.process == nullptr || rank.sample() == nullptr || rank.leader->call ||
+      rank.state() == 'D' || rank.stays_stopped() || waits_for_input(view, rank)) {
+    return;
+  }
+  const ProcessCapture* process = rank.process;
+  const ThreadCapture* thread = rank.leader;
+  while (hops_.size() < kMaxEndHops && follow(*process, *thread)) {
+    process = hops_.back().process;
+    thread = hops_.back().thread;
+  }
+  if (!hops_.empty()) {
+    set_end(hops_.back());
+  }
+}
+
+bool WaitEnd::follow(const ProcessCapture& process, const ThreadCapture& thread) {
+  const Holders holders = holders_of(view_, process, thread);
+  if (holders.who.empty()) {
+    return false;
+  }
+  return holders.who.front().thread != nullptr ? follow_threads(process, thread)
+                                               : follow_processes(holders, process, thread);
+}
+
+// Takes the last of the threads that wait for each other, unless they do so in a circle. A thread
+// that waits for the GIL waits for its turn.
+bool WaitEnd::follow_threads(const ProcessCapture& process, const ThreadCapture& thread) {
+  const ThreadChain chain = aggregate::follow_threads(process, thread);
+  const ThreadCapture* last = chain.way.empty() ? nullptr : chain.way.back();
+  if (!chain.circle.empty() || chain.way.size() < 2 || has_gil(chain.way) || last->call ||
+      last->samples.empty()) {
+    return false;
+  }
+  inferred_ = inferred_ || is_inferred(ThreadList(chain.way.begin(), chain.way.end() - 1));
+  hops_.push_back({&process, last, &process, &thread, 0});
+  return true;
+}
+
+bool WaitEnd::is_new(const ProcessCapture& process) const {
+  return std::none_of(hops_.begin(), hops_.end(), [&process](const Hop& hop) {
+    return hop.process == &process || hop.from == &process;
+  });
+}
+
+bool WaitEnd::follow_processes(const Holders& holders,
+                               const ProcessCapture& process,
+                               const ThreadCapture& thread) {
+  if (holders.others) {
+    return false;
+  }
+  Hop hop{nullptr, nullptr, &process, &thread, holders.alike + holders.who.size() - 1};
+  for (const Holder& holder : holders.who) {
+    const ThreadCapture* theirs =
+        is_of_rank(rank_, *holder.process) ? thread_of_child(view_, *holder.process) : nullptr;
+    if (theirs == nullptr || !is_new(*holder.process) ||
+        (hop.thread != nullptr && !same_call(*hop.thread, *theirs))) {
+      return false;
+    }
+    if (hop.thread == nullptr) {
+      hop.process = holder.process;
+      hop.thread = theirs;
+    }
+  }
+  hops_.push_back(hop);
+  return true;
+}
+
+void WaitEnd::set_end(const Hop& hop) {
+  end_.rank = rank_.rank;
+  end_.host = rank_.host;
+  end_.presence = rank_.presence;
+  end_.process = hop.process;
+  end_.leader = hop.thread;
+  end_.motion = measure_motion(*hop.thread, view_.model());
+  if (const auto poll = poll_of(view_, *hop.thread)) {
+    end_.polls = poll->on;
+  }
+}
+
+std::string WaitEnd::hop_words(const Hop& hop) const {
+  return hop.from == hop.process ? thread_words(view_, *hop.thread)
+                                 : child_words(view_, *hop.process);
+}
+
+std::string WaitEnd::way_words() const {
+  std::string text;
+  for (const Hop& hop : hops_) {
+    if (hop.from == hop.process) {
+      text += fmt::format("waits for its {}, which ", hop_words(hop));
+      continue;
+    }
+    const std::string name = hop_words(hop);
+    text +=
+        hop.alike == 0
+            ? fmt::format("waits for its {} pid {}{}, which ", name, hop.process->pid,
+                          command_words(view_, *hop.process))
+            : fmt::format("waits for {} {}{} of its own, all in the same call: pid {} ",
+                          hop.alike + 1, name, name.ends_with('s') ? "es" : "s", hop.process->pid);
+  }
+  return text;
+}
+
+}  // namespace oddrank::aggregate

@@ -1,0 +1,549 @@
+#include "aggregate/evidence/wait_graph.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "aggregate/evidence/server_waits.h"
+#include "aggregate/view/rank_set.h"
+#include "aggregate/view/remote_calls.h"
+#include "aggregate/words/wait_words.h"
+#include "base/printable.h"
+
+namespace oddrank::aggregate {
+
+using snapshot::CallKind;
+using snapshot::CollectiveCall;
+using snapshot::ProcessCapture;
+using snapshot::ThreadCapture;
+
+namespace {
+
+// Returns whether the slot is MPI's end, and other ranks are in a call that the ranks in it have
+// not made, and now never will: that they wait for the others is no excuse.
+bool is_end_before_others(const std::vector<Slot>& slots, const Slot& slot) {
+  return slot.op == "finalize" && slot.kind == CallKind::kCollective &&
+         std::any_of(slots.begin(), slots.end(), [&slot](const Slot& other) {
+           return &other != &slot && other.membership == Membership::kKnown &&
+                  std::any_of(slot.inside.begin(), slot.inside.end(), [&other](std::size_t at) {
+                    return std::binary_search(other.absent.begin(), other.absent.end(), at);
+                  });
+         });
+}
+
+// A wait in words.
+struct Said {
+  std::string_view on;
+  std::string_view evidence;
+  HowKnown how = HowKnown::kMemory;
+};
+
+class GraphBuilder {
+ public:
+  explicit GraphBuilder(const JobView& view);
+  WaitGraph run();
+
+ private:
+  std::size_t add_node(const GraphNode& node);
+  std::size_t add_named(GraphNode node, std::string name);
+  void show(std::size_t from, std::size_t to, const Said& said, bool assumed);
+  // Shows it, and it counts.
+  void link(std::size_t from, std::size_t to, const Said& said);
+  // Shows all, and one of them counts: which one is not known, or whichever comes first.
+  void link_some(std::size_t from, const std::vector<std::size_t>& to, const Said& said, Join join);
+
+  void add_slot(std::size_t at);
+  // Adds the wait for the other side of a transfer; for each of those that are possible, if there
+  // are several.
+  void add_peer(std::size_t at);
+  // Returns whether both sides of one transfer are inside: then neither waits for the other's
+  // program.
+  bool is_matched(const CollectiveCall& call, std::int32_t rank, const RankView& peer) const;
+  // Adds the waits for the ranks that may run a function for this one.
+  void add_servers(std::size_t at);
+  // Adds the waits of servers and event loops for those of their clients that do not wait for them.
+  void add_listening();
+  // Adds the waits of ranks that accept connections for those that do not wait for them.
+  void add_accepting();
+
+  // Adds who holds a thread's wait, and so on from there, for the rank that they belong to; then
+  // the thing at the end.
+  void add_holders(std::size_t node,
+                   std::size_t rank,
+                   const ProcessCapture& process,
+                   const ThreadCapture& thread);
+  void add_holder(std::size_t node, std::size_t rank, const Holders& holders, const Holder& holder);
+  std::size_t node_of(std::size_t rank, const Holders& holders, const Holder& holder);
+  std::size_t thread_node(const ProcessCapture& process, const ThreadCapture& thread);
+  void expand(std::size_t node, std::size_t rank, const ThreadCapture* thread);
+  void add_resource(std::size_t node, const ProcessCapture& process, const ThreadCapture& thread);
+  // A process for which the rank that it belongs to waits as well is that rank's.
+  void settle_owners();
+  void find_waiting();
+  std::string wait_evidence(const ProcessCapture& process, const ThreadCapture& thread) const;
+
+  const JobView& view_;
+  WaitGraph graph_;
+  std::map<std::pair<const ProcessCapture*, const ThreadCapture*>, std::size_t> known_nodes_;
+  std::map<std::string, std::size_t> resource_nodes_;
+  std::vector<std::pair<std::size_t, Holders>> listening_;    // ranks, and whom they listen to
+  std::vector<std::pair<std::size_t, std::size_t>> reached_;  // rank, node of a process
+  std::vector<bool> is_expanded_;                             // by node
+};
+
+GraphBuilder::GraphBuilder(const JobView& view) : view_(view) {
+  graph_.slots = find_slots(view);
+  for (std::size_t at = 0; at < view.ranks().size(); ++at) {
+    add_node({NodeKind::kRank, static_cast<std::uint32_t>(at), view.ranks()[at].process, nullptr});
+  }
+  graph_.awaited.assign(view.ranks().size(), false);
+  graph_.shown.assign(view.ranks().size(), false);
+  graph_.in_call.assign(view.ranks().size(), false);
+}
+
+WaitGraph GraphBuilder::run() {
+  for (std::size_t at = 0; at < graph_.slots.size(); ++at) {
+    add_slot(at);
+  }
+  for (std::size_t at = 0; at < view_.ranks().size(); ++at) {
+    const RankView& rank = view_.ranks()[at];
+    add_peer(at);
+    add_servers(at);
+    if (rank.leader != nullptr && !rank.leader->call) {
+      add_holders(at, at, *rank.process, *rank.leader);
+    }
+  }
+  settle_owners();
+  add_listening();
+  add_accepting();
+  find_waiting();
+  graph_.in = reversed(graph_.out);
+  return std::move(graph_);
+}
+
+std::size_t GraphBuilder::add_node(const GraphNode& node) {
+  const std::size_t at = graph_.nodes.size();
+  graph_.nodes.push_back(node);
+  graph_.out.emplace_back();
+  graph_.net_node.push_back(WaitGraph::kNotInNet);
+  is_expanded_.push_back(false);
+  if (node.kind != NodeKind::kResource) {
+    graph_.net_node[at] = static_cast<std::uint32_t>(graph_.net.add(Join::kAll));
+    graph_.of_net.resize(graph_.net.nodes.size(), WaitGraph::kNotInNet);
+    graph_.of_net.back() = static_cast<std::uint32_t>(at);
+  }
+  return at;
+}
+
+std::size_t GraphBuilder::add_named(GraphNode node, std::string name) {
+  node.index = static_cast<std::uint32_t>(graph_.names.size());
+  graph_.names.push_back(std::move(name));
+  return add_node(node);
+}
+
+void GraphBuilder::show(std::size_t from, std::size_t to, const Said& said, bool assumed) {
+  if (to < graph_.awaited.size() && graph_.net.nodes[graph_.net_node[from]].owner != to) {
+    graph_.awaited[to] = true;
+    graph_.shown[to] = graph_.shown[to] || !assumed;
+  }
+  add_target(graph_.out, from, to);
+  graph_.edges.push_back({static_cast<std::uint32_t>(from), static_cast<std::uint32_t>(to),
+                          graph_.texts.intern(said.on), graph_.texts.intern(said.evidence),
+                          said.how, assumed});
+}
+
+void GraphBuilder::link(std::size_t from, std::size_t to, const Said& said) {
+  show(from, to, said, false);
+  graph_.net.wait(graph_.net_node[from], graph_.net_node[to]);
+}
+
+void GraphBuilder::link_some(std::size_t from,
+                             const std::vector<std::size_t>& to,
+                             const Said& said,
+                             Join join) {
+  graph_.net.nodes[graph_.net_node[from]].join = join;
+  for (const std::size_t target : to) {
+    show(from, target, said, to.size() > 1);
+    graph_.net.wait(graph_.net_node[from], graph_.net_node[target]);
+  }
+}
+
+void GraphBuilder::add_slot(std::size_t at) {
+  const Slot& slot = graph_.slots[at];
+  const std::size_t node =
+      add_node({NodeKind::kSlot, static_cast<std::uint32_t>(at), nullptr, nullptr});
+  if (is_end_before_others(graph_.slots, slot)) {
+    return;
+  }
+  for (const std::size_t rank : slot.inside) {
+    link(rank, node, {slot.words, slot.evidence});
+    graph_.in_call[rank] = slot.absent.empty();
+  }
+  WaitNet& net = graph_.net;
+  std::size_t members = graph_.net_node[node];
+  const bool assumed = slot.membership == Membership::kAssumed;
+  net.nodes[members].loose = !is_clear(slot);
+  if (assumed && !slot.absent.empty()) {
+    net.nodes[members].join = Join::kOneOf;
+    net.nodes[members].unknown = Unknown::kAnybody;
+    const std::size_t all = net.add(Join::kAll);
+    net.wait(members, all);
+    members = all;
+  }
+  const auto has_left = [&](std::size_t rank) {
+    return may_have_left(slot, view_.ranks()[rank].rank);
+  };
+  // If all that are absent may have done their part, one of them has not.
+  const bool one_of = std::all_of(slot.absent.begin(), slot.absent.end(), has_left);
+  if (one_of && !slot.absent.empty()) {
+    const std::size_t one = net.add(Join::kOneOf);
+    net.wait(members, one);
+    members = one;
+  }
+  for (const std::size_t rank : slot.absent) {
+    const bool left = has_left(rank);
+    show(node, rank, {"has not entered", ""}, assumed || left);
+    if (!left || one_of) {
+      net.wait(members, rank);
+    }
+  }
+  graph_.of_net.resize(net.nodes.size(), WaitGraph::kNotInNet);
+}
+
+bool GraphBuilder::is_matched(const CollectiveCall& call,
+                              std::int32_t rank,
+                              const RankView& peer) const {
+  return takes_part(peer) && peer.leader->call->kind != call.kind &&
+         (peer.leader->call->kind == CallKind::kSend ||
+          peer.leader->call->kind == CallKind::kRecv) &&
+         peer.leader->call->peer == rank;
+}
+
+void GraphBuilder::add_peer(std::size_t at) {
+  const RankView& rank = view_.ranks()[at];
+  if (!takes_part(rank)) {
+    return;
+  }
+  const CollectiveCall& call = *rank.leader->call;
+  if (call.kind != CallKind::kSend && call.kind != CallKind::kRecv) {
+    return;
+  }
+  std::vector<std::int32_t> peers = view_.ranks_of(call.peers);
+  if (call.peer >= 0) {
+    peers = {call.peer};
+  }
+  std::vector<std::size_t> found;
+  for (const std::int32_t number : peers) {
+    const std::size_t peer = view_.index_of(number);
+    if (peer != JobView::kNone && peer != at &&
+        (peers.size() > 1 || !is_matched(call, rank.rank, view_.ranks()[peer]))) {
+      found.push_back(peer);
+    }
+  }
+  graph_.in_call[at] = found.empty() || found.size() < peers.size();
+  const std::string evidence = printable(view_.text(call.evidence), 200);
+  link_some(at, found, {call_words(view_, call), evidence}, Join::kOneOf);
+}
+
+void GraphBuilder::add_servers(std::size_t at) {
+  const RankView& rank = view_.ranks()[at];
+  const auto call = rank.servers.empty() ? std::nullopt : remote_call(view_.model(), *rank.leader);
+  graph_.net.nodes[at].join = rank.servers.empty() ? graph_.net.nodes[at].join : Join::kOneOf;
+  for (const std::size_t to : rank.servers) {
+    const RankView& server = view_.ranks()[to];
+    const auto frame =
+        server.sample() == nullptr ? std::nullopt : view_.model().user_frame(*server.sample());
+    const std::string evidence =
+        fmt::format("thread {} of it runs {}", server.leader->tid,
+                    frame ? frame->name : std::string("a function for another rank"));
+    show(at, to, {call.value_or("an answer"), evidence, HowKnown::kFrames},
+         rank.servers.size() > 1);
+    graph_.net.wait(at, to);
+  }
+}
+
+void GraphBuilder::add_listening() {
+  ServerClients clients(graph_.net.out);
+  for (const auto& [at, holders] : listening_) {
+    std::vector<std::size_t> to;
+    for (const Holder& holder : holders.who) {
+      const std::size_t node = node_of(at, holders, holder);
+      if (node < view_.ranks().size() && node != at) {
+        to.push_back(node);
+      }
+    }
+    std::sort(to.begin(), to.end());
+    to.erase(std::unique(to.begin(), to.end()), to.end());
+    const bool others = holders.others || to.size() < holders.who.size();
+    const auto distance = to.empty() ? std::nullopt : clients.distances_to(at);
+    if (!distance) {
+      continue;
+    }
+    // A rank that waits for this one will not send anything before. If all do, and some may have
+    // had their answers, they wait for something else, or this one does.
+    std::erase_if(to, [&](std::size_t rank) { return (*distance)[rank] != kFar; });
+    graph_.in_call[at] = to.empty() && !holders.have_sent;
+    const std::string evidence =
+        wait_evidence(*view_.ranks()[at].process, *view_.ranks()[at].leader);
+    graph_.net.nodes[at].join = Join::kAny;
+    graph_.net.nodes[at].unknown = others && !to.empty() ? Unknown::kAnybody : Unknown::kNobody;
+    for (const std::size_t rank : to) {
+      show(at, rank, {"a message", evidence}, others || to.size() > 1);
+      graph_.net.wait(at, rank);
+    }
+  }
+}
+
+void GraphBuilder::add_accepting() {
+  ServerClients clients(graph_.net.out);
+  for (std::size_t at = 0; at < view_.ranks().size(); ++at) {
+    const std::vector<std::size_t> connected = connected_ranks(view_, at);
+    const auto distance = connected.empty() ? std::nullopt : clients.distances_to(at);
+    if (!distance) {
+      continue;
+    }
+    std::vector<std::int32_t> numbers;
+    numbers.reserve(connected.size());
+    for (const std::size_t client : connected) {
+      numbers.push_back(view_.ranks()[client].rank);
+    }
+    const std::string evidence =
+        fmt::format("{} {} connected", ranks_phrase(numbers), numbers.size() == 1 ? "has" : "have");
+    graph_.net.nodes[at].join = Join::kAny;
+    for (std::size_t to = 0; to < view_.ranks().size(); ++to) {
+      if ((*distance)[to] == kFar) {
+        show(at, to, {"a connection", evidence, HowKnown::kExclusion}, true);
+        graph_.net.wait(at, to);
+        graph_.net.nodes[at].unknown = Unknown::kAnybody;
+      }
+    }
+  }
+}
+
+std::size_t GraphBuilder::thread_node(const ProcessCapture& process, const ThreadCapture& thread) {
+  const auto [at, is_new] = known_nodes_.try_emplace({&process, &thread}, 0);
+  if (is_new) {
+    at->second = add_named(
+        {NodeKind::kThread, 0, &process, &thread},
+        fmt::format("{} of {}", thread_words(view_, thread), process_words(view_, process)));
+  }
+  return at->second;
+}
+
+// Returns the node of a holder: of its rank, if it is one, or if the wait is for whoever sends
+// something and another rank has started it.
+std::size_t GraphBuilder::node_of(std::size_t rank, const Holders& holders, const Holder& holder) {
+  const ProcessCapture& process = *holder.process;
+  if (holder.thread != nullptr) {
+    const RankView& own = view_.ranks()[rank];
+    return own.process == &process && own.leader == holder.thread
+               ? rank
+               : thread_node(process, *holder.thread);
+  }
+  const ProcessCapture* owner =
+      process.is_rank ? &process : view_.process(process.node, process.owner);
+  if (process.is_rank || (holders.join == Join::kAny && owner != nullptr && owner->is_rank &&
+                          owner != view_.ranks()[rank].process)) {
+    return view_.index_of_rank(*owner);
+  }
+  const auto [at, is_new] = known_nodes_.try_emplace({&process, nullptr}, 0);
+  if (is_new) {
+    at->second = add_named({NodeKind::kProcess, 0, &process, nullptr},
+                           fmt::format("pid {} ({})", process.pid, child_words(view_, process)));
+  }
+  return at->second;
+}
+
+void GraphBuilder::add_holders(std::size_t node,
+                               std::size_t rank,
+                               const ProcessCapture& process,
+                               const ThreadCapture& thread) {
+  constexpr std::size_t kMaxAnswering = 64;
+  const Holders holders = holders_of(view_, process, thread);
+  const auto is_own = [&](const Holder& holder) {
+    return holder.process->owner == view_.ranks()[rank].process->pid;
+  };
+  if (holders.join == Join::kAny && !std::all_of(holders.who.begin(), holders.who.end(), is_own)) {
+    if (node == rank) {
+      listening_.emplace_back(rank, holders);
+    }
+    return;
+  }
+  if (holders.who.empty() || holders.who.size() > kMaxAnswering) {
+    add_resource(node, process, thread);
+    return;
+  }
+  WaitNet::Node& net = graph_.net.nodes[graph_.net_node[node]];
+  net.join = holders.join;
+  net.unknown = holders.others ? Unknown::kAnybody : Unknown::kNobody;
+  for (const Holder& holder : holders.who) {
+    add_holder(node, rank, holders, holder);
+  }
+}
+
+void GraphBuilder::add_holder(std::size_t node,
+                              std::size_t rank,
+                              const Holders& holders,
+                              const Holder& holder) {
+  const GraphNode from = graph_.nodes[node];
+  const ThreadCapture* thread = from.kind == NodeKind::kThread ? from.thread
+                                : from.kind == NodeKind::kRank
+                                    ? view_.ranks()[node].leader
+                                    : deciding_thread(view_, *from.process);
+  const std::size_t to = node_of(rank, holders, holder);
+  if (to == JobView::kNone || (to == node && holder.thread == nullptr)) {
+    return;
+  }
+  // Another thread of that process may be the one that answers, whatever the one does that speaks
+  // for it.
+  const bool beside =
+      to < view_.ranks().size() && to != rank && holders.join == Join::kAll &&
+      answers_beside(view_, thread->wait, *holder.process, view_.ranks()[to].leader);
+  if (beside) {
+    WaitNet::Node& net = graph_.net.nodes[graph_.net_node[node]];
+    net.join = Join::kOneOf;
+    net.unknown = Unknown::kAnybody;
+  }
+  const std::string on = holder.thread != nullptr
+                             ? awaited_thing(*thread)
+                             : fmt::format("{} ({})", wait_name(thread->wait.on),
+                                           process_words(view_, *holder.process));
+  show(node, to, {on, wait_evidence(*from.process, *thread), holders.how},
+       beside || holders.who.size() > 1 || holders.others);
+  graph_.net.wait(graph_.net_node[node], graph_.net_node[to]);
+  if (to >= view_.ranks().size()) {
+    reached_.emplace_back(rank, to);
+    expand(to, rank, holder.thread);
+  }
+}
+
+void GraphBuilder::expand(std::size_t node, std::size_t rank, const ThreadCapture* thread) {
+  if (is_expanded_[node]) {
+    return;
+  }
+  is_expanded_[node] = true;
+  graph_.net.nodes[graph_.net_node[node]].owner = static_cast<std::uint32_t>(rank);
+  const ProcessCapture& process = *graph_.nodes[node].process;
+  thread = thread == nullptr ? deciding_thread(view_, process) : thread;
+  if (thread != nullptr && !thread->call) {
+    add_holders(node, rank, process, *thread);
+  }
+}
+
+void GraphBuilder::add_resource(std::size_t node,
+                                const ProcessCapture& process,
+                                const ThreadCapture& thread) {
+  const std::string path = printable(view_.text(thread.wait.path));
+  if (path.empty()) {
+    return;
+  }
+  // Pipes and sockets of two nodes may have the same name by chance; files may be shared.
+  const std::string key =
+      path.front() == '/' ? path : fmt::format("{} on {}", path, view_.host(process));
+  const auto [at, is_new] = resource_nodes_.try_emplace(key, 0);
+  if (is_new) {
+    at->second = add_named({NodeKind::kResource, 0, nullptr, nullptr}, key);
+  }
+  const std::string call = printable(view_.text(thread.wait.syscall_name), 40);
+  show(node, at->second,
+       {call.empty() ? std::string(wait_name(thread.wait.on)) : call + "()",
+        wait_evidence(process, thread), HowKnown::kKernel},
+       false);
+}
+
+void GraphBuilder::settle_owners() {
+  for (const auto& [rank, node] : reached_) {
+    const ProcessCapture& process = *graph_.nodes[node].process;
+    const ProcessCapture* owner =
+        process.is_rank ? &process : view_.process(process.node, process.owner);
+    const std::size_t other =
+        owner == nullptr || !owner->is_rank ? JobView::kNone : view_.index_of_rank(*owner);
+    if (other == rank) {
+      graph_.net.nodes[graph_.net_node[node]].owner = static_cast<std::uint32_t>(rank);
+    }
+  }
+  for (const auto& [rank, node] : reached_) {
+    const std::size_t owner = graph_.net.nodes[graph_.net_node[node]].owner;
+    if (owner != rank && graph_.edge(rank, owner) == nullptr &&
+        graph_.nodes[node].kind == NodeKind::kProcess) {
+      show(rank, owner,
+           {"its process", "both wait for " + label_of(view_, graph_, graph_.nodes[node]),
+            HowKnown::kKernel},
+           false);
+    }
+  }
+}
+
+void GraphBuilder::find_waiting() {
+  graph_.waits.assign(view_.ranks().size(), false);
+  for (std::size_t at = 0; at < view_.ranks().size(); ++at) {
+    // Through its own threads and processes.
+    std::vector<std::size_t> todo = {at};
+    std::vector<std::size_t> seen = todo;
+    while (!todo.empty() && !graph_.waits[at]) {
+      const std::size_t node = todo.back();
+      todo.pop_back();
+      for (const std::size_t to : graph_.net.out[node]) {
+        const std::uint32_t known = graph_.of_net[to];
+        const bool own = graph_.net.nodes[to].owner == at;
+        const bool is_full = to >= view_.ranks().size() && graph_.net.out[to].empty();
+        graph_.waits[at] = graph_.waits[at] || !(own || is_full);
+        if (own && known != WaitGraph::kNotInNet &&
+            std::find(seen.begin(), seen.end(), to) == seen.end()) {
+          todo.push_back(to);
+          seen.push_back(to);
+        }
+      }
+    }
+  }
+}
+
+std::string GraphBuilder::wait_evidence(const ProcessCapture& process,
+                                        const ThreadCapture& thread) const {
+  const std::string detail = printable(wait_detail(view_, process, thread), 200);
+  return detail.empty() ? system_call_words(view_, thread, true) : detail;
+}
+
+}  // namespace
+
+const GraphEdge* WaitGraph::edge(std::size_t from, std::size_t to) const {
+  // A node has few edges unless it is a slot; callers start from ranks and processes.
+  if (std::find(out[from].begin(), out[from].end(), to) == out[from].end()) {
+    return nullptr;
+  }
+  const auto at = std::find_if(edges.begin(), edges.end(), [from, to](const GraphEdge& edge) {
+    return edge.from == from && edge.to == to;
+  });
+  return at == edges.end() ? nullptr : &*at;
+}
+
+std::string label_of(const JobView& view, const WaitGraph& graph, const GraphNode& node) {
+  switch (node.kind) {
+    case NodeKind::kRank:
+      return JobView::name(view.ranks()[node.index]);
+    case NodeKind::kSlot:
+      return graph.slots[node.index].words;
+    default:
+      return graph.names[node.index];
+  }
+}
+
+WaitGraph build_wait_graph(const JobView& view) {
+  return GraphBuilder(view).run();
+}
+
+std::vector<std::size_t> waiters_of(const WaitGraph& graph, std::size_t rank) {
+  const std::vector<std::size_t> distance = distances(graph.in, {rank});
+  std::vector<std::size_t> waiters;
+  for (std::size_t at = 0; at < graph.awaited.size(); ++at) {
+    if (at != rank && distance[at] != kFar) {
+      waiters.push_back(at);
+    }
+  }
+  return waiters;
+}
+
+}  // namespace oddrank::aggregate

@@ -1,0 +1,80 @@
+// The wait-for graph of a job: from ranks through collectives to ranks, to threads and processes,
+// and to things outside of the job.
+//
+// Counting stacks shows which rank is different; this graph shows which one is responsible. A rank
+// waits for its slot, a slot for those of its members that are not in it, a receiver for its
+// sender, a rank for its child, a child for a file. A group whose members are not known yields no
+// edge to any rank. The same waits without words are a WaitNet (solver/wait_net.h), by which blame
+// is found.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "aggregate/evidence/holders.h"
+#include "aggregate/evidence/slots.h"
+#include "aggregate/solver/graph_algorithms.h"
+#include "aggregate/solver/wait_net.h"
+#include "aggregate/view/job_view.h"
+#include "snapshot/intern_table.h"
+#include "snapshot/tables.h"
+
+namespace oddrank::aggregate {
+
+enum class NodeKind : std::uint8_t { kRank = 0, kSlot, kThread, kProcess, kResource };
+
+struct GraphNode {
+  NodeKind kind = NodeKind::kRank;
+  // Into JobView::ranks(), WaitGraph::slots or, if it is anything else, WaitGraph::names.
+  std::uint32_t index = 0;
+  const snapshot::ProcessCapture* process = nullptr;  // of a rank, a process or a thread
+  const snapshot::ThreadCapture* thread = nullptr;    // if it is a thread
+};
+
+// A text of a graph. Thousands of ranks wait in the same words.
+enum class GraphText : std::uint32_t {};
+
+struct GraphEdge {
+  std::uint32_t from = 0;
+  std::uint32_t to = 0;
+  GraphText on{};
+  GraphText evidence{};
+  HowKnown how = HowKnown::kKernel;
+  bool assumed = false;  // one of several that are possible, or by way of members that are a guess
+};
+
+struct WaitGraph {
+  std::vector<Slot> slots;
+  std::vector<GraphNode> nodes;  // ranks first, in the order of JobView::ranks()
+  std::vector<GraphEdge> edges;
+  std::vector<std::string> names;  // of threads, processes and resources
+  snapshot::InternTable<std::string, std::string_view, GraphText, snapshot::StringHash> texts;
+  Adjacency out;  // targets by node
+  Adjacency in;   // sources by node
+
+  WaitNet net;                          // its first nodes are the ranks, in the same order
+  std::vector<std::uint32_t> net_node;  // by node; kNotInNet: a resource
+  std::vector<std::uint32_t> of_net;    // by node of the net: the node; kNotInNet: a choice
+  std::vector<bool> awaited;            // by rank: another one waits for it, be it by a guess
+  std::vector<bool> shown;              // by rank: one waits for it, and not only by a guess
+  std::vector<bool> waits;              // by rank: it waits for other ranks
+  std::vector<bool> in_call;            // by rank: in a call, but for whom it waits is not known
+
+  static constexpr std::uint32_t kNotInNet = 0xffff'ffff;
+
+  const GraphEdge* edge(std::size_t from, std::size_t to) const;
+  const std::string& text(GraphText id) const { return texts[id]; }
+};
+
+WaitGraph build_wait_graph(const JobView& view);
+
+// Returns "rank 4 (n0, pid 3121)", "all_reduce in default group", "/data/train.bin", ...
+std::string label_of(const JobView& view, const WaitGraph& graph, const GraphNode& node);
+
+// Returns the ranks (indices) from which a path leads to `rank`, without `rank`.
+std::vector<std::size_t> waiters_of(const WaitGraph& graph, std::size_t rank);
+
+}  // namespace oddrank::aggregate

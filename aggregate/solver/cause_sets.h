@@ -1,0 +1,46 @@
+// Sets of causes, each kept once: thousands of nodes wait for the same ones.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace oddrank::aggregate {
+
+using CauseId = std::uint32_t;
+using CauseSetId = std::uint32_t;
+
+class CauseSets {
+ public:
+  static constexpr CauseSetId kNone = 0;                             // the empty set
+  static constexpr CauseSetId kEvery = static_cast<CauseSetId>(-1);  // of all causes there may be
+
+  CauseSets() : sets_(1) {}
+
+  CauseSetId only(CauseId cause) { return intern({cause}); }
+  CauseSetId unite(CauseSetId a, CauseSetId b);
+  CauseSetId unite(std::span<CauseSetId> sets);  // leaves anything in them
+  CauseSetId common(CauseSetId a, CauseSetId b);
+  // Not of kEvery. Ascending.
+  const std::vector<CauseId>& of(CauseSetId id) const { return sets_[id]; }
+  bool has(CauseSetId id, CauseId cause) const;
+  std::size_t size() const { return sets_.size(); }
+
+ private:
+  using Pair = std::pair<CauseSetId, CauseSetId>;
+  // More numbers than this in all sets together are no job's; further unions are one of their
+  // parts, and different sets have nothing in common.
+  static constexpr std::size_t kMaxKept = std::size_t{1} << 24;
+
+  CauseSetId intern(std::vector<CauseId> causes);
+
+  std::vector<std::vector<CauseId>> sets_;
+  std::map<std::vector<CauseId>, CauseSetId> ids_;
+  std::map<Pair, CauseSetId> unions_;
+  std::size_t kept_ = 0;
+};
+
+}  // namespace oddrank::aggregate

@@ -1,0 +1,51 @@
+// Who waits for whom, as a graph with three sorts of nodes; nothing else of a job is in it.
+//
+// A node without targets stands for itself: it may go on whenever it likes. (AND-OR wait-for graphs
+// as MUST has them, and a third sort, for waits whose holder is one of several.)
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "aggregate/solver/graph_algorithms.h"
+
+namespace oddrank::aggregate {
+
+enum class Join : std::uint8_t {
+  kAll = 0,  // goes on when all of its targets have gone on
+  kAny,      // when one of them has, whichever comes first
+  kOneOf,    // when a certain one of them has; which one that is, is not known
+};
+
+// Whether somebody else than its targets may hold a node.
+enum class Unknown : std::uint8_t {
+  kNobody = 0,
+  kInside,   // something of its own, which no other node could end
+  kAnybody,  // somebody outside of the net, or any node that is able to (WaitNet::Node::able)
+};
+
+struct WaitNet {
+  struct Node {
+    Join join = Join::kAll;
+    Unknown unknown = Unknown::kNobody;
+    // It may hold what others wait for, though nothing shows that it does.
+    bool able = false;
+    // That it waits for its targets is not sure: a circle through it is possible, no more.
+    bool loose = false;
+    std::uint32_t owner = 0;  // the node that is meant if this one is the cause; itself, or a rank
+  };
+
+  std::vector<Node> nodes;
+  Adjacency out;
+
+  std::size_t add(Join join) {
+    nodes.push_back(
+        {join, Unknown::kNobody, false, false, static_cast<std::uint32_t>(nodes.size())});
+    out.emplace_back();
+    return nodes.size() - 1;
+  }
+  void wait(std::size_t from, std::size_t to) { add_target(out, from, to); }
+};
+
+}  // namespace oddrank::aggregate
