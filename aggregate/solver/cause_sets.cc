@@ -22,7 +22,7 @@ CauseSetId CauseSets::unite(CauseSetId a, CauseSetId b) {
   if (a == b || b == kNone || a == kEvery) {
     return a;
   }
-  if (a == kNone || b == kEvery || kept_ > kMaxKept) {
+  if (a == kNone || b == kEvery || kept_ > max_kept_) {
     return a == kNone ? b : b == kEvery ? b : a;
   }
   const auto [at, is_new] = unions_.try_emplace(std::minmax(a, b), kNone);
@@ -58,7 +58,7 @@ CauseSetId CauseSets::common(CauseSetId a, CauseSetId b) {
   if (a == kEvery || b == kNone) {
     return b;
   }
-  if (kept_ > kMaxKept) {
+  if (kept_ > max_kept_) {
     return kNone;
   }
   std::vector<CauseId> both;

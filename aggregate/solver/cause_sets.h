@@ -18,7 +18,10 @@ class CauseSets {
   static constexpr CauseSetId kNone = 0;                             // the empty set
   static constexpr CauseSetId kEvery = static_cast<CauseSetId>(-1);  // of all causes there may be
 
-  CauseSets() : sets_(1) {}
+  // More numbers than this in all sets together are no job's: further unions are one of their
+  // parts, and different sets have nothing in common.
+  CauseSets() : CauseSets(std::size_t{1} << 24) {}
+  explicit CauseSets(std::size_t max_kept) : sets_(1), max_kept_(max_kept) {}
 
   CauseSetId only(CauseId cause) { return intern({cause}); }
   CauseSetId unite(CauseSetId a, CauseSetId b);
@@ -31,9 +34,6 @@ class CauseSets {
 
  private:
   using Pair = std::pair<CauseSetId, CauseSetId>;
-  // More numbers than this in all sets together are no job's; further unions are one of their
-  // parts, and different sets have nothing in common.
-  static constexpr std::size_t kMaxKept = std::size_t{1} << 24;
 
   CauseSetId intern(std::vector<CauseId> causes);
 
@@ -41,6 +41,7 @@ class CauseSets {
   std::map<std::vector<CauseId>, CauseSetId> ids_;
   std::map<Pair, CauseSetId> unions_;
   std::size_t kept_ = 0;
+  std::size_t max_kept_;
 };
 
 }  // namespace oddrank::aggregate

@@ -42,8 +42,9 @@ class Solver {
   // By node, for `standing`: how many of its targets stand.
   std::vector<std::uint32_t> stands_;
   std::vector<bool> marked_;
-  std::vector<bool> fixed_;        // for `settle`
-  std::vector<CauseSetId> parts_;  // of a union
+  std::vector<std::uint32_t> released_;  // by the last run, in this order
+  std::vector<bool> fixed_;              // for `settle`
+  std::vector<CauseSetId> parts_;        // of a union
 };
 
 Solver::Solver(const WaitNet& net)
@@ -91,7 +92,7 @@ CauseId Solver::cause_of(std::uint32_t node) {
     cause = static_cast<CauseId>(result_.causes.size());
     result_.causes.push_back({{it.owner}, false, true, it.unknown, Rivals::kNone});
   }
-  // Of several ends of one owner, the one that is best known counts.
+  // If an owner has several ends, the one that is best known counts.
   result_.causes[cause].unknown = std::min(result_.causes[cause].unknown, it.unknown);
   return cause;
 }
@@ -103,11 +104,11 @@ std::vector<bool> Solver::standing(Nodes nodes, Run run) {
     marked_.resize(net_.nodes.size());
     fixed_.resize(net_.nodes.size());
   }
-  std::vector<std::uint32_t> released;
+  released_.clear();
   const auto release = [&](std::uint32_t node) {
     if (marked_[node]) {
       marked_[node] = false;
-      released.push_back(node);
+      released_.push_back(node);
     }
   };
   const auto goes_on_with_one = [&](const WaitNet::Node& node) {
@@ -129,9 +130,9 @@ std::vector<bool> Solver::standing(Nodes nodes, Run run) {
       release(node);
     }
   }
-  while (!released.empty()) {
-    const std::uint32_t node = released.back();
-    released.pop_back();
+  std::size_t next = 0;
+  while (next < released_.size()) {
+    const std::uint32_t node = released_[next++];
     for (const std::uint32_t from : in_[node]) {
       if (component_[from] == component_[node] && marked_[from] &&
           (--stands_[from] == 0 || goes_on_with_one(net_.nodes[from]))) {
@@ -189,7 +190,7 @@ bool Solver::is_unclear(std::uint32_t node) const {
   const Join join = net_.nodes[node].join;
   const auto& targets = net_.out[node];
   const auto is_beyond = [&](std::uint32_t to) { return component_[to] != component_[node]; };
-  // Whoever comes first comes from elsewhere: those who need this node do not come before it.
+  // The first one comes from elsewhere: those that need this node do not come before it.
   const bool leaves = join == Join::kAny && std::any_of(targets.begin(), targets.end(), is_beyond);
   CauseSetId first = CauseSets::kNone;
   for (const std::uint32_t to : targets) {
@@ -231,11 +232,12 @@ void Solver::solve_circular(Nodes nodes) {
   std::vector<CauseSetId> may = {circle};
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     for (const std::uint32_t to : net_.out[nodes[i]]) {
-      if (component_[to] != component_[nodes[i]]) {
-        may.push_back(result_.may[to]);
-        if (certain[i] && net_.nodes[nodes[i]].join == Join::kAll) {
-          beyond.push_back(result_.sure[to]);
-        }
+      if (component_[to] == component_[nodes[i]]) {
+        continue;
+      }
+      may.push_back(result_.may[to]);
+      if (certain[i]) {
+        beyond.push_back(result_.sure[to]);
       }
     }
   }
@@ -243,10 +245,14 @@ void Solver::solve_circular(Nodes nodes) {
   const CauseSetId all_beyond = result_.sets.unite(beyond);
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     result_.may[nodes[i]] = all_may;
-    fixed_[nodes[i]] = possible[i] || certain[i];
-    result_.sure[nodes[i]] = certain[i]    ? all_beyond
-                             : possible[i] ? CauseSets::kNone
-                                           : CauseSets::kEvery;
+    // One that waits for one of several, perhaps for a member, may need nobody else.
+    const WaitNet::Node& it = net_.nodes[nodes[i]];
+    const bool perhaps =
+        possible[i] && (it.join != Join::kAll || it.loose || it.unknown != Unknown::kNobody);
+    fixed_[nodes[i]] = certain[i] || perhaps;
+    result_.sure[nodes[i]] = certain[i] ? all_beyond
+                             : perhaps  ? CauseSets::kNone
+                                        : CauseSets::kEvery;
   }
   settle(nodes);
   // They all may need the same, so if that is unclear of one of them, it is of all.
@@ -259,7 +265,9 @@ void Solver::solve_circular(Nodes nodes) {
 }
 
 // Lowers the values of the nodes that are not fixed until they agree with those of their targets.
-// It ends, for a value only ever loses causes.
+// First those that the pessimistic run has released, in the order of their release: thus what each
+// of them waits for has a value before its turn, and few have a second turn. It ends, for a value
+// only ever loses causes.
 void Solver::settle(Nodes nodes) {
   std::queue<std::uint32_t> todo;
   const auto look_at = [&](std::uint32_t node) {
@@ -268,6 +276,7 @@ void Solver::settle(Nodes nodes) {
       todo.push(node);
     }
   };
+  std::for_each(released_.begin(), released_.end(), look_at);
   std::for_each(nodes.begin(), nodes.end(), look_at);
   while (!todo.empty()) {
     const std::uint32_t node = todo.front();
@@ -282,11 +291,6 @@ void Solver::settle(Nodes nodes) {
       if (component_[from] == component_[node]) {
         look_at(from);
       }
-    }
-  }
-  for (const std::uint32_t node : nodes) {
-    if (result_.sure[node] == CauseSets::kEvery) {
-      result_.sure[node] = CauseSets::kNone;
     }
   }
 }

@@ -39,13 +39,14 @@ struct WaitNet {
   std::vector<Node> nodes;
   Adjacency out;
 
-  std::size_t add(Join join) {
-    nodes.push_back(
-        {join, Unknown::kNobody, false, false, static_cast<std::uint32_t>(nodes.size())});
-    out.emplace_back();
-    return nodes.size() - 1;
-  }
+  std::size_t add(Join join);
   void wait(std::size_t from, std::size_t to) { add_target(out, from, to); }
 };
+
+inline std::size_t WaitNet::add(Join join) {
+  nodes.push_back({join, Unknown::kNobody, false, false, static_cast<std::uint32_t>(nodes.size())});
+  out.emplace_back();
+  return nodes.size() - 1;
+}
 
 }  // namespace oddrank::aggregate

@@ -12,9 +12,16 @@ struct Choice {
   bool loosened = false;  // it is loose, and does not wait
 };
 
+// Nodes that go on as one, when all have that they wait for.
+struct Group {
+  NodeSet nodes = 0;
+  NodeSet beyond = 0;
+};
+
 struct World {
-  Choice choices[kMaxTriedNodes];
+  std::vector<Choice> choices;  // by node
   bool loosened = false;
+  std::vector<Group> circles;  // that stand in it
 };
 
 NodeSet targets_of(const WaitNet& net, std::size_t node) {
@@ -57,44 +64,43 @@ class Search {
  private:
   void list_worlds();
   void find_paths();
-  void find_ends();
-  void find_circles();
-  void add_circle(NodeSet nodes, bool certain, NodeSet component);
-  void find_needs(TriedCause& cause);
-  // Returns which nodes never go on if everything else than this component has.
-  NodeSet standing(const World& world, NodeSet component) const;
-  NodeSet needing(const World& world, const TriedCause& cause) const;
   NodeSet component_of(std::size_t node) const;
-  // Returns all that have gone on in the end.
-  NodeSet gone(const World& world, NodeSet start) const;
+  NodeSet behind(NodeSet nodes) const;
+  void find_circle(NodeSet component);
+  void find_circles();
+  void find_ends();
+  void find_needs(TriedCause& cause);
+  // Returns all that have gone on in the end, if these have at first.
+  NodeSet gone(const World& world, NodeSet gone, const std::vector<Group>& groups) const;
 
   const WaitNet& net_;
   const NodeSet all_;
   std::vector<World> worlds_;
   std::vector<NodeSet> reach_;  // by node: where paths lead from it, itself included
-  NodeSet doubtful_ = 0;        // the nodes that are in a circle in some worlds only
+  NodeSet vague_ = 0;  // in a circle in some worlds only, and waiting for one of several or loosely
   Tried tried_;
 };
 
 void Search::list_worlds() {
-  worlds_.assign(1, World{});
+  worlds_.emplace_back();
   for (std::size_t node = 0; node < net_.nodes.size(); ++node) {
     const std::vector<Choice> choices = choices_of(net_, node);
-    const std::size_t worlds = worlds_.size();
-    for (std::size_t copy = worlds; copy < worlds * choices.size(); ++copy) {
-      worlds_.push_back(World(worlds_[copy - worlds]));
+    std::vector<World> worlds;
+    for (const Choice& choice : choices) {
+      for (const World& world : worlds_) {
+        worlds.push_back(world);
+        worlds.back().choices.push_back(choice);
+        worlds.back().loosened = world.loosened || choice.loosened;
+      }
     }
-    for (std::size_t at = 0; at < worlds_.size(); ++at) {
-      const Choice& choice = choices[at / worlds];
-      worlds_[at].choices[node] = choice;
-      worlds_[at].loosened = worlds_[at].loosened || choice.loosened;
-    }
+    worlds_ = std::move(worlds);
   }
 }
 
 void Search::find_paths() {
   for (std::size_t node = 0; node < net_.nodes.size(); ++node) {
     reach_.push_back(bit_of(node) | targets_of(net_, node));
+    tried_.has_way_round = tried_.has_way_round || (targets_of(net_, node) & bit_of(node)) != 0;
   }
   for (std::size_t via = 0; via < reach_.size(); ++via) {
     for (NodeSet& reach : reach_) {
@@ -104,16 +110,18 @@ void Search::find_paths() {
 }
 
 NodeSet Search::component_of(std::size_t node) const {
-  NodeSet component = 0;
-  for (std::size_t other = 0; other < reach_.size(); ++other) {
-    const bool there = (reach_[node] & bit_of(other)) != 0;
-    component |= there && (reach_[other] & bit_of(node)) != 0 ? bit_of(other) : 0;
-  }
-  return component;
+  return behind(bit_of(node)) & reach_[node];
 }
 
-NodeSet Search::gone(const World& world, NodeSet start) const {
-  NodeSet gone = start;
+NodeSet Search::behind(NodeSet nodes) const {
+  NodeSet behind = 0;
+  for (std::size_t node = 0; node < reach_.size(); ++node) {
+    behind |= (reach_[node] & nodes) != 0 ? bit_of(node) : 0;
+  }
+  return behind;
+}
+
+NodeSet Search::gone(const World& world, NodeSet gone, const std::vector<Group>& groups) const {
   NodeSet before = 0;
   do {
     before = gone;
@@ -122,46 +130,53 @@ NodeSet Search::gone(const World& world, NodeSet start) const {
       const bool goes = choice.one ? (choice.targets & gone) != 0 : (choice.targets & ~gone) == 0;
       gone |= goes ? bit_of(node) : 0;
     }
+    for (const Group& group : groups) {
+      gone |= (group.beyond & ~gone) == 0 ? group.nodes : 0;
+    }
   } while (gone != before);
   return gone;
 }
 
-NodeSet Search::standing(const World& world, NodeSet component) const {
-  return all_ & ~gone(world, all_ & ~component);
-}
-
-void Search::add_circle(NodeSet nodes, bool certain, NodeSet component) {
-  TriedCause cause;
-  cause.nodes = nodes;
-  cause.circle = true;
-  cause.certain = certain;
-  for (std::size_t node = 0; node < reach_.size(); ++node) {
-    cause.beyond |= (nodes & bit_of(node)) != 0 ? targets_of(net_, node) & ~component : 0;
-    cause.behind |= (nodes & reach_[node]) != 0 ? bit_of(node) : 0;
+void Search::find_circle(NodeSet component) {
+  NodeSet always = component;
+  NodeSet ever = 0;
+  for (World& world : worlds_) {
+    Group circle = {component & ~gone(world, all_ & ~component, {}), 0};
+    always &= circle.nodes;
+    ever |= circle.nodes;
+    for (std::size_t node = 0; node < reach_.size(); ++node) {
+      const bool is_in = (circle.nodes & bit_of(node)) != 0;
+      circle.beyond |= is_in ? world.choices[node].targets & ~circle.nodes : 0;
+    }
+    if (circle.nodes != 0) {
+      world.circles.push_back(circle);
+    }
   }
-  tried_.causes.push_back(cause);
+  for (std::size_t node = 0; node < reach_.size(); ++node) {
+    const WaitNet::Node& it = net_.nodes[node];
+    vague_ |= it.join != Join::kAll || it.loose ? ever & ~always & bit_of(node) : 0;
+  }
+  tried_.ever_circular |= ever;
+  if (ever != 0) {
+    TriedCause cause;
+    cause.nodes = always != 0 ? always : ever;
+    cause.circle = true;
+    cause.certain = always != 0;
+    cause.component = component;
+    cause.behind = behind(cause.nodes);
+    tried_.causes.push_back(cause);
+  }
 }
 
 void Search::find_circles() {
+  NodeSet seen = 0;
   for (std::size_t node = 0; node < reach_.size(); ++node) {
     const NodeSet component = component_of(node);
-    if ((component & (bit_of(node) - 1)) != 0 || net_.out[node].empty()) {
-      continue;  // seen from another node, or no circle
+    tried_.has_way_round = tried_.has_way_round || component != bit_of(node);
+    if ((seen & component) == 0 && !net_.out[node].empty()) {
+      find_circle(component);
     }
-    NodeSet always = component;
-    NodeSet ever = 0;
-    for (const World& world : worlds_) {
-      const NodeSet here = standing(world, component);
-      always &= here;
-      ever |= here;
-    }
-    const bool round = (targets_of(net_, node) & bit_of(node)) != 0 || component != bit_of(node);
-    tried_.has_way_round = tried_.has_way_round || round;
-    tried_.ever_circular |= ever;
-    doubtful_ |= ever & ~always;
-    if (ever != 0) {
-      add_circle(always != 0 ? always : ever, always != 0, component);
-    }
+    seen |= component;
   }
 }
 
@@ -176,40 +191,36 @@ void Search::find_ends() {
         cause.unknown = std::min(cause.unknown, net_.nodes[node].unknown);
       }
     }
-    for (std::size_t node = 0; node < reach_.size(); ++node) {
-      cause.behind |= (cause.ends & reach_[node]) != 0 ? bit_of(node) : 0;
-    }
+    cause.behind = behind(cause.ends);
     if (cause.ends != 0) {
       tried_.causes.push_back(cause);
     }
   }
 }
 
-NodeSet Search::needing(const World& world, const TriedCause& cause) const {
-  NodeSet over = doubtful_;
+void Search::find_needs(TriedCause& cause) {
+  NodeSet over = 0;
+  std::vector<Group> certain;
   for (const TriedCause& other : tried_.causes) {
+    if (&other != &cause && other.circle && other.certain) {
+      certain.push_back({other.nodes, 0});
+      for (std::size_t node = 0; node < reach_.size(); ++node) {
+        const bool is_in = (other.nodes & bit_of(node)) != 0;
+        certain.back().beyond |= is_in ? targets_of(net_, node) & ~other.component : 0;
+      }
+    }
     over |= &other != &cause ? other.ends : 0;
   }
-  over &= ~(cause.circle ? cause.nodes : 0);
-  NodeSet before = 0;
-  do {
-    before = over;
-    over = gone(world, over);
-    for (const TriedCause& other : tried_.causes) {
-      const bool broken = &other != &cause && other.circle && (other.beyond & ~over) == 0;
-      over |= broken ? other.nodes : 0;
-    }
-  } while (over != before);
-  return all_ & ~over;
-}
-
-void Search::find_needs(TriedCause& cause) {
-  cause.always = cause.certain ? all_ : 0;
-  for (const World& world : worlds_) {
+  cause.always = cause.plainly = all_;
+  for (World& world : worlds_) {
     if (!world.loosened) {
-      const NodeSet here = needing(world, cause);
-      cause.always &= here;
-      cause.ever |= here;
+      std::vector<Group> others;
+      std::copy_if(world.circles.begin(), world.circles.end(), std::back_inserter(others),
+                   [&](const Group& circle) { return (circle.nodes & cause.component) == 0; });
+      const NodeSet needing = all_ & ~gone(world, over, others);
+      cause.always &= needing;
+      cause.ever |= needing;
+      cause.plainly &= all_ & ~gone(world, over | vague_, certain);
     }
   }
 }

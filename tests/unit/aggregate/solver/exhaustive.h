@@ -7,13 +7,13 @@
 // targets goes on in a world if it is let, the others as their targets do.
 //
 // A circle stands in a world: nodes of one strongly connected component that never go on there,
-// though everything outside of the component has gone on. It is certain if it stands in every
-// world.
+// though everything outside of the component has gone on. It is certain if some of its nodes stand
+// in every world; then it is those.
 //
 // A node needs a cause in a world if it never goes on there, though all other causes are over:
-// other nodes without targets have gone on, and so have nodes that are in a circle in some worlds
-// only; a certain circle goes on as one when all has that its members wait for besides each other.
-// Loose nodes wait here, whatever the world: they matter to circles only.
+// other nodes without targets have gone on, and other circles that stand there are broken. Such a
+// circle goes on as one, when all has that its nodes wait for besides each other. Loose nodes wait
+// here, whatever the world: they matter to circles only.
 #pragma once
 
 #include <cstddef>
@@ -38,12 +38,15 @@ struct TriedCause {
   bool certain = true;
   Unknown unknown = Unknown::kNobody;  // the least of those of its ends
   NodeSet ends = 0;                    // the nodes without targets whose owner is meant
-  NodeSet beyond = 0;                  // what the members of the circle wait for besides each other
-  // Which nodes need it in every world (none, if it is a circle that is not certain), which in some
-  // world, and from which ones a path leads to it.
+  NodeSet component = 0;               // of a circle
+  // Which nodes need it in every world, which in some world, and from which a path leads to it.
   NodeSet always = 0;
   NodeSet ever = 0;
   NodeSet behind = 0;
+  // Which need it in every world even if circles hold up less than they do: nodes that are in one
+  // in some worlds only have gone on if they wait for one of several, or loosely, and a circle that
+  // is certain waits for nothing in its component. The same as `always` in nets without circles.
+  NodeSet plainly = 0;
 };
 
 struct Tried {

@@ -6,17 +6,17 @@
 namespace oddrank::aggregate {
 namespace {
 
-// Compares a solution with the truth.
-class Comparison {
+class NetComparison {
  public:
-  Comparison(const WaitNet& net, const Tried& tried, const Solution& solution)
+  NetComparison(const WaitNet& net, const Tried& tried, const Solution& solution)
       : net_(net), tried_(tried), solution_(solution) {}
   std::string first_error();
 
  private:
   std::string error_of_causes();
   std::string error_at(std::size_t node, const TriedCause& cause, CauseId id) const;
-  bool is_plain() const;
+  bool tells_choices() const;
+  bool has_choices() const;
   bool knows_circle(std::size_t node) const;
   Rivals rivals_of(const TriedCause& cause) const;
 
@@ -26,7 +26,7 @@ class Comparison {
   std::vector<CauseId> ids_;  // by place in tried_.causes
 };
 
-std::string Comparison::error_of_causes() {
+std::string NetComparison::error_of_causes() {
   for (const TriedCause& cause : tried_.causes) {
     const auto at =
         std::find_if(solution_.causes.begin(), solution_.causes.end(), [&](const Cause& it) {
@@ -39,31 +39,41 @@ std::string Comparison::error_of_causes() {
     if (at == solution_.causes.end()) {
       return "a cause is missing";
     }
-    if (at->certain != cause.certain) {
-      return "a circle's certainty is wrong";
+    const auto id = static_cast<CauseId>(at - solution_.causes.begin());
+    if (at->certain != cause.certain || (!cause.circle && at->unknown != cause.unknown)) {
+      return "how certain it is: cause " + std::to_string(id);
     }
-    if (!cause.circle && (at->unknown != cause.unknown ||
-                          (cause.unknown == Unknown::kAnybody && at->rivals != rivals_of(cause)))) {
-      return "cause";
+    if (!cause.circle && at->rivals != rivals_of(cause)) {
+      return "who else it may be: cause " + std::to_string(id);
     }
-    ids_.push_back(static_cast<CauseId>(at - solution_.causes.begin()));
+    ids_.push_back(id);
   }
   return tried_.causes.size() == solution_.causes.size() ? "" : "there is a cause too many";
 }
 
-// Returns whether `unclear` tells all: only choices make a difference, and no way leads round.
-bool Comparison::is_plain() const {
+// Returns whether what is not unclear is the same in all worlds: unknown holders are not looked at,
+// nor the choices on a way round.
+bool NetComparison::tells_choices() const {
   return !tried_.has_way_round &&
          std::all_of(net_.nodes.begin(), net_.nodes.end(),
-                     [](const WaitNet::Node& node) { return node.unknown == Unknown::kNobody; });
+                     [](const WaitNet::Node& it) { return it.unknown == Unknown::kNobody; });
 }
 
-std::string Comparison::error_at(std::size_t node, const TriedCause& cause, CauseId id) const {
+bool NetComparison::has_choices() const {
+  return std::any_of(net_.nodes.begin(), net_.nodes.end(), [](const WaitNet::Node& it) {
+    return it.join != Join::kAll || it.unknown != Unknown::kNobody || it.loose;
+  });
+}
+
+std::string NetComparison::error_at(std::size_t node, const TriedCause& cause, CauseId id) const {
   const auto is_in = [&](NodeSet nodes) { return (nodes & bit_of(node)) != 0; };
   const bool sure = solution_.is_sure(node, id);
   const bool may = solution_.is_possible(node, id);
-  if (sure != is_in(cause.always)) {
-    return sure ? "sure, but not needed in every world" : "needed in every world, but not sure";
+  if (sure && !is_in(cause.always)) {
+    return "sure, but not needed in every world";
+  }
+  if (sure != (cause.certain && is_in(cause.plainly))) {
+    return sure ? "sure, but not plainly needed" : "plainly needed, but not sure";
   }
   if (!may && is_in(cause.ever)) {
     return "needed in some world, but not possible";
@@ -71,33 +81,40 @@ std::string Comparison::error_at(std::size_t node, const TriedCause& cause, Caus
   if (may && !is_in(cause.behind)) {
     return "possible, but no path leads to it";
   }
-  if (!solution_.unclear[node] && is_plain() && is_in(cause.ever) != is_in(cause.always)) {
+  const bool told = tells_choices() || !cause.certain;
+  if (!solution_.unclear[node] && told && is_in(cause.ever) != is_in(cause.always)) {
     return "needed in some worlds only, but not unclear";
+  }
+  if (solution_.unclear[node] && !has_choices()) {
+    return "unclear, but there is one world only";
   }
   return "";
 }
 
-bool Comparison::knows_circle(std::size_t node) const {
+bool NetComparison::knows_circle(std::size_t node) const {
   const std::vector<CauseId>& may = solution_.sets.of(solution_.may[node]);
   return std::any_of(may.begin(), may.end(),
                      [&](CauseId id) { return solution_.causes[id].circle; });
 }
 
-Rivals Comparison::rivals_of(const TriedCause& cause) const {
+Rivals NetComparison::rivals_of(const TriedCause& cause) const {
   NodeSet open = 0;
   for (const TriedCause& other : tried_.causes) {
     open |= !other.circle && other.unknown == Unknown::kAnybody ? other.nodes : 0;
   }
   Rivals rivals = Rivals::kNone;
+  if (cause.unknown != Unknown::kAnybody) {
+    return rivals;
+  }
   for (std::size_t node = 0; node < net_.nodes.size(); ++node) {
-    if (net_.nodes[node].able && ((cause.nodes | cause.always) & bit_of(node)) == 0) {
+    if (net_.nodes[node].able && ((cause.nodes | cause.plainly) & bit_of(node)) == 0) {
       rivals = std::max(rivals, (open & bit_of(node)) != 0 ? Rivals::kOpen : Rivals::kFree);
     }
   }
   return rivals;
 }
 
-std::string Comparison::first_error() {
+std::string NetComparison::first_error() {
   std::string error = error_of_causes();
   for (std::size_t node = 0; error.empty() && node < net_.nodes.size(); ++node) {
     if ((tried_.ever_circular & bit_of(node)) != 0 && !knows_circle(node)) {
@@ -116,7 +133,7 @@ std::string Comparison::first_error() {
 }  // namespace
 
 std::string first_error(const WaitNet& net, const Tried& tried, const Solution& solution) {
-  return Comparison(net, tried, solution).first_error();
+  return NetComparison(net, tried, solution).first_error();
 }
 
 std::string words_of(const WaitNet& net) {

@@ -1,15 +1,17 @@
-// Whether a solution is the truth that trying every world finds (exhaustive.h).
+// Whether a solution says what trying every world finds.
 #pragma once
 
 #include <string>
 
 #include "aggregate/solver/solve.h"
-#include "aggregate/solver/wait_net.h"
+#include "tests/unit/aggregate/solver/exhaustive.h"
 
 namespace oddrank::aggregate {
 
-// Solves a net of at most kMaxTriedNodes nodes. Returns the first thing that is wrong, and the net; empty if nothing is.
-std::string error_in_solution(const WaitNet& net, const Tried& tried);
+// Returns the first thing in which a solution is not the truth; empty if there is none. The causes
+// are the same; what is sure is needed in every world, and is what is plainly needed; what is
+// needed in some world is possible, and what no path leads to is not.
+std::string first_error(const WaitNet& net, const Tried& tried, const Solution& solution);
 
 // Returns the net as a person reads it, a node a line.
 std::string words_of(const WaitNet& net);
