@@ -182,22 +182,14 @@ std::vector<std::int32_t> numbers_of(const JobView& view, const std::vector<std:
   return numbers;
 }
 
-// Drops advice that needs a live process: only its core is left.
-void fit_advice_to_cores(const Capture& capture, std::vector<std::string>& advice) {
-  constexpr std::array<std::string_view, 5> kLive = {"oddrank node", "/proc/", "--samples",
-                                                     "kill -CONT", "ss -t"};
-  std::erase_if(advice, [&kLive](const std::string& text) {
-    return std::any_of(kLive.begin(), kLive.end(), [&text](std::string_view live) {
-      return text.find(live) != std::string::npos;
-    });
-  });
-  for (std::string& text : advice) {
-    for (const auto& node : capture.nodes) {
-      const std::string place = "on " + printable(node.host) + ": ";
-      if (text.starts_with(place)) {  // a host is often known only by the file name of its core
-        text = "on its node: " + text.substr(place.size());
-        break;
-      }
+// Drops advice that needs a live process: only its core is left. A host is often known only by the
+// file name of its core.
+void fit_advice_to_cores(std::vector<Advice>& advice) {
+  std::erase_if(advice, [](const Advice& one) { return one.needs_live; });
+  for (Advice& one : advice) {
+    if (!one.host.empty()) {
+      one.text = "on its node: " + one.text;
+      one.host.clear();
     }
   }
 }
@@ -280,7 +272,7 @@ Diagnosis diagnose(const JobView& view) {
   report.job = job_words(capture);
   report.of_cores = capture.job.source == snapshot::JobSource::kCore;
   if (report.of_cores) {
-    fit_advice_to_cores(capture, report.verdict.advice);
+    fit_advice_to_cores(report.verdict.advice);
   }
   for (const Group& group : groups) {
     report.groups.push_back(report_group(view, report.verdict, group));

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "aggregate/explain/explain.h"
 #include "aggregate/flight/flight_steps.h"
 #include "aggregate/frames/frame_model.h"
 #include "aggregate/sources/source_finding.h"
@@ -86,9 +87,10 @@ struct Diagnosis {
   std::vector<RankStep> steps;         // of ranks whose recorders were read from memory; by rank
   std::vector<SourceFinding> sources;  // other than the stacks; their sentences are among the notes
   std::vector<std::string> notes;
-  std::optional<Comparison> since;  // compared with an earlier capture, if there is one
-  std::string job;                  // "job 4711 (pretrain)", "this node", ...; for the first screen
-  bool of_cores = false;            // from core files: the processes are gone
+  std::optional<Explanation> explanation;  // how it was found, if somebody asked (explain.h)
+  std::optional<Comparison> since;         // compared with an earlier capture, if there is one
+  std::string job;        // "job 4711 (pretrain)", "this node", ...; for the first screen
+  bool of_cores = false;  // from core files: the processes are gone
 };
 
 }  // namespace oddrank::aggregate

@@ -3,6 +3,8 @@
 #include <array>
 #include <cstddef>
 
+#include "base/shell_words.h"
+
 namespace oddrank::aggregate {
 namespace {
 
@@ -22,6 +24,19 @@ std::string_view name_of(const std::array<std::string_view, size>& names, std::s
 }
 
 }  // namespace
+
+std::string Advice::words() const {
+  return host.empty() ? text : "on " + shell_quoted(host) + ": " + text;
+}
+
+std::vector<std::string> advice_words(const std::vector<Advice>& advice) {
+  std::vector<std::string> words;
+  words.reserve(advice.size());
+  for (const Advice& one : advice) {
+    words.push_back(one.words());
+  }
+  return words;
+}
 
 std::string_view confidence_name(Confidence confidence) {
   return name_of(kConfidenceNames, static_cast<std::size_t>(confidence));

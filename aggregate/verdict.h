@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "aggregate/flight/call_history.h"
@@ -91,6 +92,24 @@ struct Alternative {
   std::string why_not;
 };
 
+// What to do, as a sentence or a command line.
+struct Advice {
+  std::string text;
+  std::string host;         // where; "" = anywhere
+  bool needs_live = false;  // a process, which a core file is not
+
+  // NOLINTBEGIN(google-explicit-constructor): most advice is a sentence and no more
+  Advice(std::string advice, std::string on = {}, bool live = false)
+      : text(std::move(advice)), host(std::move(on)), needs_live(live) {}
+  Advice(const char* advice) : text(advice) {}
+  // NOLINTEND(google-explicit-constructor)
+
+  // Returns "on n2: timeout 5 stat /x", fit for pasting.
+  std::string words() const;
+};
+
+std::vector<std::string> advice_words(const std::vector<Advice>& advice);
+
 // Another hold-up, independent of the first: to end the first one does not end this one.
 struct OtherStory {
   Kind kind = Kind::kUnknown;
@@ -105,7 +124,7 @@ struct Verdict {
   std::string summary;
   std::vector<Culprit> culprits;
   std::vector<ChainLink> chain;
-  std::vector<std::string> advice;
+  std::vector<Advice> advice;
   std::vector<std::string> disproves;  // what would show that the verdict is wrong
   // The last calls of the culprits and of the others, from flight recorders.
   std::vector<CallHistory> history;

@@ -55,6 +55,11 @@ void add_output_options(Command& command, OutputOptions& options) {
   command.flag("--full-stacks", options.full_stacks, "Show every frame, including internal ones")
       .group(group);
   command
+      .flag("--explain", options.explain,
+            "Add how the verdict was reached: facts with their strength, both runs of the solver, "
+            "and what was not used")
+      .group(group);
+  command
       .flag("--redact", options.redact,
             "Replace hosts, addresses, users and home folders by numbers and drop local variables, "
             "in all outputs and the saved capture")

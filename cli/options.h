@@ -25,6 +25,7 @@ struct OutputOptions {
   bool all_threads = false;
   bool full_stacks = false;
   bool locals = false;
+  bool explain = false;                 // how the verdict was reached
   bool quiet = false;                   // only the verdict's sentence
   bool redact = false;                  // all outputs, also the saved capture
   std::optional<std::size_t> repeat_s;  // the pause between captures; none: only one is made

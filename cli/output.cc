@@ -10,13 +10,15 @@
 #include <string>
 
 #include "aggregate/diagnose.h"
+#include "aggregate/explain/explain.h"
 #include "base/log.h"
 #include "base/printable.h"
 #include "base/write_file.h"
+#include "report/explain_text.h"
+#include "report/html/report_html.h"
 #include "report/process_text.h"
 #include "report/report_dot.h"
 #include "report/report_folded.h"
-#include "report/report_html.h"
 #include "report/report_json.h"
 #include "report/report_speedscope.h"
 #include "report/report_text.h"
@@ -199,6 +201,9 @@ ExitStatus deliver(const snapshot::Capture& capture,
   aggregate::FrameModel model(capture.tables);
   const aggregate::JobView view(capture, model);
   aggregate::Diagnosis report = aggregate::diagnose(view);
+  if (options.explain) {
+    report.explanation = aggregate::explain(view, report.verdict);
+  }
   if (earlier != nullptr) {
     report.since = aggregate::compare_captures(*earlier, capture);
   }
@@ -235,7 +240,11 @@ ExitStatus deliver_processes(const snapshot::Capture& capture, const OutputOptio
   }
   aggregate::FrameModel model(capture.tables);
   const aggregate::JobView view(capture, model);
-  const aggregate::Diagnosis report = aggregate::diagnose(view);
+  aggregate::Diagnosis report = aggregate::diagnose(view);
+  if (options.explain) {
+    report.explanation = aggregate::explain(view, report.verdict);
+    text += report::explain_text(*report.explanation, text_options(options));
+  }
   written &= write_formats(report, view, options);
   if (options.quiet) {
     text = quiet_text(capture, report);

@@ -207,7 +207,7 @@ std::string flight_report_text(const aggregate::FlightReport& report) {
   }
   text += "\n" + groups_text(report);
   text += waits_text(report);
-  for (const std::string& advice : verdict.advice) {
+  for (const std::string& advice : advice_words(verdict.advice)) {
     text += fmt::format("Next: {}\n", advice);
   }
   for (const aggregate::Alternative& other : verdict.alternatives) {

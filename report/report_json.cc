@@ -7,6 +7,7 @@
 #include "aggregate/view/job_view.h"
 #include "aggregate/view/rank_set.h"
 #include "base/version.h"
+#include "report/explain_json.h"
 #include "report/json_values.h"
 #include "report/rank_json.h"
 #include "report/verdict_json.h"
@@ -249,6 +250,9 @@ std::string report_json(const aggregate::Diagnosis& report, const aggregate::Job
   add("notes", indented(report.notes));
   if (!report.sources.empty()) {
     add("sources", indented(sources_json(report)));
+  }
+  if (report.explanation) {
+    add("explanation", indented(explain_json(*report.explanation)));
   }
   if (report.since) {
     add("since", indented(since_json(*report.since)));

@@ -8,6 +8,7 @@
 #include "base/printable.h"
 #include "base/span_words.h"
 #include "report/coverage_words.h"
+#include "report/explain_text.h"
 #include "report/process_text.h"
 #include "report/style.h"
 
@@ -245,7 +246,7 @@ std::string group_lines(const aggregate::Diagnosis& report, const Style& style, 
 std::string advice_lines(const aggregate::Diagnosis& report, const Style& style, bool full) {
   std::string text;
   std::size_t shown = 0;
-  for (const std::string& advice : report.verdict.advice) {
+  for (const std::string& advice : advice_words(report.verdict.advice)) {
     if (!full && ++shown > kMaxAdvice) {
       break;
     }
@@ -296,6 +297,9 @@ std::string report_text(const aggregate::Diagnosis& report,
                      calls_lines(report, style) + skew_text(report, style) +
                      since_lines(report, style) + group_lines(report, style, options.full_stacks) +
                      advice_lines(report, style, options.full_stacks) + footnotes(report, style);
+  if (report.explanation) {
+    text += explain_text(*report.explanation, options);
+  }
   if (options.all_threads) {
     std::vector<const snapshot::ProcessCapture*> processes;
     for (const auto& process : capture.processes) {

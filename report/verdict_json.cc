@@ -70,7 +70,7 @@ Json verdict_json(const aggregate::Verdict& verdict) {
                              {"on", link.on},
                              {"evidence", or_null(link.evidence)}});
   }
-  json["advice"] = verdict.advice;
+  json["advice"] = advice_words(verdict.advice);
   json["disproves"] = verdict.disproves;
   if (!verdict.history.empty()) {
     json["history"] = aggregate::history_lines(verdict.history);

@@ -83,7 +83,11 @@ bool is_answered_outside(const JobView& view, const RankView& rank) {
   return waits_at_terminal(view, rank) || talks_to_service(view, rank);
 }
 
+// Python's frames are not needed if the call is known.
 bool is_partial(const RankView& rank) {
+  if (rank.leader != nullptr && rank.leader->call) {
+    return false;
+  }
   return rank.presence == Presence::kUnread ||
          (rank.presence == Presence::kPartial && rank.state() != 'D' && !rank.stays_stopped());
 }
@@ -121,7 +125,7 @@ void mark(const RuleInput& input, const std::vector<Stand>& stands, WaitNet& net
   }
 }
 
-Circle circle_of(const WaitGraph& graph, const Solution& solution, CauseId id) {
+Circle circle_from(const WaitGraph& graph, const Solution& solution, CauseId id) {
   const Cause& cause = solution.causes[id];
   Circle circle;
   circle.certain = cause.certain;
@@ -235,7 +239,7 @@ Blame find_blame(const RuleInput& input, WaitGraph& graph) {
   blame.solution = solve(graph.net);
   for (CauseId id = 0; id < blame.solution.causes.size(); ++id) {
     if (blame.solution.causes[id].circle) {
-      Circle circle = circle_of(graph, blame.solution, id);
+      Circle circle = circle_from(graph, blame.solution, id);
       if (circle.ranks.size() > 1) {
         blame.circles.push_back(std::move(circle));
       }

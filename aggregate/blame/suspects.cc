@@ -14,17 +14,11 @@
 #include "aggregate/rules/local_story.h"
 #include "aggregate/rules/tickers.h"
 #include "aggregate/view/leader.h"
-#include "aggregate/view/polling.h"
 #include "aggregate/view/thread_cycle.h"
 #include "aggregate/words/wait_words.h"
-#include "base/ascii.h"
-#include "base/parse_number.h"
 #include "snapshot/flight_calls.h"
 
 namespace oddrank::aggregate {
-
-using snapshot::PollOn;
-using snapshot::WaitOn;
 
 namespace {
 
@@ -83,16 +77,19 @@ void leave_out_openers(const RuleInput& input, std::vector<std::size_t>& roots) 
   }
 }
 
-// A rank that only ticks is a root if nobody else is, if no rank waits for a lock of its own
-// process, and if of none nothing is known: these may be what it asks for, and not the converse.
+// A rank that only ticks is a root if nobody else is, if no rank waits for somebody unknown or for
+// a lock of its own process, and if of none nothing is known: these may be what it asks for, and
+// not the converse.
 void take_ticking(const RuleInput& input, Awaited& awaited) {
   const bool anybody_else =
       awaited.any_unknown || !awaited.roots.empty() ||
       std::any_of(awaited.vague.begin(), awaited.vague.end(), [&input](std::size_t at) {
         const RankView& rank = input.view.ranks()[at];
-        return rank.leader != nullptr && is_at_own_lock(*rank.leader);
+        return input.blame.stands[at] == Stand::kVague ||
+               (rank.leader != nullptr && is_at_own_lock(*rank.leader));
       });
-  if (!anybody_else) {
+  // If there are several, each may ask for what another one does not do.
+  if (!anybody_else && awaited.ticking.size() == 1) {
     awaited.roots = awaited.ticking;
   }
 }
@@ -231,36 +228,6 @@ bool are_many(const RuleInput& input, const std::vector<std::size_t>& ranks) {
   return static_cast<std::size_t>(own_code) == ranks.size() && outnumber_waiters(input, ranks);
 }
 
-// Returns the number that ends a name: 2 of "ready/2", "flag-2.done", "rank2"; none of "plan-v2",
-// which is a version.
-std::optional<std::int32_t> last_number(std::string_view name) {
-  name = name.substr(name.rfind('/') == std::string_view::npos ? 0 : name.rfind('/') + 1);
-  name = name.substr(0, name.find('.'));
-  const std::size_t digits = name.find_last_not_of("0123456789") + 1;
-  const std::string_view before = name.substr(0, digits);
-  const bool is_word = !before.empty() && is_letter(before.back());
-  if (is_word && !before.ends_with("rank") && !before.ends_with("worker")) {
-    return std::nullopt;
-  }
-  return parse_number<std::int32_t>(name.substr(digits));
-}
-
-// Returns whether the key or file that this rank waits for is named after another rank: then that
-// one is to provide it.
-bool waits_for_named(const RuleInput& input, std::size_t at) {
-  const RankView& rank = input.view.ranks()[at];
-  std::string name;
-  if (waits_for_key(input.view, rank)) {
-    name = input.view.text(rank.leader->wait.rare->key);
-  } else if (rank.polls == PollOn::kFile || rank.polls == PollOn::kKey) {
-    const auto poll = poll_of(input.view, *rank.leader);
-    name = poll ? poll->object : std::string();
-  }
-  const auto number = last_number(name);
-  const std::size_t other = number ? input.view.index_of(*number) : JobView::kNone;
-  return other != JobView::kNone && other != at;
-}
-
 // Returns the one of the ranks that stopped before all others of the job, by more than these differ
 // from each other; kNone if there is none, or if it is not known how long each has stood still. The
 // later ones may have stopped because of it; it did not stop because of one of them.
@@ -301,7 +268,6 @@ Suspects choose_vague(const RuleInput& input, std::vector<std::size_t> ranks) {
       std::any_of(blame.stands.begin(), blame.stands.end(), may_move)) {
     return chosen;
   }
-  std::erase_if(ranks, [&input](std::size_t at) { return waits_for_named(input, at); });
   if (ranks.size() > 1) {
     const std::size_t first = first_to_stop(input, ranks);
     chosen.first_to_stop = first != JobView::kNone;
@@ -319,7 +285,7 @@ Suspects choose_vague(const RuleInput& input, std::vector<std::size_t> ranks) {
 
 std::vector<Suspects> find_suspects(const RuleInput& input) {
   std::vector<Stand> stands = input.blame.stands;
-  std::replace(stands.begin(), stands.end(), Stand::kTicks, Stand::kRoot);
+  std::replace(stands.begin(), stands.end(), Stand::kTicks, Stand::kVague);
   std::replace(stands.begin(), stands.end(), Stand::kOwn, Stand::kVague);
   Awaited awaited = find_awaited(input);
   std::vector<Suspects> tiers;

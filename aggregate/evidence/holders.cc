@@ -14,7 +14,7 @@ using snapshot::WaitHow;
 
 namespace {
 
-void add(Holders& holders, const ProcessCapture* process, const ThreadCapture* thread) {
+void add_holder_of(Holders& holders, const ProcessCapture* process, const ThreadCapture* thread) {
   const auto known = std::any_of(holders.who.begin(), holders.who.end(), [&](const Holder& one) {
     return one.process == process && one.thread == thread;
   });
@@ -48,7 +48,7 @@ Holders of_files(const JobView& view, const ProcessCapture& process, const Wait&
     if (other == nullptr || other == &process) {
       holders.others = true;
     } else {
-      add(holders, other, nullptr);
+      add_holder_of(holders, other, nullptr);
       holders.have_sent = holders.have_sent && has_sent(file);
     }
   }
@@ -64,7 +64,7 @@ Holders of_pool(const JobView& view, const ProcessCapture& process, const Wait& 
   for (const pid_t pid : pool.pids) {
     const ProcessCapture* worker = view.process(process.node, pid);
     if (worker != nullptr) {
-      add(holders, worker, nullptr);
+      add_holder_of(holders, worker, nullptr);
     }
   }
   holders.alike = pool.meant - std::min<std::size_t>(pool.meant, holders.who.size());
@@ -88,10 +88,10 @@ Holders holders_of(const JobView& view,
     holders.join = shares ? Join::kOneOf : Join::kAll;
     holders.others = shares;
     holders.how = wait.inferred ? HowKnown::kFrames : HowKnown::kMemory;
-    add(holders, &process, owner);
+    add_holder_of(holders, &process, owner);
   } else if (const ProcessCapture* other = view.awaited_by(process, thread)) {
     holders.how = wait.inferred ? HowKnown::kFrames : HowKnown::kKernel;
-    add(holders, other, nullptr);
+    add_holder_of(holders, other, nullptr);
   } else if (wait.rare->about == snapshot::WaitAbout::kPool) {
     return of_pool(view, process, wait);
   } else if (wait.how == WaitHow::kFiles) {

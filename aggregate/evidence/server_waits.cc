@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "aggregate/view/thread_cycle.h"
+
 namespace oddrank::aggregate {
 
 using snapshot::AwaitedFile;
@@ -57,6 +59,19 @@ bool leads_to(const JobView& view, const Wait& wait, const Wait& server) {
 std::string_view port_of(std::string_view address) {
   const std::size_t colon = address.rfind(':');
   return colon == std::string_view::npos ? std::string_view() : address.substr(colon + 1);
+}
+
+std::vector<const ThreadCapture*> answering_threads(const Wait& waiter,
+                                                    const snapshot::ProcessCapture& server,
+                                                    const ThreadCapture* speaker) {
+  std::vector<const ThreadCapture*> found;
+  for (const ThreadCapture& thread : server.threads) {
+    if (waiter.on == WaitOn::kSocket && thread.has_python && &thread != speaker &&
+        awaited_thread(server, thread) != nullptr) {
+      found.push_back(&thread);
+    }
+  }
+  return found;
 }
 
 bool answers_beside(const JobView& view,

@@ -18,6 +18,13 @@ namespace oddrank::aggregate {
 // for the one that has not connected yet. Local sockets have no port: each connection counts.
 std::vector<std::size_t> connected_ranks(const JobView& view, std::size_t at);
 
+// Returns the threads of `server` other than `speaker` that may be at work on an answer: those that
+// wait for another thread of their process. (Which thread has the connection is not read.)
+std::vector<const snapshot::ThreadCapture*> answering_threads(
+    const snapshot::Wait& waiter,
+    const snapshot::ProcessCapture& server,
+    const snapshot::ThreadCapture* speaker);
+
 // Returns whether a thread of `server` other than `speaker` may be the one to answer: it listens at
 // the port of the waiter's connection, or waits at another connection there. What the speaker waits
 // for is then nothing to the waiter. (Which thread has the connection is not read. The ends of

@@ -178,7 +178,8 @@ std::vector<ChainLink> chain_from(const JobView& view, const WaitGraph& graph, s
     if (next == nullptr) {
       break;
     }
-    chain.push_back({node_text(view, graph, node), node_text(view, graph, next->to),
+    chain.push_back({node_text(view, graph, node),
+                     next->to == node ? "itself" : node_text(view, graph, next->to),
                      graph.text(next->on), graph.text(next->evidence)});
     node = next->to;
   }

@@ -14,7 +14,6 @@ namespace oddrank::aggregate {
 
 using snapshot::ProcessCapture;
 using snapshot::ThreadCapture;
-using snapshot::WaitAbout;
 
 namespace {
 

@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "aggregate/evidence/named_rank.h"
 #include "aggregate/evidence/server_waits.h"
 #include "aggregate/view/rank_set.h"
 #include "aggregate/view/remote_calls.h"
@@ -69,6 +71,9 @@ class GraphBuilder {
   // Adds the waits of ranks that accept connections for those that do not wait for them.
   void add_accepting();
 
+  // Adds the wait for the rank after which a key or file is named.
+  void add_named_rank(std::size_t at);
+
   // Adds who holds a thread's wait, and so on from there, for the rank that they belong to; then
   // the thing at the end.
   void add_holders(std::size_t node,
@@ -82,7 +87,7 @@ class GraphBuilder {
   void add_resource(std::size_t node, const ProcessCapture& process, const ThreadCapture& thread);
   // A process for which the rank that it belongs to waits as well is that rank's.
   void settle_owners();
-  void find_waiting();
+  bool waits_for_others(std::size_t rank) const;
   std::string wait_evidence(const ProcessCapture& process, const ThreadCapture& thread) const;
 
   const JobView& view_;
@@ -115,11 +120,16 @@ WaitGraph GraphBuilder::run() {
     if (rank.leader != nullptr && !rank.leader->call) {
       add_holders(at, at, *rank.process, *rank.leader);
     }
+    if (graph_.net.out[at].empty()) {
+      add_named_rank(at);
+    }
   }
   settle_owners();
   add_listening();
   add_accepting();
-  find_waiting();
+  for (std::size_t at = 0; at < view_.ranks().size(); ++at) {
+    graph_.waits.push_back(waits_for_others(at));
+  }
   graph_.in = reversed(graph_.out);
   return std::move(graph_);
 }
@@ -145,7 +155,9 @@ std::size_t GraphBuilder::add_named(GraphNode node, std::string name) {
 }
 
 void GraphBuilder::show(std::size_t from, std::size_t to, const Said& said, bool assumed) {
-  if (to < graph_.awaited.size() && graph_.net.nodes[graph_.net_node[from]].owner != to) {
+  // A name alone is an alibi for who waits; it accuses nobody.
+  if (to < graph_.awaited.size() && said.how != HowKnown::kText &&
+      graph_.net.nodes[graph_.net_node[from]].owner != to) {
     graph_.awaited[to] = true;
     graph_.shown[to] = graph_.shown[to] || !assumed;
   }
@@ -245,13 +257,20 @@ void GraphBuilder::add_peer(std::size_t at) {
   }
   graph_.in_call[at] = found.empty() || found.size() < peers.size();
   const std::string evidence = printable(view_.text(call.evidence), 200);
-  link_some(at, found, {call_words(view_, call), evidence}, Join::kOneOf);
+  link_some(at, found, {call_words(view_, call), evidence}, Join::kAny);
 }
 
 void GraphBuilder::add_servers(std::size_t at) {
   const RankView& rank = view_.ranks()[at];
-  const auto call = rank.servers.empty() ? std::nullopt : remote_call(view_.model(), *rank.leader);
-  graph_.net.nodes[at].join = rank.servers.empty() ? graph_.net.nodes[at].join : Join::kOneOf;
+  if (rank.servers.empty()) {
+    return;
+  }
+  const std::size_t node =
+      rank.caller == rank.leader ? at : thread_node(*rank.process, *rank.caller);
+  const std::uint32_t net = graph_.net_node[node];
+  const auto call = remote_call(view_.model(), *rank.caller);
+  graph_.net.nodes[net].owner = static_cast<std::uint32_t>(at);
+  graph_.net.nodes[net].join = Join::kOneOf;
   for (const std::size_t to : rank.servers) {
     const RankView& server = view_.ranks()[to];
     const auto frame =
@@ -259,9 +278,22 @@ void GraphBuilder::add_servers(std::size_t at) {
     const std::string evidence =
         fmt::format("thread {} of it runs {}", server.leader->tid,
                     frame ? frame->name : std::string("a function for another rank"));
-    show(at, to, {call.value_or("an answer"), evidence, HowKnown::kFrames},
+    show(node, to, {call.value_or("an answer"), evidence, HowKnown::kFrames},
          rank.servers.size() > 1);
+    graph_.net.wait(net, to);
+  }
+}
+
+void GraphBuilder::add_named_rank(std::size_t at) {
+  const std::string name = awaited_name(view_, view_.ranks()[at]);
+  std::set<std::size_t> named = named_ranks(view_, name);
+  named.erase(at);
+  for (const std::size_t to : named) {
+    const std::string evidence = printable(name, 60) + " is named after it";
+    show(at, to, {"what it is to provide", evidence, HowKnown::kText}, true);
     graph_.net.wait(at, to);
+    graph_.net.nodes[at].join = Join::kOneOf;
+    graph_.net.nodes[at].unknown = Unknown::kAnybody;
   }
 }
 
@@ -399,13 +431,22 @@ void GraphBuilder::add_holder(std::size_t node,
   }
   // Another thread of that process may be the one that answers, whatever the one does that speaks
   // for it.
+  const bool serves = to < view_.ranks().size() && to != rank && holders.join == Join::kAll;
+  const ThreadCapture* speaker = serves ? view_.ranks()[to].leader : nullptr;
+  const auto at_work = serves ? answering_threads(thread->wait, *holder.process, speaker)
+                              : std::vector<const ThreadCapture*>();
   const bool beside =
-      to < view_.ranks().size() && to != rank && holders.join == Join::kAll &&
-      answers_beside(view_, thread->wait, *holder.process, view_.ranks()[to].leader);
+      serves && (!at_work.empty() || answers_beside(view_, thread->wait, *holder.process, speaker));
   if (beside) {
     WaitNet::Node& net = graph_.net.nodes[graph_.net_node[node]];
     net.join = Join::kOneOf;
-    net.unknown = Unknown::kAnybody;
+    net.unknown = at_work.empty() ? Unknown::kAnybody : Unknown::kNobody;
+  }
+  for (const ThreadCapture* each : at_work) {
+    const std::size_t other = thread_node(*holder.process, *each);
+    show(node, other, {"an answer", "it may be at work on it", HowKnown::kExclusion}, true);
+    graph_.net.wait(graph_.net_node[node], graph_.net_node[other]);
+    expand(other, to, each);
   }
   const std::string on = holder.thread != nullptr
                              ? awaited_thing(*thread)
@@ -477,28 +518,25 @@ void GraphBuilder::settle_owners() {
   }
 }
 
-void GraphBuilder::find_waiting() {
-  graph_.waits.assign(view_.ranks().size(), false);
-  for (std::size_t at = 0; at < view_.ranks().size(); ++at) {
-    // Through its own threads and processes.
-    std::vector<std::size_t> todo = {at};
-    std::vector<std::size_t> seen = todo;
-    while (!todo.empty() && !graph_.waits[at]) {
-      const std::size_t node = todo.back();
-      todo.pop_back();
-      for (const std::size_t to : graph_.net.out[node]) {
-        const std::uint32_t known = graph_.of_net[to];
-        const bool own = graph_.net.nodes[to].owner == at;
-        const bool is_full = to >= view_.ranks().size() && graph_.net.out[to].empty();
-        graph_.waits[at] = graph_.waits[at] || !(own || is_full);
-        if (own && known != WaitGraph::kNotInNet &&
-            std::find(seen.begin(), seen.end(), to) == seen.end()) {
-          todo.push_back(to);
-          seen.push_back(to);
-        }
+// Returns whether the rank waits for another one, by itself or through its threads and processes.
+bool GraphBuilder::waits_for_others(std::size_t rank) const {
+  std::vector<std::size_t> todo = {rank};
+  std::set<std::size_t> seen = {rank};
+  while (!todo.empty()) {
+    const std::size_t node = todo.back();
+    todo.pop_back();
+    for (const std::size_t to : graph_.net.out[node]) {
+      const bool own = graph_.net.nodes[to].owner == rank;
+      const bool is_full = to >= view_.ranks().size() && graph_.net.out[to].empty();
+      if (!own && !is_full) {
+        return true;
+      }
+      if (own && graph_.of_net[to] != WaitGraph::kNotInNet && seen.insert(to).second) {
+        todo.push_back(to);
       }
     }
   }
+  return false;
 }
 
 std::string GraphBuilder::wait_evidence(const ProcessCapture& process,

@@ -64,7 +64,7 @@ std::vector<Finding> busy_rank(const RuleInput& input) {
     }
   }
   finding.advice = {
-      fmt::format("{}oddrank node {}  (twice: does it move?)", on_host(first), first.pid()),
+      on_live(first, fmt::format("oddrank node {}  (twice: does it move?)", first.pid())),
       "give the others a longer timeout, or let all ranks take this path"};
   finding.disproves = {"the rank entering the call that the others wait in"};
   finding.weakness = first.motion.measured ? "it may be no more than late"

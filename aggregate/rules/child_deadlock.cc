@@ -48,14 +48,13 @@ std::string child_predicate(const RuleInput& input, const RankView& rank) {
       child_words(input.view, *child), child->pid);
 }
 
-std::vector<std::string> child_advice(const RuleInput& input,
-                                      const RankView& rank,
-                                      const snapshot::ProcessCapture* child) {
+std::vector<Advice> child_advice(const RuleInput& input,
+                                 const RankView& rank,
+                                 const snapshot::ProcessCapture* child) {
   if (child == nullptr || is_dead(*child)) {
-    std::vector<std::string> advice = {on_host(rank) +
-                                       "dmesg -T | grep -i -E 'killed process|oom' | tail"};
+    std::vector<Advice> advice = {on(rank, "dmesg -T | grep -i -E 'killed process|oom' | tail")};
     if (rank.sample() != nullptr && input.view.model().story(*rank.sample(), Story::kLoader)) {
-      advice.push_back(on_host(rank) + "df -h /dev/shm");
+      advice.push_back(on(rank, "df -h /dev/shm"));
       advice.emplace_back("DataLoader(timeout=...) turns such a stall into an error");
     } else if (child == nullptr) {
       advice.emplace_back(
@@ -66,10 +65,10 @@ std::vector<std::string> child_advice(const RuleInput& input,
     }
     return advice;
   }
-  const std::string look = fmt::format("{}oddrank node {}", on_host(rank), child->pid);
+  const Advice look = on_live(rank, fmt::format("oddrank node {}", child->pid));
   if (rank.state() == 'D') {
-    return {fmt::format("{}cat /proc/{}/stack  (as root: what the child waits in)", on_host(rank),
-                        child->pid),
+    return {on_live(rank, fmt::format("cat /proc/{}/stack  (as root: what the child waits in)",
+                                      child->pid)),
             "start programs before the training loop, or not from a rank"};
   }
   if (waits_in_pipe(input, *child)) {

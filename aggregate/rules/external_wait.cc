@@ -66,14 +66,14 @@ std::vector<Finding> external_wait(const RuleInput& input) {
                        peer.empty() ? "" : " (" + peer + ")");
   });
   if (waits_at_terminal(input.view, first)) {
-    finding.advice = {fmt::format("{}fuser -v {}  (who has this terminal)", on_host(first),
-                                  waits_for(input.view, first).path),
+    finding.advice = {on(first, fmt::format("fuser -v {}  (who has this terminal)",
+                                            waits_for(input.view, first).path)),
                       "start jobs without a terminal: < /dev/null, and output into a file"};
     finding.disproves = {"somebody who types or reads there"};
     finding.weakness = "somebody may be about to";
     return {finding};
   }
-  finding.advice = {fmt::format("{}ss -tnpi | grep pid={}", on_host(first), first.pid()),
+  finding.advice = {on_live(first, fmt::format("ss -tnpi | grep pid={}", first.pid())),
                     "set a timeout and retries on this request, or do it on all ranks"};
   finding.disproves = {"bytes that arrive on this socket"};
   finding.weakness = "the answer may be on its way";

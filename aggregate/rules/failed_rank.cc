@@ -40,7 +40,7 @@ std::vector<Finding> failed_rank(const RuleInput& input) {
   finding.advice = {
       "look for an earlier traceback of this rank" +
           (output.empty() ? std::string(" in the job's output") : " in " + shell_quoted(output)),
-      fmt::format("{}oddrank node {}", on_host(first), first.pid())};
+      on_live(first, fmt::format("oddrank node {}", first.pid()))};
   finding.disproves = {"the rank coming back to its training loop"};
   finding.weakness = "it may have ended in order";
   return {finding};

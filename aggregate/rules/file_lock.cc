@@ -97,7 +97,7 @@ std::vector<Finding> by_holder(const RuleInput& input) {
     finding.summary =
         fmt::format("{} has the lock {} (pid {}), which {} waits for, and {}", JobView::name(rank),
                     wait.path, wait.pid, ranks_words(input, {at}), phase_of(input.view, rank));
-    finding.advice = {fmt::format("{}oddrank node {}  (the holder)", on_host(rank), rank.pid())};
+    finding.advice = {on_live(rank, fmt::format("oddrank node {}  (the holder)", rank.pid()))};
     finding.disproves = {"the lock changing hands"};
     finding.weakness = "the lock may be released in time";
     return {finding};
@@ -134,19 +134,20 @@ std::vector<Finding> file_lock(const RuleInput& input) {
   });
   const bool local = wait.pid != 0 && wait.holder_alive == snapshot::Known::kYes;
   if (is_left_behind(first) && !wait.path.empty()) {
-    finding.advice.push_back(fmt::format("{}rm {}  (stale: the process that made it is gone)",
-                                         on_host(first), shell_quoted(wait.path)));
+    finding.advice.push_back(on(
+        first,
+        fmt::format("rm {}  (stale: the process that made it is gone)", shell_quoted(wait.path))));
   } else if (local) {
     finding.advice.push_back(
-        fmt::format("{}oddrank node {}  (the holder)", on_host(first), wait.pid));
+        on_live(first, fmt::format("oddrank node {}  (the holder)", wait.pid)));
   } else if (first.leader->wait.how == snapshot::WaitHow::kLockFile) {
-    finding.advice.push_back(fmt::format("{}ls -l {}; lsof {}  (made when, open where?)",
-                                         on_host(first), shell_quoted(wait.path),
-                                         shell_quoted(wait.path)));
+    finding.advice.push_back(
+        on(first, fmt::format("ls -l {}; lsof {}  (made when, open where?)",
+                              shell_quoted(wait.path), shell_quoted(wait.path))));
     finding.advice.emplace_back("if the process that made it is gone, remove it");
   } else {
     finding.advice.push_back(
-        fmt::format("{}cat /proc/locks; lsof {}", on_host(first), shell_quoted(wait.path)));
+        on_live(first, fmt::format("cat /proc/locks; lsof {}", shell_quoted(wait.path))));
   }
   finding.disproves = {"the lock changing hands"};
   finding.weakness = "the lock may be released in time";

@@ -76,7 +76,8 @@ std::vector<Finding> healthy(const RuleInput& input) {
         fmt::format("all {} moved between the samples, but {}",
                     count_of(ranks.size(), input.view.unit()), beside_words(input, waiting));
   }
-  finding.advice = {"run oddrank again with --samples 3 --interval 10s if the job is slow"};
+  finding.advice = {
+      Advice("run oddrank again with --samples 3 --interval 10s if the job is slow", {}, true)};
   finding.disproves = {"the same stacks on all ranks some minutes later"};
   finding.weakness = "not all ranks were seen to move";
   return {finding};

@@ -27,7 +27,7 @@ std::string input_predicate(const JobView& view, const RankView& rank) {
 }
 
 // Returns what to do about what the last of the processes that the rank waits for is stuck in.
-std::vector<std::string> end_advice(const JobView& view, const RankView& rank) {
+std::vector<Advice> end_advice(const JobView& view, const RankView& rank) {
   const auto* worker = awaited_process(view, *rank.process);
   const snapshot::ProcessCapture& last =
       worker == nullptr ? *rank.process : last_child(view, *worker);
@@ -38,23 +38,23 @@ std::vector<std::string> end_advice(const JobView& view, const RankView& rank) {
   const std::string path = printable(view.text(thread->wait.path));
   if (thread->wait.on == snapshot::WaitOn::kFileLock && thread->wait.holder_pid != 0 &&
       thread->wait.holder_alive == snapshot::Known::kYes) {
-    return {fmt::format("{}oddrank node {}  (the holder)", on_host(rank), thread->wait.holder_pid)};
+    return {on_live(rank, fmt::format("oddrank node {}  (the holder)", thread->wait.holder_pid))};
   }
   if (!path.starts_with('/')) {
     return {};
   }
   if (view.text(thread->wait.wchan) == "wait_for_partner") {  // fifo_open() in fs/pipe.c
-    return {fmt::format("{}lsof {}  (which process should open the other end?)", on_host(rank),
-                        shell_quoted(path))};
+    return {on(rank, fmt::format("lsof {}  (which process should open the other end?)",
+                                 shell_quoted(path)))};
   }
-  return {fmt::format("{}timeout 5 stat {}", on_host(rank), shell_quoted(path))};
+  return {on(rank, fmt::format("timeout 5 stat {}", shell_quoted(path)))};
 }
 
-std::vector<std::string> input_advice(const JobView& view, const RankView& rank) {
+std::vector<Advice> input_advice(const JobView& view, const RankView& rank) {
   const WaitsFor wait = waits_for(view, rank);
-  std::vector<std::string> advice = end_advice(view, rank);
+  std::vector<Advice> advice = end_advice(view, rank);
   advice.push_back(
-      fmt::format("{}oddrank node {}", on_host(rank), wait.pid != 0 ? wait.pid : rank.pid()));
+      on_live(rank, fmt::format("oddrank node {}", wait.pid != 0 ? wait.pid : rank.pid())));
   // Without workers the rank loads by itself, and DataLoader refuses a timeout.
   const auto* worker = awaited_process(view, *rank.process);
   const auto* thread = worker == nullptr ? nullptr : deciding_thread(view, *worker);

@@ -47,29 +47,29 @@ std::string io_predicate(const JobView& view, const RankView& rank) {
          (opens_named_pipe(view, rank) ? ": a named pipe of which nobody opens the other end" : "");
 }
 
-std::vector<std::string> io_advice(const JobView& view, const RankView& rank) {
+std::vector<Advice> io_advice(const JobView& view, const RankView& rank) {
   const WaitsFor wait = waits_for(view, rank);
   const bool named = !wait.path.empty() && wait.path.front() == '/';
   if (opens_named_pipe(view, rank) && named) {
-    return {fmt::format("{}lsof {}  (which process should open the other end?)", on_host(rank),
-                        shell_quoted(wait.path)),
+    return {on(rank, fmt::format("lsof {}  (which process should open the other end?)",
+                                 shell_quoted(wait.path))),
             "start that process; if there is none, remove the pipe"};
   }
   if (waits_for_reader(view, rank)) {
     const pid_t reader = rank.leader->wait.holder_pid;
-    return {reader == 0 ? fmt::format("{}lsof -p {} +E  (who has the other end of fd {}?)",
-                                      on_host(rank), rank.pid(), rank.leader->wait.fd)
-                        : fmt::format("{}ps -fp {}; oddrank node {}  (the reader)", on_host(rank),
-                                      reader, reader),
+    return {reader == 0 ? on(rank, fmt::format("lsof -p {} +E  (who has the other end of fd {}?)",
+                                               rank.pid(), rank.leader->wait.fd))
+                        : on_live(rank, fmt::format("ps -fp {}; oddrank node {}  (the reader)",
+                                                    reader, reader)),
             "let the reader go on reading, or send this output to a file"};
   }
-  std::vector<std::string> advice = {fmt::format(
-      "{}cat /proc/{}/stack  (as root: what the kernel waits in)", on_host(rank), rank.pid())};
+  std::vector<Advice> advice = {on_live(
+      rank, fmt::format("cat /proc/{}/stack  (as root: what the kernel waits in)", rank.pid()))};
   if (named) {
-    advice.push_back(fmt::format("{}findmnt -T {}; then look at that server", on_host(rank),
-                                 shell_quoted(wait.path)));
+    advice.push_back(
+        on(rank, fmt::format("findmnt -T {}; then look at that server", shell_quoted(wait.path))));
   }
-  advice.push_back(on_host(rank) + "dmesg -T | grep -i -E 'not responding|blocked for' | tail");
+  advice.push_back(on(rank, "dmesg -T | grep -i -E 'not responding|blocked for' | tail"));
   return advice;
 }
 

@@ -73,9 +73,9 @@ std::string deadlock_predicate(const JobView& view, const RankView& rank) {
   return text;
 }
 
-std::vector<std::string> deadlock_advice(const RankView& rank, const ThreadChain& chain) {
-  std::vector<std::string> advice = {
-      fmt::format("{}oddrank node {} --all-threads", on_host(rank), rank.pid())};
+std::vector<Advice> deadlock_advice(const RankView& rank, const ThreadChain& chain) {
+  std::vector<Advice> advice = {
+      on_live(rank, fmt::format("oddrank node {} --all-threads", rank.pid()))};
   if (has_gil(chain.circle)) {
     advice.emplace_back(
         "release the GIL around the native call that waits (py::gil_scoped_release, "

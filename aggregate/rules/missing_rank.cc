@@ -130,14 +130,14 @@ std::string absence_predicate(const JobView& view, const RankPast& past, const R
   return rank.host.empty() ? "has no process on any node of the job" : "is gone: no such process";
 }
 
-std::vector<std::string> absence_advice(const RuleInput& input, const RankView& rank) {
+std::vector<Advice> absence_advice(const RuleInput& input, const RankView& rank) {
   const std::string output = printable(input.view.capture().job.output_path);
-  std::vector<std::string> advice;
+  std::vector<Advice> advice;
   advice.push_back(
       output.empty()
           ? fmt::format("look for the last lines of rank {} in the job's output", rank.rank)
           : fmt::format("grep -n -i -E 'error|killed|signal' {} | tail", shell_quoted(output)));
-  advice.push_back(on_host(rank) + "dmesg -T | grep -i -E 'killed process|oom' | tail");
+  advice.push_back(on(rank, "dmesg -T | grep -i -E 'killed process|oom' | tail"));
   advice.emplace_back("start with srun --kill-on-bad-exit=1, so that a dead rank ends the job");
   return advice;
 }

@@ -88,88 +88,105 @@ bool all_numbered(const Circle& cycle) {
                                              [](const Slot* slot) { return slot->sequence >= 0; });
 }
 
+bool in_a_call(const RankView& rank) {
+  return rank.leader != nullptr && rank.leader->call;
+}
+
+// What the ranks of a circle have done that the others have not, and how that is known.
+struct Deviation {
+  std::vector<std::size_t> ranks;
+  std::vector<std::size_t> strayed;  // by their own past
+  bool by_cut = false;               // every way round leads through them
+};
+
+// Where no side has the majority, each rank's own past may tell.
+Deviation deviation_of(const RuleInput& input, const Circle& cycle, bool p2p) {
+  Deviation found;
+  found.ranks = p2p ? cycle.ranks : deviating(cycle);
+  if (found.ranks != cycle.ranks) {
+    return found;
+  }
+  found.strayed = left_their_pattern(input, cycle.ranks);
+  const std::vector<std::size_t> cuts =
+      p2p ? std::vector<std::size_t>() : cuts_of(input.graph, cycle);
+  found.by_cut = found.strayed.empty() && !cuts.empty();
+  if (!found.strayed.empty()) {
+    found.ranks = found.strayed;
+  } else if (found.by_cut) {
+    found.ranks = cuts;
+  }
+  return found;
+}
+
+std::optional<Finding> order_finding(const RuleInput& input, const Circle& cycle, bool p2p) {
+  const Deviation found = deviation_of(input, cycle, p2p);
+  if (found.ranks.empty()) {
+    return std::nullopt;
+  }
+  const bool some = found.ranks.size() < cycle.ranks.size();
+  const bool skipped = !p2p && some && are_past(input, found.ranks);
+  const Kind kind = p2p       ? Kind::kP2pOrder
+                    : skipped ? Kind::kSkippedCollective
+                              : Kind::kCollectiveOrder;
+  Finding finding = accuse(input, kind, found.ranks,
+                           all_numbered(cycle) ? Evidence::kNumbers : Evidence::kOwnStall);
+  finding.confidence = std::min(finding.confidence, same_calls(input, cycle.ranks));
+  if (finding.confidence == Confidence::kNone) {
+    return std::nullopt;
+  }
+  finding.summary =
+      fmt::format("{} wait for each other in a circle: {}", ranks_words(input, cycle.ranks),
+                  sides_words(input, cycle.ranks, {}, [&input](auto at) {
+                    return "in " + call_at_words(input, input.view.ranks()[at]);
+                  }));
+  if (!found.strayed.empty()) {
+    finding.confidence = std::min(finding.confidence, Confidence::kLikely);
+    finding.summary += pattern_words(input, found.ranks);
+  } else if (found.by_cut && some) {
+    finding.confidence = std::min(finding.confidence, Confidence::kLikely);
+    finding.summary +=
+        fmt::format("; every way round leads through {}", ranks_words(input, found.ranks));
+  }
+  if (recorded_beside(input)) {
+    finding.history = histories_of(input.flight->job, numbers_of(finding.culprits));
+  }
+  if (skipped) {
+    finding.summary = fmt::format("{} left the calls that repeat before the others did: {}",
+                                  ranks_words(input, found.ranks), finding.summary);
+  }
+  finding.advice = {p2p       ? "use batch_isend_irecv, or let one side receive before it sends"
+                    : skipped ? "look for a branch or a loop of another length on these ranks"
+                              : "enter the groups in one order on all ranks"};
+  finding.disproves = {"one of these calls returning"};
+  return finding;
+}
+
 }  // namespace
 
 std::vector<Finding> order_cycle(const RuleInput& input) {
   std::vector<Finding> findings;
+  const auto& ranks = input.view.ranks();
   for (const Circle& cycle : input.blame.circles) {
-    if (!cycle.closed || !cycle.certain) {
+    const bool all_in_calls = std::all_of(cycle.ranks.begin(), cycle.ranks.end(),
+                                          [&](auto at) { return in_a_call(ranks[at]); });
+    if (!cycle.closed || !cycle.certain || !all_in_calls) {
       continue;
     }
-    const std::set<std::string> groups = groups_of(cycle);
-    const bool all_in_calls =
-        std::all_of(cycle.ranks.begin(), cycle.ranks.end(), [&input](std::size_t at) {
-          return input.view.ranks()[at].leader != nullptr && input.view.ranks()[at].leader->call;
-        });
-    // One group alone: skipped or mismatched. Processes in the circle, or transfers and
-    // collectives: resource_cycle.
-    const bool transfers = std::any_of(cycle.ranks.begin(), cycle.ranks.end(), [&input](auto at) {
-      const auto* leader = input.view.ranks()[at].leader;
-      return leader != nullptr && leader->call && leader->call->peer >= 0;
-    });
-    if (auto left_out = all_in_calls ? left_out_transfer(input, cycle.ranks) : std::nullopt) {
+    if (auto left_out = left_out_transfer(input, cycle.ranks)) {
       findings.push_back(std::move(*left_out));
       continue;
     }
-    if (cycle.ranks.size() < 2 || groups.size() == 1 || !all_in_calls ||
-        (transfers && !groups.empty()) || any_moved(input, cycle.ranks)) {
-      continue;
-    }
-    const bool p2p = groups.empty();
-    if (waits_for_several(input, cycle.ranks)) {
+    // One group alone: skipped or mismatched. Transfers and collectives: resource_cycle.
+    const std::set<std::string> groups = groups_of(cycle);
+    const bool transfers = std::any_of(cycle.ranks.begin(), cycle.ranks.end(),
+                                       [&](auto at) { return ranks[at].leader->call->peer >= 0; });
+    if (cycle.ranks.size() < 2 || groups.size() == 1 || (transfers && !groups.empty()) ||
+        any_moved(input, cycle.ranks) || waits_for_several(input, cycle.ranks)) {
       continue;  // some of these ranks may only wait for those of the circle
     }
-    std::vector<std::size_t> ranks = p2p ? cycle.ranks : deviating(cycle);
-    const std::vector<std::size_t> cuts =
-        p2p ? std::vector<std::size_t>() : cuts_of(input.graph, cycle);
-    // Where no side has the majority, each rank's own past may tell.
-    const bool undecided = ranks == cycle.ranks;
-    const std::vector<std::size_t> strayed =
-        undecided ? left_their_pattern(input, cycle.ranks) : std::vector<std::size_t>();
-    const bool by_cut = undecided && strayed.empty() && !cuts.empty();
-    if (!strayed.empty()) {
-      ranks = strayed;
-    } else if (by_cut) {
-      ranks = cuts;
+    if (auto finding = order_finding(input, cycle, groups.empty())) {
+      findings.push_back(std::move(*finding));
     }
-    if (ranks.empty()) {
-      continue;
-    }
-    const bool skipped = !p2p && ranks.size() < cycle.ranks.size() && are_past(input, ranks);
-    const Kind kind = p2p       ? Kind::kP2pOrder
-                      : skipped ? Kind::kSkippedCollective
-                                : Kind::kCollectiveOrder;
-    Finding finding =
-        accuse(input, kind, ranks, all_numbered(cycle) ? Evidence::kNumbers : Evidence::kOwnStall);
-    finding.confidence = std::min(finding.confidence, same_calls(input, cycle.ranks));
-    if (finding.confidence == Confidence::kNone) {
-      continue;
-    }
-    finding.summary =
-        fmt::format("{} wait for each other in a circle: {}", ranks_words(input, cycle.ranks),
-                    sides_words(input, cycle.ranks, {}, [&input](auto at) {
-                      return "in " + call_at_words(input, input.view.ranks()[at]);
-                    }));
-    if (!strayed.empty()) {
-      finding.confidence = std::min(finding.confidence, Confidence::kLikely);
-      finding.summary += pattern_words(input, ranks);
-    } else if (by_cut && ranks.size() < cycle.ranks.size()) {
-      finding.confidence = std::min(finding.confidence, Confidence::kLikely);
-      finding.summary +=
-          fmt::format("; every way round leads through {}", ranks_words(input, ranks));
-    }
-    if (recorded_beside(input)) {
-      finding.history = histories_of(input.flight->job, numbers_of(finding.culprits));
-    }
-    if (skipped) {
-      finding.summary = fmt::format("{} left the calls that repeat before the others did: {}",
-                                    ranks_words(input, ranks), finding.summary);
-    }
-    finding.advice = {p2p       ? "use batch_isend_irecv, or let one side receive before it sends"
-                      : skipped ? "look for a branch or a loop of another length on these ranks"
-                                : "enter the groups in one order on all ranks"};
-    finding.disproves = {"one of these calls returning"};
-    findings.push_back(std::move(finding));
   }
   return findings;
 }

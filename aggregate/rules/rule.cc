@@ -403,8 +403,12 @@ Finding accuse(const RuleInput& input,
   return finding;
 }
 
-std::string on_host(const RankView& rank) {
-  return rank.host.empty() ? std::string() : fmt::format("on {}: ", shell_quoted(rank.host));
+Advice on(const RankView& rank, std::string text) {
+  return {std::move(text), rank.host, false};
+}
+
+Advice on_live(const RankView& rank, std::string text) {
+  return {std::move(text), rank.host, true};
 }
 
 std::string awaited_words(const RuleInput& input, const std::vector<std::size_t>& ranks) {

@@ -31,7 +31,7 @@ struct Finding {
   std::string summary;
   std::vector<Culprit> culprits;
   std::vector<ChainLink> chain;
-  std::vector<std::string> advice;
+  std::vector<Advice> advice;
   std::vector<std::string> disproves;
   std::vector<CallHistory> history;  // Verdict::history
   Ground ground = Ground::kNothing;
@@ -166,8 +166,9 @@ Finding accuse(const RuleInput& input,
 // Returns the ranks of culprits.
 std::vector<std::int32_t> numbers_of(const std::vector<Culprit>& culprits);
 
-// Returns "on n2: " or "".
-std::string on_host(const RankView& rank);
+// Return advice for the rank's host; the second, what needs a live process.
+Advice on(const RankView& rank, std::string text);
+Advice on_live(const RankView& rank, std::string text);
 
 // Returns "ranks 0-3 wait for it in all_reduce in default group", of those that wait for the first
 // of `ranks`; "" if none does.

@@ -57,8 +57,10 @@ std::string end_words(const RuleInput& input, const RankView& rank) {
 
 void add_advice(const RuleInput& input, const RankView& rank, Finding& finding) {
   const WaitEnd end(input.view, rank);
-  finding.advice.push_back(fmt::format("{}oddrank node {}", on_host(rank), end.view().pid()));
-  if (!end.is_own()) {
+  finding.advice.push_back(on_live(rank, fmt::format("oddrank node {}", end.view().pid())));
+  const snapshot::WaitOn on = rank.leader->wait.on;
+  if (!end.is_own() || !(on == snapshot::WaitOn::kUnknown || on == snapshot::WaitOn::kNothing ||
+                         rank.leader->call)) {
     return;  // it is on its way, and waits
   }
   for (const Slot& slot : input.graph.slots) {
@@ -196,15 +198,12 @@ std::vector<Finding> from_same_group(const RuleInput& input) {
     if (finding.confidence == Confidence::kNone) {
       continue;
     }
-    const Slot* others = slots.front();  // the largest slot that the first culprit is not in
-    for (const Slot* slot : slots) {
-      if (std::find(slot->inside.begin(), slot->inside.end(), ranks.front()) ==
-          slot->inside.end()) {
-        others = slot;
-        break;
-      }
-    }
     finding.summary = places(input, ranks, [&](const RankView& rank) {
+      const auto at = static_cast<std::size_t>(&rank - input.view.ranks().data());
+      const Slot* others =  // the largest one that it is not in
+          *std::find_if(slots.begin(), slots.end(), [at](const Slot* slot) {
+            return !std::binary_search(slot->inside.begin(), slot->inside.end(), at);
+          });
       return fmt::format("waits in {}, {} in {}: they are not in the same call",
                          call_at_words(input, rank), ranks_words(input, others->inside),
                          call_at_words(input, input.view.ranks()[others->inside.front()]));

@@ -107,9 +107,9 @@ std::vector<Finding> slow(const RuleInput& input) {
   finding.summary =
       fmt::format("the job moves, but {} was late in all of {} samples: the others wait for it",
                   JobView::name(ranks[late]), samples);
-  finding.advice = {on_host(ranks[late]) + "compare its clocks, temperature and load with others",
-                    fmt::format("oddrank node {}  ({}shows what it does)", ranks[late].pid(),
-                                on_host(ranks[late]))};
+  finding.advice = {on(ranks[late], "compare its clocks, temperature and load with others"),
+                    on_live(ranks[late], fmt::format("oddrank node {}  (shows what it does)",
+                                                     ranks[late].pid()))};
   finding.disproves = {"another rank being the last in later samples"};
   return {finding};
 }

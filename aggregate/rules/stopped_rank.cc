@@ -52,14 +52,14 @@ std::vector<Finding> stopped_rank(const RuleInput& input) {
                                                              : "waits for SIGCONT";
   }
   if (first.state() == 't') {
-    finding.advice = {fmt::format("{}grep TracerPid /proc/{}/status", on_host(first), first.pid()),
+    finding.advice = {on_live(first, fmt::format("grep TracerPid /proc/{}/status", first.pid())),
                       "leave the debugger, or let it continue the process"};
   } else if (is_frozen(input.view, first)) {
-    finding.advice = {fmt::format("{}cat /proc/{}/cgroup  (then cgroup.freeze there)",
-                                  on_host(first), first.pid()),
-                      "find out who froze it: scontrol suspend, a container runtime"};
+    finding.advice = {
+        on_live(first, fmt::format("cat /proc/{}/cgroup  (then cgroup.freeze there)", first.pid())),
+        "find out who froze it: scontrol suspend, a container runtime"};
   } else {
-    finding.advice = {fmt::format("{}kill -CONT {}", on_host(first), first.pid()),
+    finding.advice = {on_live(first, fmt::format("kill -CONT {}", first.pid())),
                       "find out who stopped it: job control, scontrol suspend, a debugger or a "
                       "tool that was killed"};
   }

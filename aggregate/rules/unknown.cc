@@ -98,12 +98,12 @@ std::vector<Finding> unknown(const RuleInput& input) {
     }
   }
   if (input.unread) {
-    finding.advice.emplace_back("read the missing ranks: oddrank node, on their nodes");
+    finding.advice.emplace_back("read the missing ranks: oddrank node, on their nodes", "", true);
   }
   if (common_rendezvous(input) != nullptr) {
     finding.advice.emplace_back("compare WORLD_SIZE, MASTER_ADDR and MASTER_PORT of all ranks");
   }
-  finding.advice.emplace_back("sample longer: --samples 4 --interval 5s");
+  finding.advice.emplace_back("sample longer: --samples 4 --interval 5s", "", true);
   finding.advice.emplace_back("keep the evidence: --save job.capture, then oddrank report");
   return {finding};
 }

@@ -100,6 +100,7 @@ void JobView::take_servers() {
     // Ray looks for signals while it waits: it wakes, and goes on waiting.
     Motion& motion = ranks_[wait.caller].motion;
     motion.woke = motion.woke && (motion.stack || motion.locals || motion.cpu);
+    ranks_[wait.caller].caller = wait.thread;
     for (const RemoteWait::Server& each : wait.servers) {
       ranks_[wait.caller].servers.push_back(each.rank);
       RankView& server = ranks_[each.rank];

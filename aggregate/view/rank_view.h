@@ -52,6 +52,7 @@ struct RankView {
   // The ranks that may run a function for the leader, which waits for the result; indices into
   // JobView::ranks(). The leader of each is the thread that runs it.
   SlimVector<std::size_t> servers;
+  const snapshot::ThreadCapture* caller = nullptr;  // the thread that waits for them
   bool launched = false;  // the launcher says that it started this rank, on a node that answered
   // Its calls, if they were read from its memory beside the stacks; null if not.
   const snapshot::FlightRecord* recorded = nullptr;

@@ -82,25 +82,30 @@ const ThreadCapture* serving_thread(FrameModel& model,
 
 std::vector<RemoteWait> find_remote_waits(FrameModel& model, const std::vector<RankView>& ranks) {
   std::vector<RemoteWait> waits;
-  std::vector<std::pair<std::size_t, std::string_view>> callers;
+  struct Caller {
+    std::size_t rank = 0;
+    const ThreadCapture* thread = nullptr;
+    std::string_view call;
+  };
+  std::vector<Caller> callers;
   for (std::size_t at = 0; at < ranks.size(); ++at) {
     if (ranks[at].presence != Presence::kRead || ranks[at].sample() == nullptr) {
       return {};
     }
     if (const auto call = remote_call(model, *ranks[at].leader)) {
-      callers.emplace_back(at, *call);
+      callers.push_back({at, ranks[at].leader, *call});
     }
   }
   // A server that waits for an answer itself is a caller, too, whatever its main thread does.
   for (std::size_t i = 0; i < callers.size(); ++i) {
-    const auto [caller, call] = callers[i];
-    RemoteWait wait{caller, meant(model, servers_of(model, ranks, call), caller)};
+    const auto [caller, thread, call] = callers[i];
+    RemoteWait wait{caller, thread, meant(model, servers_of(model, ranks, call), caller)};
     for (const RemoteWait::Server& server : wait.servers) {
       const auto next = remote_call(model, *server.thread);
       const bool known = std::any_of(callers.begin(), callers.end(),
-                                     [&](const auto& each) { return each.first == server.rank; });
+                                     [&](const auto& each) { return each.rank == server.rank; });
       if (next && !known) {
-        callers.emplace_back(server.rank, *next);
+        callers.push_back({server.rank, server.thread, *next});
       }
     }
     if (!wait.servers.empty()) {

@@ -29,7 +29,8 @@ const snapshot::ThreadCapture* serving_thread(FrameModel& model,
 
 // A rank that waits for an answer, and the threads that may owe it.
 struct RemoteWait {
-  std::size_t caller = 0;  // an index into the ranks
+  std::size_t caller = 0;                           // an index into the ranks
+  const snapshot::ThreadCapture* thread = nullptr;  // of the caller
   struct Server {
     std::size_t rank = 0;
     const snapshot::ThreadCapture* thread = nullptr;

@@ -1,4 +1,4 @@
-// The page's data, as report/html_data.cc writes it, and small helpers that make elements.
+// The page's data, as report/html/html_data.cc writes it, and small helpers that make elements.
 // Nothing that came from a process ever becomes markup: text is set, never parsed.
 const data = JSON.parse(document.getElementById("data").textContent);
 const text = (id) => data.texts[id];

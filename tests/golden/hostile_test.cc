@@ -7,9 +7,9 @@
 
 #include "aggregate/diagnose.h"
 #include "base/printable.h"
+#include "report/html/report_html.h"
 #include "report/report_dot.h"
 #include "report/report_folded.h"
-#include "report/report_html.h"
 #include "report/report_json.h"
 #include "report/report_speedscope.h"
 #include "report/report_text.h"
@@ -85,7 +85,7 @@ TEST_CASE("stories: hostile texts stay texts") {
   INFO(story.path());
   const Capture capture = hostile(story.build().take());
   const aggregate::Diagnosis report = aggregate::diagnose(capture);
-  for (const std::string& advice : report.verdict.advice) {
+  for (const std::string& advice : aggregate::advice_words(report.verdict.advice)) {
     INFO(advice);
     CHECK_FALSE(runs_hostile_word(advice));
   }
@@ -113,7 +113,7 @@ TEST_CASE("advice quotes what is not ours") {
     const Capture capture = hostile(story.build().take());
     const aggregate::Diagnosis report = aggregate::diagnose(capture);
     REQUIRE_FALSE(report.verdict.advice.empty());
-    const std::string& advice = report.verdict.advice.front();
+    const std::string advice = report.verdict.advice.front().words();
     CHECK(advice.find("rm '/home/ada") != std::string::npos);
     CHECK(advice.find("PWNED") != std::string::npos);
     return;

@@ -9,13 +9,19 @@ def named(verdict):
     return sorted({row["rank"] for row in verdict["culprits"] if row.get("rank") is not None})
 
 
+def all_named(verdict):
+    """Returns the ranks of all stories: of two independent ones, either may come first."""
+    ranks = set(named(verdict))
+    return sorted(ranks.union(*(named(story) for story in verdict.get("also", []))))
+
+
 def judge(truth, verdict):
     """Returns RIGHT; KIND if the right ranks are named for another reason; UNKNOWN; or WRONG:
     another rank is named, or none although one is to blame (`healthy`, `below_host`)."""
     ranks = named(verdict)
     if verdict["kind"] == "unknown" and not ranks:
         return RIGHT if truth["unknown_is_right"] else UNKNOWN
-    if ranks not in truth["culprits"]:
+    if ranks not in truth["culprits"] and all_named(verdict) not in truth["culprits"]:
         return WRONG
     return RIGHT if verdict["kind"] in truth["kinds"] else KIND
 

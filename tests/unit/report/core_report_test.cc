@@ -20,8 +20,8 @@ TEST_CASE("with cores, the coverage counts no nodes and no advice needs a live p
         std::string::npos);
   REQUIRE_FALSE(report.verdict.advice.empty());
   CHECK(report.verdict.advice.size() < live.verdict.advice.size());
-  CHECK(report.verdict.advice.front().find("on its node: timeout 5 stat") == 0);
-  for (const std::string& advice : report.verdict.advice) {
+  CHECK(report.verdict.advice.front().words().find("on its node: timeout 5 stat") == 0);
+  for (const std::string& advice : aggregate::advice_words(report.verdict.advice)) {
     CHECK(advice.find("oddrank node") == std::string::npos);
   }
 }

@@ -1,7 +1,7 @@
 // The HTML report: its data is whole, and nothing from a target becomes markup.
 #include "aggregate/diagnose.h"
-#include "report/html_data.h"
-#include "report/report_html.h"
+#include "report/html/html_data.h"
+#include "report/html/report_html.h"
 #include "report/report_text.h"
 #include "tests/support/catch.h"
 #include "tests/support/hung_jobs.h"

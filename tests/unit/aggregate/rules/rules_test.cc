@@ -155,8 +155,8 @@ TEST_CASE("file_lock, device_stall and external_wait need their evidence") {
   CHECK(verdict.kind == Kind::kFileLock);
   CHECK(verdict.summary.find("stale") == std::string::npos);
   const auto removes = [&verdict] {
-    return std::any_of(verdict.advice.begin(), verdict.advice.end(), [](const std::string& advice) {
-      return advice.find("rm ") != std::string::npos;
+    return std::any_of(verdict.advice.begin(), verdict.advice.end(), [](const Advice& advice) {
+      return advice.text.find("rm ") != std::string::npos;
     });
   };
   CHECK_FALSE(removes());  // a lock of flock() has a holder, whoever took it

@@ -2,7 +2,7 @@
 #include "aggregate/view/timeline.h"
 
 #include "aggregate/diagnose.h"
-#include "report/html_data.h"
+#include "report/html/html_data.h"
 #include "tests/support/catch.h"
 #include "tests/support/hung_jobs.h"
 #include "tests/support/json.h"

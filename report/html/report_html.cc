@@ -1,10 +1,10 @@
-#include "report/report_html.h"
+#include "report/html/report_html.h"
 
 #include <string>
 #include <string_view>
 
-#include "report/html_data.h"
-#include "report/html_page.h"
+#include "report/html/html_data.h"
+#include "report/html/html_page.h"
 #include "report/report_text.h"
 
 namespace oddrank::report {

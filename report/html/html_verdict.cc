@@ -1,4 +1,4 @@
-#include "report/html_verdict.h"
+#include "report/html/html_verdict.h"
 
 #include <utility>
 #include <vector>
@@ -46,7 +46,7 @@ Json verdict_shown(const aggregate::Verdict& verdict) {
   for (const aggregate::ChainLink& link : verdict.chain) {
     json["chain"].push_back({link.waiters, link.waits_for, link.on, link.evidence});
   }
-  json["advice"] = verdict.advice;
+  json["advice"] = advice_words(verdict.advice);
   json["disproves"] = verdict.disproves;
   if (!verdict.history.empty()) {
     json["history"] = histories_shown(verdict.history);

@@ -1,4 +1,4 @@
-#include "report/html_timeline.h"
+#include "report/html/html_timeline.h"
 
 #include <algorithm>
 #include <map>

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "aggregate/view/job_view.h"
-#include "report/html_tables.h"
+#include "report/html/html_tables.h"
 
 namespace oddrank::report {
 

@@ -1,4 +1,4 @@
-#include "report/html_tables.h"
+#include "report/html/html_tables.h"
 
 #include <algorithm>
 #include <set>

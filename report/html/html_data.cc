@@ -1,4 +1,4 @@
-#include "report/html_data.h"
+#include "report/html/html_data.h"
 
 #include <map>
 #include <utility>
@@ -15,9 +15,9 @@
 #include "aggregate/words/wait_words.h"
 #include "base/printable.h"
 #include "base/version.h"
-#include "report/html_tables.h"
-#include "report/html_timeline.h"
-#include "report/html_verdict.h"
+#include "report/html/html_tables.h"
+#include "report/html/html_timeline.h"
+#include "report/html/html_verdict.h"
 #include "report/json_values.h"
 #include "report/tasks_text.h"
 #include "report/wait_picture.h"

@@ -1,0 +1,41 @@
+#include "aggregate/evidence/named_rank.h"
+
+#include <algorithm>
+
+#include "aggregate/frames/frame_model.h"
+#include "aggregate/view/polling.h"
+#include "base/parse_number.h"
+
+namespace oddrank::aggregate {
+
+std::set<std::size_t> named_ranks(const JobView& view, std::string_view name) {
+  std::set<std::size_t> found;
+  while (!name.empty()) {
+    const std::size_t end = std::min(name.find_first_of("/._-: "), name.size());
+    std::string_view part = name.substr(0, end);
+    name.remove_prefix(std::min(end + 1, name.size()));
+    for (const std::string_view word : {"rank", "worker"}) {
+      part.remove_prefix(part.starts_with(word) ? word.size() : 0);
+    }
+    const auto number = parse_number<std::int32_t>(part);
+    const std::size_t rank = number ? view.index_of(*number) : JobView::kNone;
+    if (rank != JobView::kNone) {
+      found.insert(rank);
+    }
+  }
+  return found;
+}
+
+std::string awaited_name(const JobView& view, const RankView& rank) {
+  if (rank.sample() == nullptr || rank.leader->call) {
+    return {};
+  }
+  if (view.model().story(*rank.sample(), Story::kStore)) {
+    return std::string(view.text(rank.leader->wait.rare->key));
+  }
+  const bool polls = rank.polls == snapshot::PollOn::kFile || rank.polls == snapshot::PollOn::kKey;
+  const auto poll = polls ? poll_of(view, *rank.leader) : std::nullopt;
+  return poll ? poll->object : std::string();
+}
+
+}  // namespace oddrank::aggregate

@@ -1,0 +1,20 @@
+// The weakest of facts: a key or a file that a rank waits for is named after another rank.
+#pragma once
+
+#include <cstddef>
+#include <set>
+#include <string_view>
+
+#include "aggregate/view/job_view.h"
+
+namespace oddrank::aggregate {
+
+// Returns the ranks (index) whose numbers are in the name, as a part of its own or behind "rank" or
+// "worker": 2 of "ready/2", "flag-2.done", "rank2/prepared"; 2 and 3 of "step/3/ready/2", one of
+// which may be a count; none of "plan-v2", which is a version.
+std::set<std::size_t> named_ranks(const JobView& view, std::string_view name);
+
+// Returns the name of the key or file that the thread waits for or polls; "" if there is none.
+std::string awaited_name(const JobView& view, const RankView& rank);
+
+}  // namespace oddrank::aggregate

@@ -1,0 +1,11 @@
+// How a verdict was reached, in JSON (docs/json.md). Private to report/.
+#pragma once
+
+#include "aggregate/explain/explain.h"
+#include "report/json_values.h"
+
+namespace oddrank::report {
+
+Json explain_json(const aggregate::Explanation& explanation);
+
+}  // namespace oddrank::report

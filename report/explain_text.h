@@ -1,0 +1,13 @@
+// How a verdict was reached, for people (`--explain`).
+#pragma once
+
+#include <string>
+
+#include "aggregate/explain/explain.h"
+#include "report/text_options.h"
+
+namespace oddrank::report {
+
+std::string explain_text(const aggregate::Explanation& explanation, const TextOptions& options);
+
+}  // namespace oddrank::report
