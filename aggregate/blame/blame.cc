@@ -60,7 +60,8 @@ bool waits_for_somebody(const RuleInput& input, const RankView& rank) {
               !waits_in_vain(last));
     case WaitOn::kPipe:
     case WaitOn::kSocket:
-      return awaited_process(input.view, *last.process) == nullptr;
+      return awaited_process(input.view, *last.process) == nullptr &&
+             !has_end_outside(input.view, last);
     case WaitOn::kUnknown:
       return is_to_be_woken(input.view, last);
     default:
@@ -75,7 +76,7 @@ bool lacks_holder(const snapshot::ThreadCapture& thread) {
 
 // Returns whether it is unknown which process should read from the pipe: it may be another rank's.
 bool lacks_reader(const JobView& view, const RankView& rank) {
-  return waits_for_reader(view, rank) && !has_reader_outside(view, rank);
+  return waits_for_reader(view, rank) && !has_end_outside(view, rank);
 }
 
 // Returns whether frames or the file show that somebody outside of the job is to answer.

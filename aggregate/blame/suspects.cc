@@ -14,11 +14,14 @@
 #include "aggregate/rules/local_story.h"
 #include "aggregate/rules/tickers.h"
 #include "aggregate/view/leader.h"
+#include "aggregate/view/polling.h"
 #include "aggregate/view/thread_cycle.h"
 #include "aggregate/words/wait_words.h"
 #include "snapshot/flight_calls.h"
 
 namespace oddrank::aggregate {
+
+using snapshot::WaitOn;
 
 namespace {
 
@@ -170,6 +173,27 @@ bool waits_for_all_others(const RuleInput& input, std::size_t rank) {
   });
 }
 
+// Returns whether the rank stands in something that another rank may end. One that sleeps or runs
+// in code of its own waits for nobody.
+bool may_wait(const JobView& view, const RankView& rank) {
+  if (rank.leader == nullptr || rank.sample() == nullptr) {
+    return false;
+  }
+  const bool at_work =
+      rank.leader->wait.on == WaitOn::kNothing || sleeps_on_purpose(*rank.leader, view.model());
+  return rank.leader->call || rank.polls || !at_work || rests_in_loop(view, *rank.leader) ||
+         view.model().story(*rank.sample(), Story::kCommunicates).has_value();
+}
+
+// Returns whether anything is seen to wait: another rank, or the odd one for something that it asks
+// for again and again. Ranks that do different work are no hang.
+bool anything_waits(const RuleInput& input, std::size_t odd) {
+  const auto& ranks = input.view.ranks();
+  return ranks[odd].polls || std::any_of(ranks.begin(), ranks.end(), [&](const RankView& rank) {
+           return &rank != &ranks[odd] && may_wait(input.view, rank);
+         });
+}
+
 // Finds whom to name if no wait leads to anybody.
 std::vector<std::size_t> find_odd(const RuleInput& input, const std::vector<Stand>& stands) {
   std::vector<std::size_t> odd;
@@ -194,6 +218,7 @@ std::vector<std::size_t> find_odd(const RuleInput& input, const std::vector<Stan
       odd.push_back(elsewhere);
     }
   }
+  std::erase_if(odd, [&input](std::size_t at) { return !anything_waits(input, at); });
   return odd;
 }
 

@@ -30,7 +30,7 @@ std::string reader_words(const JobView& view, const RankView& rank) {
   const pid_t reader = rank.leader->wait.holder_pid;
   return reader == 0 ? std::string("which process should read from it is not known")
                      : fmt::format("pid {}{} does not read from it", reader,
-                                   has_reader_outside(view, rank) ? ", outside of the job," : "");
+                                   has_end_outside(view, rank) ? ", outside of the job," : "");
 }
 
 std::string io_predicate(const JobView& view, const RankView& rank) {

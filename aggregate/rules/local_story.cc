@@ -233,8 +233,7 @@ bool may_need_others(const JobView& view, const RankView& rank) {
   }
   const snapshot::Wait& wait = last.leader->wait;
   return is_shared_lock(wait) || wait.on == WaitOn::kSocket || wait.on == WaitOn::kFileLock ||
-         is_to_be_woken(view, last) ||
-         (wait.on == WaitOn::kPipe && !has_reader_outside(view, last));
+         is_to_be_woken(view, last) || (wait.on == WaitOn::kPipe && !has_end_outside(view, last));
 }
 
 bool is_shared_lock(const snapshot::Wait& wait) {
@@ -272,8 +271,10 @@ bool waits_for_reader(const JobView& view, const RankView& rank) {
          awaited_process(view, *rank.process) == nullptr;
 }
 
-bool has_reader_outside(const JobView& view, const RankView& rank) {
-  return waits_for_reader(view, rank) && rank.leader->wait.holder_pid != 0 && view.all_read();
+bool has_end_outside(const JobView& view, const RankView& rank) {
+  return rank.process != nullptr && rank.leader != nullptr &&
+         rank.leader->wait.on == WaitOn::kPipe && rank.leader->wait.holder_pid != 0 &&
+         awaited_process(view, *rank.process) == nullptr && view.all_read();
 }
 
 bool is_held_still(const JobView& view, const RankView& rank) {

@@ -47,9 +47,9 @@ bool opens_named_pipe(const JobView& view, const RankView& rank);
 // Returns whether the rank writes to a full pipe that no process of the job is known to read.
 bool waits_for_reader(const JobView& view, const RankView& rank);
 
-// Returns whether, in addition, the reader is known, and is no process of a job of which every rank
-// was read.
-bool has_reader_outside(const JobView& view, const RankView& rank);
+// Returns whether the rank waits at a pipe whose other end is known, and is in no process of a job
+// of which every rank was read: in its launcher, or in a service.
+bool has_end_outside(const JobView& view, const RankView& rank);
 
 // Returns the suspects with this story.
 std::vector<std::size_t> suspects_with(const RuleInput& input, Kind story);

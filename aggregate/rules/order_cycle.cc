@@ -182,7 +182,7 @@ std::vector<Finding> order_cycle(const RuleInput& input) {
                                        [&](auto at) { return ranks[at].leader->call->peer >= 0; });
     if (cycle.ranks.size() < 2 || groups.size() == 1 || (transfers && !groups.empty()) ||
         any_moved(input, cycle.ranks) || waits_for_several(input, cycle.ranks)) {
-      continue;  // some of these ranks may only wait for those of the circle
+      continue;  // of a receive from any, it is not known which side left something out
     }
     if (auto finding = order_finding(input, cycle, groups.empty())) {
       findings.push_back(std::move(*finding));

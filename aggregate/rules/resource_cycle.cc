@@ -46,8 +46,7 @@ bool has_mismatch(const Circle& circle) {
 // Returns whether it is a closed circle of different things.
 bool is_of_resources(const RuleInput& input, const Circle& circle) {
   return circle.closed && circle.certain && is_mixed(input, circle.ranks) &&
-         !has_mismatch(circle) && !waits_for_several(input, circle.ranks) &&
-         !left_out_transfer(input, circle.ranks);
+         !has_mismatch(circle) && !left_out_transfer(input, circle.ranks);
 }
 
 // Returns "the file lock /x, held by rank 2".
@@ -103,7 +102,10 @@ std::vector<Finding> resource_cycle(const RuleInput& input) {
     }
     const std::vector<std::size_t>& circle = whole.ranks;
     const std::vector<std::size_t> ranks = on_every_way(input, whole);
-    Finding finding = accuse(input, Kind::kResourceCycle, ranks, Evidence::kOwnStall);
+    // If all that the others wait for is one rank in a call, it has gone another way than they.
+    const bool strayed = ranks.size() == 1 && ranks.size() < circle.size();
+    Finding finding = accuse(input, strayed ? Kind::kSkippedCollective : Kind::kResourceCycle,
+                             ranks, Evidence::kOwnStall);
     finding.confidence = std::min(finding.confidence, same_calls(input, circle));
     if (finding.confidence == Confidence::kNone || any_moved(input, circle)) {
       continue;
@@ -124,7 +126,8 @@ std::vector<Finding> resource_cycle(const RuleInput& input) {
       finding.summary +=
           fmt::format("; every way round leads through {}", ranks_words(input, ranks));
     }
-    finding.advice = {"give back locks and answer requests before entering a collective"};
+    finding.advice = {strayed ? "look for a branch or a loop of another length on this rank"
+                              : "give back locks and answer requests before entering a collective"};
     finding.disproves = {"one of these waits ending"};
     finding.weakness = "one of these waits may be for somebody else";
     findings.push_back(std::move(finding));

@@ -6,6 +6,7 @@ other clients wait for the server, and the server for that client: the server is
 """
 
 import os
+import socket
 import subprocess
 import sys
 import unittest
@@ -26,14 +27,17 @@ class Servers(unittest.TestCase):
     def start(self, folder, way, stands):
         """Starts a job; returns its pids by rank when it stands, or when it is well on its way."""
         self.processes = []
-        for rank in range(RANKS):
-            process = subprocess.Popen(
-                [sys.executable, SERVERS, folder, way, stands], stdin=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-                env=dict(os.environ, RANK=str(rank), WORLD_SIZE=str(RANKS), MASTER_ADDR="127.0.0.1",
-                         MASTER_PORT="29500"))
-            self.addCleanup(self.end, process)
-            self.processes.append(process)
+        with socket.create_server(("127.0.0.1", 0)) as listener:
+            port = listener.getsockname()[1] if way == "master" else 29500
+            for rank in range(RANKS):
+                process = subprocess.Popen(
+                    [sys.executable, SERVERS, folder, way, stands], stdin=subprocess.DEVNULL,
+                    stderr=subprocess.DEVNULL, pass_fds=[listener.fileno()] if rank == 0 else [],
+                    env=dict(os.environ, RANK=str(rank), WORLD_SIZE=str(RANKS),
+                             MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port),
+                             LISTENER=str(listener.fileno())))
+                self.addCleanup(self.end, process)
+                self.processes.append(process)
         names = [f"rank.{rank}" for rank in range(RANKS)]
         self.wait_for(folder, *names, "round")
         pids = [int(self.text(folder, name)) for name in names]
@@ -76,6 +80,14 @@ class Servers(unittest.TestCase):
             with self.subTest(stands=stands):
                 kind, named, run = self.verdict("select", stands)
                 self.assertEqual((kind, named), ("skipped_collective", [1]), run)
+
+    def test_the_server_that_does_not_answer_is_named(self):
+        # At MASTER_PORT as well: a process without PyTorch keeps no store there.
+        for way in ("select", "master"):
+            with self.subTest(way=way):
+                kind, named, run = self.verdict(way, "server")
+                self.assertEqual((kind, named), ("skipped_collective", [0]), run)
+                self.assertEqual(run.json()["verdict"]["confidence"], "likely", run)
 
     def test_event_loops_that_wait_for_each_other_name_nobody(self):
         kind, named, run = self.verdict("loop", "event")

@@ -2,9 +2,11 @@
 send a byte and wait for the answer, which rank 0 gives when it has both bytes.
 
   select  rank 0 waits for both connections in select()
+  master  the same, at MASTER_PORT, whose listening socket it has been given as LISTENER
   loop    all ranks have an event loop of asyncio
 
 In round 5, rank 1 writes FOLDER/stands and stands: in the way named STANDS, or for `none` not at all.
+For `server`, rank 0 does, at a lock, when it has both bytes.
 Each rank writes its pid to FOLDER/rank.R. Rank 0 writes the number of the round to FOLDER/round, and
 each other rank writes it to FOLDER/asks.R before it sends.
 """
@@ -29,12 +31,12 @@ def write(name, text):
 
 
 def stands(number):
-    return RANK == 1 and number == AT and STANDS != "none"
+    return RANK == (0 if STANDS == "server" else 1) and number == AT and STANDS != "none"
 
 
 def stand():
     write("stands", "")
-    if STANDS == "lock":
+    if STANDS in ("lock", "server"):
         lock = threading.Lock()
         lock.acquire()
         lock.acquire()
@@ -50,7 +52,10 @@ def connect():
 
 
 def serve():
-    listener = socket.create_server(("127.0.0.1", 0))
+    if WAY == "master":
+        listener = socket.socket(fileno=int(os.environ["LISTENER"]))
+    else:
+        listener = socket.create_server(("127.0.0.1", 0))
     write("port", listener.getsockname()[1])
     clients = [listener.accept()[0] for _ in range(2)]
     got, number = set(), 0
@@ -61,6 +66,8 @@ def serve():
         if len(got) == 2:
             number += 1
             write("round", number)
+            if stands(number):
+                stand()
             got.clear()
             for client in clients:
                 client.send(b"x")

@@ -31,7 +31,7 @@ Store store_of(const snapshot::ProcessCapture& process,
                const std::string& peer,
                const Tables& tables) {
   const auto port = snapshot::variable_of(tables, process, "MASTER_PORT");
-  if (port && peer.ends_with(":" + std::string(*port))) {
+  if (process.communicates && port && peer.ends_with(":" + std::string(*port))) {
     return Store::kMasterPort;
   }
   const bool below = any_frame(thread, tables, [](std::string_view function, std::string_view) {

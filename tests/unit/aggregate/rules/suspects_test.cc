@@ -248,6 +248,7 @@ TEST_CASE("suspects: a key that is named after another rank is that one's to set
   CHECK(waits_for("plan-v3") == Named{5});  // a version
   CHECK(waits_for("ready/3").empty());
   CHECK(waits_for("done_rank3").empty());
+  CHECK(waits_for("step/6/ready/3").empty());  // one of the two is a count
 }
 
 TEST_CASE("suspects: a rank whose going on would not set the others free is not named") {
@@ -275,6 +276,36 @@ TEST_CASE("suspects: without a visible call, the odd one out is possible, and on
     replace(job, rank, other);
   }
   CHECK(named_in(job).empty());
+}
+
+TEST_CASE(
+    "suspects: among ranks that sleep or run in code of their own, different work is no hang") {
+  const ThreadSpec other = GENERATE(tests::sleeping(), tests::computing());
+  CaptureBuilder job = eight_ranks(other);
+  ThreadSpec odd = waiting_on(WaitOn::kLock);
+  odd.frames = {tests::py("serve", "/home/ada/demo/train.py", 9)};
+  replace(job, 4, odd);
+  CHECK(named_in(job).empty());
+}
+
+TEST_CASE("suspects: a pipe of the launcher waits for no rank") {
+  CaptureBuilder job = eight_ranks(in_all_reduce());
+  replace(job, 2, tests::sleeping());
+  replace(job, 5, waiting_on(WaitOn::kPipe, "pipe:[7]"));
+  CHECK(named_in(job) == Named{2});  // whose end it is, is not known
+  job.process(pid_of(5)).threads[0].wait.holder_pid = 1;
+  CHECK(named_in(job) == Named{2, 5});
+}
+
+TEST_CASE("suspects: of a circle, the rank that all others wait for is named, whoever is to send") {
+  CaptureBuilder job = eight_ranks(in_all_reduce());
+  ThreadSpec receives = receiving_from(-1);
+  receives.call->peers = {0, 1, 2, 3, 4, 6, 7};
+  replace(job, 5, receives);
+  CHECK(named_in(job) == Named{5});
+  CHECK(diagnose(job.capture).verdict.kind == Kind::kSkippedCollective);
+  replace(job, 2, tests::sleeping());  // it may send yet
+  CHECK(named_in(job) == Named{2});
 }
 
 TEST_CASE("suspects: all others are in one call of an unknown group, so one is missing there") {
