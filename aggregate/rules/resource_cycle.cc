@@ -92,6 +92,17 @@ std::vector<std::size_t> on_every_way(const RuleInput& input, const Circle& circ
   return cuts.empty() ? ranks : cuts;
 }
 
+// Returns whether a wait of the circle is known by less than memory or the kernel.
+bool is_inferred(const WaitGraph& graph, const Circle& circle) {
+  const auto is_member = [&](std::size_t node) {
+    return std::find(circle.nodes.begin(), circle.nodes.end(), graph.net_node[node]) !=
+           circle.nodes.end();
+  };
+  return std::any_of(graph.edges.begin(), graph.edges.end(), [&](const GraphEdge& edge) {
+    return edge.how < HowKnown::kMemory && is_member(edge.from) && is_member(edge.to);
+  });
+}
+
 }  // namespace
 
 std::vector<Finding> resource_cycle(const RuleInput& input) {
@@ -110,11 +121,7 @@ std::vector<Finding> resource_cycle(const RuleInput& input) {
     if (finding.confidence == Confidence::kNone || any_moved(input, circle)) {
       continue;
     }
-    const bool inferred = std::any_of(ranks.begin(), ranks.end(), [&input](std::size_t at) {
-      const RankView& rank = input.view.ranks()[at];
-      return rank.leader != nullptr && !rank.leader->call && rank.leader->wait.inferred;
-    });
-    if (inferred) {
+    if (is_inferred(input.graph, whole)) {
       finding.confidence = std::min(finding.confidence, Confidence::kLikely);
     }
     finding.summary =

@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """Compares the verdicts on recorded jobs with the truth about them. tests/jobs/ makes most of the jobs;
-`tests/jobs/record.py --golden 220 --oddrank PATH` records them anew. Those of gpu_jobs.tar are of
-tests/gpu/nccl_jobs.py, recorded on an H100 with torch 2.11 and NCCL 2.28.
+`tests/jobs/record.py --golden 220 --oddrank PATH` records them anew. The programs of strangers.tar
+and heldout.tar were written without knowledge of oddrank's rules; of heldout.tar, only the counts
+are looked at. Those of gpu_jobs.tar are of tests/gpu/nccl_jobs.py, recorded on an H100 with torch
+2.11 and NCCL 2.28.
 
     job_score_test.py --oddrank PATH
 """
@@ -20,10 +22,15 @@ import harness
 import score
 
 JOBS = os.path.join(HERE, "jobs.tar")
+STRANGERS = os.path.join(HERE, "strangers.tar")
+HELD_OUT = os.path.join(HERE, "heldout.tar")
+DOCS = os.path.join(os.path.dirname(os.path.dirname(HERE)), "docs")
 GPU_JOBS = os.path.join(HERE, "gpu_jobs.tar")
 ENOUGH = 200
 GPU_COUNT = 40
 RIGHT_SHARE = 0.95
+STRANGERS_RIGHT = 132
+STRANGERS_WRONG = 8
 
 
 def verdict(kind, *ranks):
@@ -41,6 +48,36 @@ class RecordedJobs(unittest.TestCase):
     def test_every_verdict_on_a_job_of_a_gpu_is_right(self):
         total = archive.replay(harness.Options.oddrank, GPU_JOBS)
         self.assertEqual(total.count(score.RIGHT), GPU_COUNT, total.text())
+
+
+    def test_jobs_of_strangers_get_no_worse_verdicts_than_before(self):
+        total = archive.replay(harness.Options.oddrank, STRANGERS)
+        self.assertGreaterEqual(total.count(score.RIGHT), STRANGERS_RIGHT, total.text())
+        self.assertLessEqual(total.count(score.WRONG), STRANGERS_WRONG, total.text())
+        self.check_documented("strangers.tar", total)
+
+    def test_the_score_of_jobs_that_nobody_looked_at_is_as_documented(self):
+        self.check_documented("heldout.tar", archive.replay(harness.Options.oddrank, HELD_OUT))
+
+    def check_documented(self, name, total):
+        with open(os.path.join(DOCS, "verdicts.md"), encoding="utf-8") as file:
+            rows = [line for line in file if line.startswith(f"| `tests/golden/{name}`")]
+        counts = [total.count(judgement)
+                  for judgement in (score.RIGHT, score.KIND, score.UNKNOWN, score.WRONG)]
+        self.assertEqual(len(rows), 1)
+        numbers = [int(cell.split(":")[0]) for cell in rows[0].split("|")[3:8]]
+        self.assertEqual(numbers, [len(total.rows), *counts], total.text())
+
+
+class Documents(unittest.TestCase):
+    def test_the_page_on_how_a_verdict_is_reached_shows_what_the_program_prints(self):
+        with open(os.path.join(DOCS, "how-a-verdict-is-reached.md"), encoding="utf-8") as file:
+            shown = file.read().split("```")[1].strip("\n")
+        with archive.opened(STRANGERS) as folder:
+            run = harness.Run(harness.run_here(
+                [harness.Options.oddrank, "report", os.path.join(folder, "b049.capture"),
+                 "--explain"]))
+        self.assertEqual(run.out.rstrip("\n"), shown)
 
 
 class Judgement(unittest.TestCase):

@@ -40,7 +40,7 @@ def recorded_reports(step):
     with archive.opened(os.path.join(HERE, "jobs.tar")) as folder:
         for capture in sorted(glob.glob(os.path.join(folder, "*.capture")))[::step]:
             yield json.loads(harness.run_here(
-                [harness.Options.oddrank, "report", capture, "--json", "-"]).stdout)
+                [harness.Options.oddrank, "report", capture, "--json", "-", "--explain"]).stdout)
 
 
 class Schema(unittest.TestCase):
@@ -51,13 +51,14 @@ class Schema(unittest.TestCase):
         for report in recorded_reports(EACH):
             with self.subTest(report["verdict"]["summary"]):
                 self.check(report)
+                self.assertIn("explanation", report)
 
     def test_a_live_process_with_locals_and_tasks(self):
         with subprocess.Popen([sys.executable, "-c", PROGRAM], stdin=subprocess.DEVNULL,
                               stdout=subprocess.PIPE) as process:
             try:
                 process.stdout.readline()
-                for more in ((), ("--locals", "--tasks"), ("--no-python",), ("--redact",)):
+                for more in ((), ("--locals", "--tasks"), ("--no-python",), ("--redact",), ("--explain",)):
                     run = harness.Run(harness.run_here(
                         [harness.Options.oddrank, "node", str(process.pid), "--json", "-", *more]))
                     with self.subTest(more):
