@@ -27,7 +27,9 @@ struct GroupCounter {
 };
 
 struct ProcessGroup {
-  // torch's own name: the same on all members, and unique in the job ("5", or a hash).
+  // torch's own name: the same on all members ("5", or a hash). A number counts the groups that the
+  // process has made or left to others: ranks that skipped a call of new_group use it for another
+  // group.
   StringId name{};
   StringId label{};    // the program's name for it: "tp"; empty = unknown
   StringId backend{};  // "gloo", "cpu:gloo,cuda:nccl"; empty = unknown
@@ -42,9 +44,14 @@ struct ProcessGroup {
   bool operator==(const ProcessGroup&) const = default;
 };
 
-// Returns whether the call is one of this group, as the process that is in the call sees both.
+// Returns whether the call is one of this group: by name, and by members if both are known.
 inline bool is_group_of(const ProcessGroup& group, const CollectiveCall& call) {
-  return call.whole_world ? group.is_default : call.group != StringId{} && group.name == call.group;
+  if (call.whole_world) {
+    return group.is_default;
+  }
+  const bool known = call.members != StringId{} && group.members != StringId{};
+  return call.group != StringId{} && group.name == call.group &&
+         (!known || call.members == group.members);
 }
 
 // Returns the row of the call's group among those of its process, or null.

@@ -122,6 +122,27 @@ TEST_CASE("a rank whose own count shows that it made the call is not awaited the
   CHECK(slots[0].absent == std::vector<std::size_t>{6, 7});
 }
 
+TEST_CASE("groups of one name and other members are counted apart") {
+  // torch counts the groups that a process makes: one that has left out new_group counts less.
+  CaptureBuilder job = tests::eight_ranks(tests::in_all_reduce());
+  auto& tables = job.capture.tables;
+  snapshot::ProcessGroup& group = job.process(tests::pid_of(7)).groups.emplace_back();
+  group.name = tables.string("1");
+  group.counters.emplace_back().collectives = 12;
+  job.process(tests::pid_of(7)).threads[0].call.reset();
+  for (const std::int32_t rank : {0, 1, 2, 3, 4, 5, 6}) {
+    snapshot::CollectiveCall& call = *job.process(tests::pid_of(rank)).threads[0].call;
+    call.whole_world = false;
+    call.group = group.name;
+    call.members = tables.string("0-7");
+    call.sequence = 12;
+  }
+  group.members = tables.string("0-7");
+  CHECK(slots_of(job)[0].absent.empty());
+  group.members = tables.string("6-7");
+  CHECK(slots_of(job)[0].absent == std::vector<std::size_t>{7});
+}
+
 TEST_CASE("sequence numbers make slots") {
   auto job = tests::below_host_job();
   job.process(tests::pid_of(3)).threads[0].call->sequence = 1206;
