@@ -42,6 +42,20 @@ std::string node_text(const JobView& view, const WaitGraph& graph, std::size_t n
                                        : label_of(view, graph, it);
 }
 
+// Returns whether both are threads of one process: a rank is the thread that speaks for it.
+bool is_within(const GraphNode& from, const GraphNode& to) {
+  return from.process == to.process &&
+         (from.thread != nullptr || to.thread != nullptr ||
+          (from.kind == NodeKind::kRank && from.index == to.index && to.kind == NodeKind::kRank));
+}
+
+// The same of one end of a wait: of a wait within a process, its thread.
+std::string end_text(const JobView& view, const WaitGraph& graph, std::size_t node, bool within) {
+  const GraphNode& it = graph.nodes[node];
+  const auto* leader = it.kind == NodeKind::kRank ? view.ranks()[it.index].leader : nullptr;
+  return within && leader != nullptr ? thread_words(view, *leader) : node_text(view, graph, node);
+}
+
 // The waits between ranks on the shortest paths to one rank.
 class WaysTo {
  public:
@@ -178,8 +192,8 @@ std::vector<ChainLink> chain_from(const JobView& view, const WaitGraph& graph, s
     if (next == nullptr) {
       break;
     }
-    chain.push_back({node_text(view, graph, node),
-                     next->to == node ? "itself" : node_text(view, graph, next->to),
+    const bool within = is_within(graph.nodes[node], graph.nodes[next->to]);
+    chain.push_back({end_text(view, graph, node, within), end_text(view, graph, next->to, within),
                      graph.text(next->on), graph.text(next->evidence)});
     node = next->to;
   }

@@ -91,8 +91,8 @@ TEST_CASE("lock_deadlock: every thread and lock of the circle") {
     CHECK(verdict.summary.find(part) != std::string::npos);
   }
   REQUIRE(verdict.chain.size() == 3);
-  CHECK(verdict.chain[1].waiters == "5");
-  CHECK(verdict.chain[2].waits_for == "5");
+  CHECK(verdict.chain[1].waiters == "thread 3005 (MainThread)");
+  CHECK(verdict.chain[2].waits_for == "thread 3005 (MainThread)");
 }
 
 TEST_CASE("lock_deadlock: an inferred owner makes it likely") {
