@@ -43,9 +43,11 @@ std::string others_words(const RuleInput& input, std::size_t rank) {
   if (others.empty()) {
     return {};
   }
+  const std::string_view does = others.size() == 1 ? "does" : "do";
   return fmt::format("{} {}", ranks_words(input, others),
-                     phases.size() == 1 ? "do something else: " + *phases.begin()
-                                        : std::string("wait, for whom is not known"));
+                     phases.size() == 1
+                         ? fmt::format("{} something else: {}", does, *phases.begin())
+                         : std::string("wait, for whom is not known"));
 }
 
 // Returns "it has stood still for 41 s, all others for 20 s to 21 s".
