@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <set>
-#include <string_view>
 
 #include "aggregate/evidence/wait_end.h"
 #include "aggregate/rules/all_rules.h"
@@ -91,22 +90,6 @@ bool is_partial(const RankView& rank) {
   }
   return rank.presence == Presence::kUnread ||
          (rank.presence == Presence::kPartial && rank.state() != 'D' && !rank.stays_stopped());
-}
-
-bool is_rank_node(const WaitGraph& graph, std::size_t node) {
-  return node < graph.awaited.size();
-}
-
-// Returns the ranks to which the nodes of a cause belong.
-std::vector<std::size_t> ranks_of_cause(const WaitGraph& graph, const Cause& cause) {
-  std::set<std::size_t> ranks;
-  for (const std::uint32_t node : cause.nodes) {
-    const std::size_t owner = graph.net.nodes[node].owner;
-    if (is_rank_node(graph, owner)) {
-      ranks.insert(owner);
-    }
-  }
-  return {ranks.begin(), ranks.end()};
 }
 
 void mark(const RuleInput& input, const std::vector<Stand>& stands, WaitNet& net) {
@@ -218,6 +201,17 @@ Stand stand_of(const RuleInput& input, std::size_t at) {
     default:
       return Stand::kRoot;
   }
+}
+
+std::vector<std::size_t> ranks_of_cause(const WaitGraph& graph, const Cause& cause) {
+  std::set<std::size_t> ranks;
+  for (const std::uint32_t node : cause.nodes) {
+    const std::size_t owner = graph.net.nodes[node].owner;
+    if (owner < graph.awaited.size()) {
+      ranks.insert(owner);
+    }
+  }
+  return {ranks.begin(), ranks.end()};
 }
 
 Blame find_blame(const RuleInput& input, WaitGraph& graph) {

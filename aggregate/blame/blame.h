@@ -3,7 +3,7 @@
 // Every rank stands in one of these ways. A rank that waits for ranks is never blamed, except as a
 // member of a circle that nothing leaves. A *root* can move by itself, or is held by something of
 // its own: it runs, sleeps, is dead, stopped or at a prompt, or waits for its own child, file or
-// service. Who waits for somebody unknown is neither guilty nor excused.
+// service. A rank that waits for somebody unknown is neither guilty nor excused.
 #pragma once
 
 #include <cstddef>
@@ -57,6 +57,9 @@ Stand stand_of(const RuleInput& input, std::size_t at);
 
 // `graph`: the one of the input. Marks in its net who may hold what is not known.
 Blame find_blame(const RuleInput& input, WaitGraph& graph);
+
+// Returns the ranks (indices, ascending) to which the nodes of a cause belong.
+std::vector<std::size_t> ranks_of_cause(const WaitGraph& graph, const Cause& cause);
 
 // Returns the calls of closed circles, in the order of WaitGraph::slots.
 std::vector<const Slot*> closed_slots(const RuleInput& input);

@@ -1,5 +1,5 @@
 // What a finding rests on, and the ranks about which it may speak. The theory behind it:
-// rules/suspects.h.
+// blame/suspects.h.
 #pragma once
 
 #include <cstddef>

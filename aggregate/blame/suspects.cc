@@ -4,9 +4,7 @@
 #include <iterator>
 #include <limits>
 #include <map>
-#include <optional>
 #include <string>
-#include <string_view>
 #include <utility>
 
 #include "aggregate/evidence/wait_end.h"
@@ -15,13 +13,8 @@
 #include "aggregate/rules/tickers.h"
 #include "aggregate/view/leader.h"
 #include "aggregate/view/polling.h"
-#include "aggregate/view/thread_cycle.h"
-#include "aggregate/words/wait_words.h"
-#include "snapshot/flight_calls.h"
 
 namespace oddrank::aggregate {
-
-using snapshot::WaitOn;
 
 namespace {
 
@@ -179,8 +172,9 @@ bool may_wait(const JobView& view, const RankView& rank) {
   if (rank.leader == nullptr || rank.sample() == nullptr) {
     return false;
   }
-  const bool at_work =
-      rank.leader->wait.on == WaitOn::kNothing || sleeps_on_purpose(*rank.leader, view.model());
+  // Not is_at_work: a rank that spins on its device waits, and is in state R.
+  const bool at_work = rank.leader->wait.on == snapshot::WaitOn::kNothing ||
+                       sleeps_on_purpose(*rank.leader, view.model());
   return rank.leader->call || rank.polls || !at_work || rests_in_loop(view, *rank.leader) ||
          view.model().story(*rank.sample(), Story::kCommunicates).has_value();
 }

@@ -1,6 +1,6 @@
-// Who holds a thread's wait, as its own facts say: a thread of its process, another process, one of
-// several. Calls of communication libraries are not looked at here (calls.h), nor what a wait tells
-// in words.
+// The holders of a thread's wait, as its own facts say: a thread of its process, another process,
+// one of several. Calls of communication libraries are not looked at here (slots.h), nor what a
+// wait tells in words.
 #pragma once
 
 #include <cstdint>

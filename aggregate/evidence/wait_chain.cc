@@ -42,18 +42,9 @@ std::string node_text(const JobView& view, const WaitGraph& graph, std::size_t n
                                        : label_of(view, graph, it);
 }
 
-// Returns whether both are threads of one process: a rank is the thread that speaks for it.
-bool is_within(const GraphNode& from, const GraphNode& to) {
-  return from.process == to.process &&
-         (from.thread != nullptr || to.thread != nullptr ||
-          (from.kind == NodeKind::kRank && from.index == to.index && to.kind == NodeKind::kRank));
-}
-
-// The same of one end of a wait: of a wait within a process, its thread.
+// Returns the same of one end of a wait; of a wait between threads of one process, the thread.
 std::string end_text(const JobView& view, const WaitGraph& graph, std::size_t node, bool within) {
-  const GraphNode& it = graph.nodes[node];
-  const auto* leader = it.kind == NodeKind::kRank ? view.ranks()[it.index].leader : nullptr;
-  return within && leader != nullptr ? thread_words(view, *leader) : node_text(view, graph, node);
+  return within ? thread_words(view, *graph.nodes[node].thread) : node_text(view, graph, node);
 }
 
 // The waits between ranks on the shortest paths to one rank.
@@ -192,7 +183,10 @@ std::vector<ChainLink> chain_from(const JobView& view, const WaitGraph& graph, s
     if (next == nullptr) {
       break;
     }
-    const bool within = is_within(graph.nodes[node], graph.nodes[next->to]);
+    const GraphNode& from = graph.nodes[node];
+    const GraphNode& to = graph.nodes[next->to];
+    const bool within =
+        from.thread != nullptr && to.thread != nullptr && from.process == to.process;
     chain.push_back({end_text(view, graph, node, within), end_text(view, graph, next->to, within),
                      graph.text(next->on), graph.text(next->evidence)});
     node = next->to;

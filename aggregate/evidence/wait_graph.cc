@@ -102,7 +102,8 @@ class GraphBuilder {
 GraphBuilder::GraphBuilder(const JobView& view) : view_(view) {
   graph_.slots = find_slots(view);
   for (std::size_t at = 0; at < view.ranks().size(); ++at) {
-    add_node({NodeKind::kRank, static_cast<std::uint32_t>(at), view.ranks()[at].process, nullptr});
+    const RankView& rank = view.ranks()[at];
+    add_node({NodeKind::kRank, static_cast<std::uint32_t>(at), rank.process, rank.leader});
   }
   graph_.awaited.assign(view.ranks().size(), false);
   graph_.shown.assign(view.ranks().size(), false);
@@ -421,10 +422,8 @@ void GraphBuilder::add_holder(std::size_t node,
                               const Holders& holders,
                               const Holder& holder) {
   const GraphNode from = graph_.nodes[node];
-  const ThreadCapture* thread = from.kind == NodeKind::kThread ? from.thread
-                                : from.kind == NodeKind::kRank
-                                    ? view_.ranks()[node].leader
-                                    : deciding_thread(view_, *from.process);
+  const ThreadCapture* thread =
+      from.thread != nullptr ? from.thread : deciding_thread(view_, *from.process);
   const std::size_t to = node_of(rank, holders, holder);
   if (to == JobView::kNone || (to == node && holder.thread == nullptr)) {
     return;

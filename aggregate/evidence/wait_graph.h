@@ -31,7 +31,7 @@ struct GraphNode {
   // Into JobView::ranks(), WaitGraph::slots or, if it is anything else, WaitGraph::names.
   std::uint32_t index = 0;
   const snapshot::ProcessCapture* process = nullptr;  // of a rank, a process or a thread
-  const snapshot::ThreadCapture* thread = nullptr;    // if it is a thread
+  const snapshot::ThreadCapture* thread = nullptr;    // a thread, or the one that speaks for a rank
 };
 
 // A text of a graph. Thousands of ranks wait in the same words.

@@ -166,15 +166,7 @@ ExplainedCause Explainer::cause(CauseId id) const {
     row.waiters = row.is_rank ? input_.blame.waiters[node] : 0;
     return row;
   }
-  Ranks ranks;
-  for (const std::uint32_t member : it.nodes) {
-    const std::size_t owner = graph_.net.nodes[member].owner;
-    if (owner < view_.ranks().size()) {
-      ranks.push_back(owner);
-    }
-  }
-  std::sort(ranks.begin(), ranks.end());
-  ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
+  const Ranks ranks = ranks_of_cause(graph_, it);
   row.who = who(ranks);
   row.waiters = ranks.empty() ? 0 : input_.blame.waiters[ranks.front()];
   row.closed =

@@ -1,7 +1,6 @@
 // How a verdict was reached, as plain data: the facts with their strength, how each rank stands,
 // what the solver found in both of its runs, and what was not used. For engineers who doubt a
-// verdict
-// (`--explain`).
+// verdict (`--explain`).
 #pragma once
 
 #include <cstddef>

@@ -95,8 +95,7 @@ std::vector<std::size_t> on_every_way(const RuleInput& input, const Circle& circ
 // Returns whether a wait of the circle is known by less than memory or the kernel.
 bool is_inferred(const WaitGraph& graph, const Circle& circle) {
   const auto is_member = [&](std::size_t node) {
-    return std::find(circle.nodes.begin(), circle.nodes.end(), graph.net_node[node]) !=
-           circle.nodes.end();
+    return std::binary_search(circle.nodes.begin(), circle.nodes.end(), graph.net_node[node]);
   };
   return std::any_of(graph.edges.begin(), graph.edges.end(), [&](const GraphEdge& edge) {
     return edge.how < HowKnown::kMemory && is_member(edge.from) && is_member(edge.to);

@@ -17,7 +17,6 @@
 #include "aggregate/view/rank_set.h"
 #include "aggregate/words/wait_words.h"
 #include "base/printable.h"
-#include "base/shell_words.h"
 
 namespace oddrank::aggregate {
 namespace {

@@ -217,8 +217,8 @@ void Solver::solve_single(std::uint32_t node) {
   result_.unclear[node] = is_unclear(node);
 }
 
-// Gives all members of a circle the circle, and what they wait for beyond it; nodes that may be in
-// it may be held by it; those that only lead through it need what they need elsewhere.
+// All members of a circle need the circle, and what any of them waits for beyond it. Nodes that may
+// be in it may be held by it. Nodes that only lead through it need what they need elsewhere.
 void Solver::solve_circular(Nodes nodes) {
   const std::vector<bool> certain = standing(nodes, Run::kOptimistic);
   const std::vector<bool> possible = standing(nodes, Run::kPessimistic);

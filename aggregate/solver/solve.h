@@ -1,4 +1,4 @@
-// Who holds whom up: the one solver behind all verdicts.
+// The one solver behind all verdicts: which nodes of a net hold which others up.
 //
 // It asks what could go on if what it waits for went on. What nothing holds is a cause; so is a
 // circle, the nodes that would still stand if everything outside of it went on. It asks twice:
@@ -18,7 +18,7 @@
 
 namespace oddrank::aggregate {
 
-// Who else may be behind a node whose holder is unknown.
+// What else may be behind a node whose holder is unknown.
 enum class Rivals : std::uint8_t {
   kNone = 0,  // nobody: all able nodes need this one, or its holder is not unknown
   kOpen,      // only others whose holders are unknown as well

@@ -1,4 +1,4 @@
-// Who waits for whom, as a graph with three sorts of nodes; nothing else of a job is in it.
+// A wait-for graph with three sorts of nodes, and nothing else of a job.
 //
 // A node without targets stands for itself: it may go on whenever it likes. (AND-OR wait-for graphs
 // as MUST has them, and a third sort, for waits whose holder is one of several.)

@@ -8,7 +8,7 @@
 
 namespace oddrank::aggregate {
 
-// Returns the first thing in which a solution is not the truth; empty if there is none. The causes
+// Returns the first difference between a solution and the truth; empty if there is none. The causes
 // are the same; what is sure is needed in every world, and is what is plainly needed; what is
 // needed in some world is possible, and what no path leads to is not.
 std::string first_error(const WaitNet& net, const Tried& tried, const Solution& solution);

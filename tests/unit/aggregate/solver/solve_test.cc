@@ -41,7 +41,7 @@ struct NodeSort {
   bool loose = false;
 
   bool has(std::size_t target) const { return (targets & bit_of(target)) != 0; }
-  // Does not depend on how the nodes are numbered, if it is the sort of this node.
+  // The sort of this node, however the nodes are numbered.
   auto key(std::size_t node) const {
     return std::tuple(std::popcount(targets), has(node), join, unknown, loose);
   }
