@@ -8,6 +8,7 @@
 #include <string_view>
 #include <tuple>
 
+#include "aggregate/evidence/launched_slots.h"
 #include "aggregate/view/call_counts.h"
 #include "aggregate/view/rank_set.h"
 #include "aggregate/words/wait_words.h"
@@ -139,10 +140,10 @@ bool is_in_its_place(const JobView& view, const RankView& rank, const Slot& slot
 // Moves members that have made the call already out of those that are absent: they left it, or do
 // not wait for its end yet.
 void drop_done(const JobView& view, Slot& slot) {
-  const CollectiveCall& call = *view.ranks()[slot.inside.front()].leader->call;
+  const RankView& waiter = view.ranks()[slot.inside.front()];
   const auto is_done = [&](std::size_t at) {
     const RankView& rank = view.ranks()[at];
-    return goes_on(rank) && has_made(rank, call) && !is_in_its_place(view, rank, slot);
+    return goes_on(rank) && has_made(rank, waiter) && !is_in_its_place(view, rank, slot);
   };
   std::copy_if(slot.absent.begin(), slot.absent.end(), std::back_inserter(slot.beside), is_done);
   std::erase_if(slot.absent, is_done);
@@ -356,6 +357,7 @@ std::vector<Slot> find_slots(const JobView& view) {
   for (Slot& slot : slots) {
     slot.mixed = is_of_several_calls(view, slot);
   }
+  std::ranges::move(launched_slots(view), std::back_inserter(slots));
   std::stable_sort(slots.begin(), slots.end(),
                    [](const Slot& a, const Slot& b) { return a.inside.size() > b.inside.size(); });
   return slots;

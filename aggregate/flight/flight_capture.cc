@@ -20,13 +20,6 @@ bool written_together(const FlightReport& report) {
   return of_cores || (first != 0 && last - std::min(first, last) <= kApartUs);
 }
 
-bool is_of_group(const snapshot::CollectiveCall& call,
-                 const FlightMembers& group,
-                 const JobView& view) {
-  return call.whole_world ? group.is_default
-                          : !view.text(call.group).empty() && view.text(call.group) == group.name;
-}
-
 }  // namespace
 
 std::optional<FlightReport> analyze_flight_of(const snapshot::Capture& capture) {
@@ -69,25 +62,6 @@ bool is_from_memory(const FlightReport& report) {
   const auto& records = report.job.records;
   return !records.empty() && std::all_of(records.begin(), records.end(),
                                          [](const auto* record) { return record->from_memory; });
-}
-
-std::vector<std::int32_t> contradicted_by_stacks(const FlightReport& report, const JobView& view) {
-  std::vector<std::int32_t> ranks;
-  for (const FlightWait& wait : report.waits.waits) {
-    const FlightMembers& group = report.job.groups[wait.group];
-    for (const std::int32_t rank : wait.absent) {
-      const std::size_t at = view.index_of(rank);
-      const auto* leader = at == JobView::kNone ? nullptr : view.ranks()[at].leader;
-      if (leader != nullptr && leader->call &&
-          leader->call->kind == snapshot::CallKind::kCollective &&
-          is_of_group(*leader->call, group, view)) {
-        ranks.push_back(rank);
-      }
-    }
-  }
-  std::sort(ranks.begin(), ranks.end());
-  ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
-  return ranks;
 }
 
 }  // namespace oddrank::aggregate

@@ -3,8 +3,6 @@
 #pragma once
 
 #include <optional>
-#include <string>
-#include <vector>
 
 #include "aggregate/flight/analyze_flight.h"
 #include "aggregate/view/job_view.h"
@@ -21,9 +19,5 @@ bool is_current(const FlightReport& report, const JobView& view);
 
 // Returns whether all calls were read from the ranks' memory, beside their stacks.
 bool is_from_memory(const FlightReport& report);
-
-// Returns the ranks that the recorders accuse, although the stacks show them in a call of the very
-// group in which they are said to be behind. The dumps are then older than the stacks. Ascending.
-std::vector<std::int32_t> contradicted_by_stacks(const FlightReport& report, const JobView& view);
 
 }  // namespace oddrank::aggregate

@@ -128,29 +128,6 @@ bool is_past_pattern(const FlightJob& job, std::int32_t rank) {
   return repeats && std::find(steps.begin(), last, *last) == last;
 }
 
-std::vector<std::int32_t> apart_from_most(const FlightJob& job,
-                                          const std::vector<std::int32_t>& ranks) {
-  constexpr std::size_t kComparedCalls = 5;
-  std::map<std::vector<HistoryCall>, std::size_t> count;
-  std::vector<const std::vector<HistoryCall>*> calls_of;
-  for (std::size_t at = 0; at < job.records.size(); ++at) {
-    const auto kind = count.try_emplace(last_calls(job, at, kComparedCalls).calls, 0).first;
-    calls_of.push_back(&kind->first);
-    ++kind->second;
-  }
-  const auto most = std::find_if(count.begin(), count.end(), [&job](const auto& kind) {
-    return kind.second * 2 > job.records.size();
-  });
-  std::vector<std::int32_t> apart;
-  for (const std::int32_t rank : ranks) {
-    const std::size_t at = index_of_record(job, rank);
-    if (most != count.end() && at < job.records.size() && calls_of[at] != &most->first) {
-      apart.push_back(rank);
-    }
-  }
-  return apart;
-}
-
 std::vector<CallHistory> histories_of(const FlightJob& job,
                                       const std::vector<std::int32_t>& ranks) {
   constexpr std::size_t kKeptCalls = 16;

@@ -22,11 +22,6 @@ std::vector<std::int32_t> left_own_pattern(const FlightJob& job,
 // order.
 bool is_past_pattern(const FlightJob& job, std::int32_t rank);
 
-// Returns those of the ranks whose last calls are not those of most ranks of the job; empty if more
-// than half of them do not have equal ones.
-std::vector<std::int32_t> apart_from_most(const FlightJob& job,
-                                          const std::vector<std::int32_t>& ranks);
-
 // Returns the last calls of these ranks, and after them those of the others; ranks with equal calls
 // are one row. Empty if the calls were not kept.
 std::vector<CallHistory> histories_of(const FlightJob& job, const std::vector<std::int32_t>& ranks);

@@ -1,6 +1,7 @@
 #include "aggregate/flight/flight_waits.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <set>
 #include <tuple>
@@ -8,7 +9,7 @@
 #include <fmt/format.h>
 
 #include "aggregate/flight/flight_mismatch.h"
-#include "aggregate/solver/graph_algorithms.h"
+#include "aggregate/solver/solve.h"
 #include "aggregate/view/rank_set.h"
 #include "base/printable.h"
 
@@ -40,19 +41,17 @@ class Finder {
                     const std::vector<const FlightEntry*>& mine,
                     std::size_t theirs);
 
-  std::size_t node(std::int32_t rank);
+  std::uint32_t node(std::int32_t rank);
 
-  // Builds the graph. A call is one node between the ranks that wait in it and the ranks that are
-  // absent, so that thousands of ranks do not make millions of edges.
+  // Solves the net. A call is one node between the ranks that wait in it and the ranks that are
+  // absent, so that thousands of ranks do not make millions of edges; a rank inside of a call that
+  // does not end is no root, also if all members have come.
   void follow();
-
-  void find_circles();
 
   const FlightJob& job_;
   FlightWaits result_;
-  std::map<std::int32_t, std::size_t> nodes_;
-  std::vector<std::int32_t> ranks_;  // by node; -1: a call
-  Adjacency out_;
+  WaitNet net_;
+  std::map<std::int32_t, std::uint32_t> nodes_;  // by rank
 };
 
 FlightWaits Finder::run() {
@@ -163,76 +162,56 @@ void Finder::add_one_side(std::size_t index,
   result_.waits.push_back(std::move(wait));
 }
 
-std::size_t Finder::node(std::int32_t rank) {
-  const auto [at, is_new] = nodes_.try_emplace(rank, ranks_.size());
+std::uint32_t Finder::node(std::int32_t rank) {
+  const auto [at, is_new] = nodes_.try_emplace(rank, 0);
   if (is_new) {
-    ranks_.push_back(rank);
-    out_.emplace_back();
+    at->second = static_cast<std::uint32_t>(net_.add(Join::kAll));
   }
   return at->second;
 }
 
 void Finder::follow() {
-  std::set<std::int32_t> awaited;
-  std::set<std::int32_t> waiting;
   std::set<std::int32_t> unseen;
+  std::set<std::int32_t> awaited;
   for (const FlightWait& wait : result_.waits) {
     unseen.insert(wait.unknown.begin(), wait.unknown.end());
-    // Also if all members have come: a rank inside of a call that does not end is no root.
-    waiting.insert(wait.waiters.begin(), wait.waiters.end());
-    if (wait.absent.empty()) {
-      continue;
-    }
     awaited.insert(wait.absent.begin(), wait.absent.end());
-    const std::size_t call = out_.size();
-    out_.emplace_back();
-    ranks_.push_back(-1);
+    const std::size_t call = net_.add(Join::kAll);
     for (const std::int32_t rank : wait.waiters) {
-      add_target(out_, node(rank), call);
+      net_.wait(node(rank), call);
     }
     for (const std::int32_t rank : wait.absent) {
-      const std::size_t target = node(rank);
-      add_target(out_, call, target);
+      net_.wait(call, node(rank));
     }
   }
-  std::set_difference(awaited.begin(), awaited.end(), waiting.begin(), waiting.end(),
-                      std::back_inserter(result_.roots));
   for (const std::int32_t rank : unseen) {
     if (job_.record(rank) == nullptr) {
       result_.unseen.push_back(rank);
     }
   }
-  find_circles();
-}
-
-void Finder::find_circles() {
-  const std::vector<std::size_t> component = components_of(out_);
-  struct Members {
-    std::vector<std::size_t> nodes;
+  std::map<std::size_t, std::int32_t> rank_of;
+  for (const auto& [rank, at] : nodes_) {
+    rank_of.emplace(at, rank);
+  }
+  for (const Cause& cause : solve(net_).causes) {
     std::vector<std::size_t> of_ranks;
-  };
-  std::map<std::size_t, Members> members;
-  for (std::size_t at = 0; at < component.size(); ++at) {
-    members[component[at]].nodes.push_back(at);
-    if (ranks_[at] >= 0) {
-      members[component[at]].of_ranks.push_back(at);
+    std::copy_if(cause.nodes.begin(), cause.nodes.end(), std::back_inserter(of_ranks),
+                 [&rank_of](std::size_t at) { return rank_of.contains(at); });
+    const auto numbers = [&rank_of](const std::vector<std::size_t>& nodes) {
+      std::vector<std::int32_t> ranks;
+      std::transform(nodes.begin(), nodes.end(), std::back_inserter(ranks),
+                     [&rank_of](std::size_t at) { return rank_of.at(at); });
+      std::sort(ranks.begin(), ranks.end());
+      return ranks;
+    };
+    if (cause.circle && of_ranks.size() > 1) {
+      const std::vector<std::size_t> nodes(cause.nodes.begin(), cause.nodes.end());
+      result_.circles.push_back({numbers(of_ranks), numbers(cuts_of(net_.out, nodes, of_ranks))});
+    } else if (!cause.circle && !of_ranks.empty() && awaited.contains(rank_of.at(of_ranks[0]))) {
+      result_.roots.push_back(rank_of.at(of_ranks[0]));
     }
   }
-  const auto ranks_of = [this](const std::vector<std::size_t>& nodes) {
-    std::vector<std::int32_t> ranks;
-    ranks.reserve(nodes.size());
-    for (const std::size_t at : nodes) {
-      ranks.push_back(ranks_[at]);
-    }
-    std::sort(ranks.begin(), ranks.end());
-    return ranks;
-  };
-  for (const auto& [number, found] : members) {
-    if (found.of_ranks.size() > 1) {
-      result_.circles.push_back(
-          {ranks_of(found.of_ranks), ranks_of(cuts_of(out_, found.nodes, found.of_ranks))});
-    }
-  }
+  std::sort(result_.roots.begin(), result_.roots.end());
 }
 
 }  // namespace

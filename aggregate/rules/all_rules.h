@@ -42,8 +42,8 @@ std::vector<Finding> busy_rank(const RuleInput& input);
 std::vector<Finding> resource_cycle(const RuleInput& input);
 std::vector<Finding> early_exit(const RuleInput& input);
 std::vector<Finding> below_host(const RuleInput& input);
-std::vector<Finding> recorded(const RuleInput& input);  // uses flight recorders and RAS
-std::vector<Finding> unknown(const RuleInput& input);   // always returns one finding
+std::vector<Finding> recorded_mismatch(const RuleInput& input);
+std::vector<Finding> unknown(const RuleInput& input);  // always returns one finding
 
 // --- what a rank's own place shows (local_story.h) ---
 
@@ -126,17 +126,14 @@ inline constexpr auto kKinds = std::to_array<KindRow>({
      .name = "skipped_collective",
      .rule = skipped_collective,
      .job_rule = behind_in_group,
-     .also = recorded,
+     .also = recorded_mismatch,
      .place_only = true},
     {.kind = Kind::kMismatchedCollective,
      .name = "mismatched_collective",
      .job_rule = mismatched_collective,
-     .also = recorded},
-    {.kind = Kind::kCollectiveOrder,
-     .name = "collective_order",
-     .job_rule = order_cycle,
-     .also = recorded},
-    {.kind = Kind::kP2pOrder, .name = "p2p_order", .job_rule = order_cycle, .also = recorded},
+     .also = recorded_mismatch},
+    {.kind = Kind::kCollectiveOrder, .name = "collective_order", .job_rule = order_cycle},
+    {.kind = Kind::kP2pOrder, .name = "p2p_order", .job_rule = order_cycle},
     {.kind = Kind::kInputStall,
      .name = "input_stall",
      .rule = input_stall,

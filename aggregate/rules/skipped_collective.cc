@@ -124,12 +124,12 @@ struct CountedAbsence {
 CountedAbsence count_absence(const RuleInput& input, std::size_t at) {
   for (const Slot& slot : input.graph.slots) {
     const bool awaited = std::find(slot.absent.begin(), slot.absent.end(), at) != slot.absent.end();
-    if (!awaited || slot.sequence < 0 || slot.inside.empty()) {
+    if (!awaited || slot.sequence < 0) {
       continue;
     }
     const RankView& rank = input.view.ranks()[at];
     const RankView& waiter = input.view.ranks()[slot.inside.front()];
-    const std::int64_t newest = newest_in_group(rank, *waiter.leader->call);
+    const std::int64_t newest = newest_in_group(rank, waiter);
     if (newest < 0) {
       continue;
     }

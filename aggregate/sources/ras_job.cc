@@ -173,6 +173,10 @@ std::string ras_source(const std::vector<RasCommunicatorView>& communicators) {
   return !memory ? "RAS" : service ? "RAS and NCCL memory" : "NCCL memory";
 }
 
+std::string launch_words(const RasCommunicatorView& communicator) {
+  return fmt::format("by {}, {}", ras_source({communicator}), counts_words(communicator));
+}
+
 std::string ras_words(const RasCommunicatorView& communicator) {
   std::vector<std::string> parts;
   if (communicator.counts_differ()) {

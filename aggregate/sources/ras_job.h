@@ -46,6 +46,10 @@ std::vector<RasCommunicatorView> view_ras(const JobView& view);
 // Returns "RAS", "NCCL memory", or both.
 std::string ras_source(const std::vector<RasCommunicatorView>& communicators);
 
+// Returns "by RAS, rank 4 (n0, pid 3121) launched AllReduce 41 times, the others 42". Precondition:
+// counts_differ().
+std::string launch_words(const RasCommunicatorView& communicator);
+
 // Returns one sentence; "" if the communicator shows nothing (equal counts that move, or are
 // unknown).
 std::string ras_words(const RasCommunicatorView& communicator);

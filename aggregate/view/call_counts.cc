@@ -28,31 +28,71 @@ bool is_collective_of(const FlightEntry& entry, std::uint32_t group) {
   return !entry.is_p2p && entry.group == group;
 }
 
-// Returns the number of the newest collective of that group in the rank's flight recorder, or -1.
-std::int64_t newest_recorded(const RankView& rank, snapshot::StringId name) {
-  const auto group = recorded_group(rank, name);
-  std::int64_t newest = -1;
-  if (group) {
-    for (const FlightEntry& entry : rank.recorded->entries) {
-      newest = is_collective_of(entry, *group) ? std::max(newest, entry.sequence) : newest;
-    }
-  }
-  return newest;
-}
-
 const ProcessGroup* group_of(const RankView& rank, const snapshot::CollectiveCall& call) {
   return rank.process == nullptr ? nullptr : find_group_of(rank.process->groups, call);
 }
 
+// Calls `visit` with the rank's collectives of the group with that name, in any backend.
+template <typename Visit>
+void for_recorded(const RankView& rank, snapshot::StringId name, Visit visit) {
+  if (rank.recorded == nullptr) {
+    return;
+  }
+  const auto& groups = rank.recorded->groups;
+  for (const FlightEntry& entry : rank.recorded->entries) {
+    if (!entry.is_p2p && entry.group < groups.size() && groups[entry.group].name == name) {
+      visit(entry);
+    }
+  }
+}
+
+// Returns the backend whose call the rank is in: the only one of which its recorder has calls of
+// that group that have not ended. Empty: unknown.
+snapshot::StringId backend_of_call(const RankView& waiter) {
+  const ProcessGroup* group = group_of(waiter, *waiter.leader->call);
+  std::optional<snapshot::StringId> found;
+  bool several = group == nullptr;
+  if (group != nullptr) {
+    for_recorded(waiter, group->name, [&](const FlightEntry& entry) {
+      if (entry.state != snapshot::FlightState::kCompleted && !entry.retired) {
+        several = several || (found && *found != entry.backend);
+        found = entry.backend;
+      }
+    });
+  }
+  return several || !found ? snapshot::StringId{} : *found;
+}
+
+// Returns the number of the newest collective of that group in the rank's flight recorder, or -1.
+// Without a backend, nothing is known if several count apart.
+std::int64_t newest_recorded(const RankView& rank,
+                             snapshot::StringId name,
+                             snapshot::StringId backend) {
+  std::int64_t newest = -1;
+  if (backend != snapshot::StringId{} || recorded_group(rank, name)) {
+    for_recorded(rank, name, [&](const FlightEntry& entry) {
+      const bool counts = backend == snapshot::StringId{} || entry.backend == backend;
+      newest = counts ? std::max(newest, entry.sequence) : newest;
+    });
+  }
+  return newest;
+}
+
 }  // namespace
 
-std::int64_t newest_in_group(const RankView& rank, const snapshot::CollectiveCall& call) {
-  const ProcessGroup* group = group_of(rank, call);
+std::int64_t newest_in_group(const RankView& rank, const RankView& waiter) {
+  const ProcessGroup* group = group_of(rank, *waiter.leader->call);
   if (group == nullptr) {
     return -1;
   }
-  const bool counts = group->counters.size() == 1 && !group->counters.front().mixed;
-  return counts ? group->counters.front().collectives : newest_recorded(rank, group->name);
+  const auto& counters = group->counters;
+  const snapshot::StringId backend =
+      counters.size() > 1 ? backend_of_call(waiter) : snapshot::StringId{};
+  const auto counter = std::find_if(counters.begin(), counters.end(), [&](const auto& one) {
+    return !one.mixed && (counters.size() == 1 || one.backend == backend);
+  });
+  return counter != counters.end() ? counter->collectives
+                                   : newest_recorded(rank, group->name, backend);
 }
 
 std::int64_t age_of_call_ms(const RankView& rank, const snapshot::CollectiveCall& call) {
@@ -72,9 +112,10 @@ std::int64_t age_of_call_ms(const RankView& rank, const snapshot::CollectiveCall
   return -1;
 }
 
-bool has_made(const RankView& rank, const snapshot::CollectiveCall& call) {
+bool has_made(const RankView& rank, const RankView& waiter) {
+  const snapshot::CollectiveCall& call = *waiter.leader->call;
   return call.kind == snapshot::CallKind::kCollective && call.sequence >= 0 &&
-         newest_in_group(rank, call) >= call.sequence;
+         newest_in_group(rank, waiter) >= call.sequence;
 }
 
 }  // namespace oddrank::aggregate

@@ -9,12 +9,14 @@
 
 namespace oddrank::aggregate {
 
-// Returns the number of the newest collective that the rank has made in the group of that call; -1
-// if it is unknown, or if several backends of the group count calls.
-std::int64_t newest_in_group(const RankView& rank, const snapshot::CollectiveCall& call);
+// Returns the number of the newest collective that the rank has made in the group of the call that
+// `waiter` is in; -1 if it is unknown. If several backends of the group count calls, those of the
+// call's own count.
+std::int64_t newest_in_group(const RankView& rank, const RankView& waiter);
 
-// Returns whether the rank has made that call, which has a number: it holds nobody up there.
-bool has_made(const RankView& rank, const snapshot::CollectiveCall& call);
+// Returns whether the rank has made the call that `waiter` is in, and which has a number: it holds
+// nobody up there.
+bool has_made(const RankView& rank, const RankView& waiter);
 
 // Returns how many milliseconds before its recorder was read the rank made that call, which has a
 // number; -1 if it is unknown.

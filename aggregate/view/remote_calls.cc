@@ -45,16 +45,12 @@ Servers servers_of(FrameModel& model, const std::vector<RankView>& ranks, std::s
 Servers meant(FrameModel& model, Servers servers, std::size_t caller) {
   std::erase_if(servers, [caller](const auto& server) { return server.rank == caller; });
   const auto ends = std::count_if(servers.begin(), servers.end(), [&model](const auto& server) {
-    return !server.thread->call && !calls_remotely(model, *server.thread);
+    return !server.thread->call && !remote_call(model, *server.thread);
   });
   return servers.size() == 1 || ends == 1 ? servers : Servers();
 }
 
 }  // namespace
-
-bool calls_remotely(FrameModel& model, const ThreadCapture& thread) {
-  return remote_call(model, thread).has_value();
-}
 
 std::optional<std::string_view> remote_call(FrameModel& model, const ThreadCapture& thread) {
   if (thread.samples.empty() || thread.call) {

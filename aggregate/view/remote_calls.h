@@ -14,10 +14,8 @@
 
 namespace oddrank::aggregate {
 
-// Returns whether the thread waits for the answer to a call that it made.
-bool calls_remotely(FrameModel& model, const snapshot::ThreadCapture& thread);
-
-// Returns what it waits for, "an RPC"; nullopt if it does not.
+// Returns what the thread waits for as the answer to a call that it made, "an RPC"; nullopt if it
+// does not.
 std::optional<std::string_view> remote_call(FrameModel& model,
                                             const snapshot::ThreadCapture& thread);
 

@@ -167,6 +167,43 @@ TEST_CASE("recorded: a call whose age the recorder knows is not young, though th
   }
 }
 
+TEST_CASE("recorded: a call of one backend of a group is not made by calls of the other") {
+  for (const bool both : {true, false}) {
+    CaptureBuilder job = tests::eight_ranks(tests::in_all_reduce());
+    Recorders recorders = recorders_of(job);
+    const auto add_counts = [&job](std::int32_t rank, std::int64_t nccl, std::int64_t sequence) {
+      snapshot::ProcessCapture& process = job.process(tests::pid_of(rank));
+      process.threads[0].call->sequence = sequence;
+      snapshot::ProcessGroup& group = process.groups.emplace_back();
+      group.name = job.capture.tables.string("0");
+      group.is_default = true;
+      group.counters.push_back({job.capture.tables.string("nccl"), nccl});
+      group.counters.push_back({job.capture.tables.string("gloo"), 1, -1, -1, -1, true});
+    };
+    for (const std::int32_t rank : kWorld) {
+      add_counts(rank, rank == 0 ? 1 : 2, rank == 0 ? 1 : 2);
+      if (rank == 0 || both) {
+        recorders.call("0", kWorld, {rank}, "all_reduce", false);
+      }
+    }
+    for (snapshot::FlightRecord& record : recorders.records) {
+      record.from_memory = true;
+      record.pid = tests::pid_of(record.rank);
+      record.node = static_cast<std::uint32_t>(record.rank / 2);
+      record.entries.front().backend = recorders.texts.string("nccl");
+      if (record.entries.size() > 1) {  // rank 0 waits in a call of gloo, and the others may not
+        record.entries.back().backend = recorders.texts.string(record.rank == 0 ? "gloo" : "nccl");
+        record.entries.back().sequence = record.rank == 0 ? 1 : 2;
+      }
+    }
+    recorders.into(job.capture, looked_us(job) + kSecondUs);
+    const Diagnosis report = diagnose(job.capture);
+    INFO(report.verdict.summary);
+    CHECK(report.verdict.kind == Kind::kSkippedCollective);
+    CHECK(recorded_culprits(report) == std::vector<std::int32_t>{0});
+  }
+}
+
 TEST_CASE("recorded: a rank other than the stacks name is reported, and decides nothing") {
   CaptureBuilder job = tests::input_stall_job();  // rank 5
   Recorders recorders = recorders_of(job);
