@@ -1,21 +1,17 @@
 #include "node/sources/recorder_variables.h"
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 
-#include "base/base_name.h"
 #include "base/hex.h"
 #include "base/parse_number.h"
 #include "base/split.h"
 #include "collectives/torch/recorder_layout.h"
 #include "collectives/torch/recorder_maps.h"
+#include "snapshot/libraries/known_libraries.h"
 
 namespace oddrank::node {
 namespace {
-
-constexpr std::array<std::string_view, 3> kTorchLibraries = {"libtorch_cpu.so", "libtorch_cuda.so",
-                                                             "libtorch_xpu.so"};
 
 // Returns whether the name fits one of recorder_symbols().
 bool is_recorder_symbol(std::string_view name) {
@@ -33,8 +29,7 @@ bool is_recorder_symbol(std::string_view name) {
 }  // namespace
 
 bool has_recorders(std::string_view path) {
-  return std::find(kTorchLibraries.begin(), kTorchLibraries.end(), base_name(path)) !=
-         kTorchLibraries.end();
+  return snapshot::library_of(path) == snapshot::Library::kTorch;
 }
 
 RecorderVariables find_recorder_variables(const elf::ElfImage& library) {

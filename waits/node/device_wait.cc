@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/base_name.h"
+#include "snapshot/libraries/known_libraries.h"
 #include "snapshot/loops/named_loop.h"
 #include "waits/device_calls.h"
 #include "waits/native_lock_names.h"
@@ -17,6 +18,7 @@ namespace {
 using snapshot::Frame;
 using snapshot::FrameId;
 using snapshot::FrameKind;
+using snapshot::Library;
 using snapshot::ProcessCapture;
 using snapshot::StringId;
 using snapshot::Tables;
@@ -26,7 +28,6 @@ using snapshot::Wait;
 using snapshot::WaitHow;
 using snapshot::WaitOn;
 
-constexpr std::string_view kVdso = "[vdso]";
 // A driver's call is near the inner end of a stack.
 constexpr std::size_t kMaxInside = 64;
 // The driver polls if at least this many of its functions, the entry included, have not returned
@@ -43,8 +44,11 @@ struct Place {
   const std::vector<FrameId>* frames = nullptr;
 };
 
+// The driver with its compiler.
 bool is_driver_frame(const Frame& frame, const Tables& tables) {
-  return frame.kind == FrameKind::kNative && is_device_driver(tables.text(frame.file));
+  const Library library = snapshot::library_of(tables.text(frame.file));
+  return frame.kind == FrameKind::kNative &&
+         (snapshot::is_driver(library) || library == Library::kCudaCompiler);
 }
 
 // Returns the frame at which the thread entered the driver, if the driver's frames have no names. A
@@ -58,7 +62,7 @@ std::optional<std::size_t> entry_of_driver(const std::vector<FrameId>& frames,
     if (is_driver_frame(frame, tables)) {
       entry = i;
       called = false;
-    } else if (frame.kind == FrameKind::kPython || !is_libc(tables.text(frame.file))) {
+    } else if (frame.kind == FrameKind::kPython || !snapshot::is_libc(tables.text(frame.file))) {
       if (!entry) {
         return std::nullopt;
       }
@@ -78,8 +82,8 @@ std::optional<Place> place_of(const ThreadSample& sample, const Tables& tables) 
       break;  // Python code called from within a call is the program's own
     }
     const std::string_view function = tables.text(frame.function);
-    place.gives_cpu_up = place.gives_cpu_up ||
-                         (is_libc(tables.text(frame.file)) && bare_name(function) == "sched_yield");
+    place.gives_cpu_up = place.gives_cpu_up || (snapshot::is_libc(tables.text(frame.file)) &&
+                                                bare_name(function) == "sched_yield");
     if (const DeviceCall* call = find_device_call(function)) {
       place.call = call;
       place.index = i;
@@ -119,16 +123,15 @@ bool same_caller(const Place& one, const Place& other, const Tables& tables) {
 bool polls_inside(const Place& one, const Place& other, const Tables& tables) {
   const StringId driver = tables.frame((*one.frames)[one.index]).file;
   const auto strays = [&](const Place& place) {
-    return std::any_of(
-        place.frames->begin(), place.frames->begin() + static_cast<std::ptrdiff_t>(place.index),
-        [&](FrameId id) {
-          const Frame& frame = tables.frame(id);
-          const std::string_view file = tables.text(frame.file);
-          const bool of_driver =
-              frame.file == driver || (is_device_driver(file) && !is_device_compiler(file));
-          return frame.kind != FrameKind::kNative ||
-                 (!of_driver && !is_libc(file) && file != kVdso);
-        });
+    return std::any_of(place.frames->begin(),
+                       place.frames->begin() + static_cast<std::ptrdiff_t>(place.index),
+                       [&](FrameId id) {
+                         const Frame& frame = tables.frame(id);
+                         const Library library = snapshot::library_of(tables.text(frame.file));
+                         return frame.kind != FrameKind::kNative ||
+                                (frame.file != driver && !snapshot::is_driver(library) &&
+                                 library != Library::kLibc);
+                       });
   };
   std::size_t held = 0;
   while (held <= std::min(one.index, other.index) &&

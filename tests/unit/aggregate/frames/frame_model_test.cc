@@ -256,6 +256,26 @@ TEST_CASE("code that a collective's function runs beside its call is not inside 
                    py("all_reduce", kC10d, 1)}));
 }
 
+TEST_CASE("NCCL's threads and calls are known by whatever name the library has") {
+  for (const snapshot::KnownLibrary& known : snapshot::known_libraries()) {
+    if (known.library != snapshot::Library::kNccl) {
+      continue;
+    }
+    INFO(known.start);
+    const Folder folder({native("poll", kLibc),
+                         native("", "/x/lib/" + std::string(known.start) + ".so.2"),
+                         native("start_thread", kLibc)});
+    FrameModel model(folder.builder.capture.tables);
+    CHECK(model.story(folder.sample, Story::kCommunicates));
+    const auto pool = model.idle_pool(folder.sample);
+    REQUIRE(pool);
+    CHECK(pool->pattern->words == "NCCL helpers");
+  }
+  const Folder elsewhere({native("poll", kLibc), native("f", "/opt/libnccl-tests/train.so")});
+  FrameModel model(elsewhere.builder.capture.tables);
+  CHECK_FALSE(model.story(elsewhere.sample, Story::kCommunicates));
+}
+
 TEST_CASE("inlined frames are for people, and do not affect comparisons") {
   const Frames frames = {native("read", kLibc), native("_ZN1A4workEv", "/x/ext.so"),
                          py("f", "/a/b.py", 1)};
