@@ -25,15 +25,10 @@ bool waits_for_device(std::string_view function) {
 }
 
 bool communicates(const JobView& view, const snapshot::ThreadSample& sample) {
-  for (const ShownFrame& frame : view.model().fold(sample).frames) {
-    const std::string_view name = frame.name;
-    if (frame.file.find("distributed_c10d.py") != std::string::npos ||
-        name.substr(0, 6) == "c10d::" || name.substr(0, 6) == "gloo::" ||
-        name.substr(0, 4) == "nccl" || name.substr(0, 4) == "MPI_" || waits_for_device(name)) {
-      return true;
-    }
-  }
-  return false;
+  const auto& frames = view.model().fold(sample).frames;
+  return view.model().story(sample, Story::kCommunicates) ||
+         std::any_of(frames.begin(), frames.end(),
+                     [](const ShownFrame& frame) { return waits_for_device(frame.name); });
 }
 
 // Returns the one rank outside of communication in this sample; kNone if there is not exactly one.
