@@ -85,9 +85,6 @@ bool waits_natively(const ThreadCapture& thread) {
 bool is_in_library(const Capture& capture, const ThreadSample& sample) {
   for (const FrameId id : capture.tables.stack(sample.stack).frames) {
     const snapshot::Frame& frame = capture.tables.frame(id);
-    if (frame.kind != FrameKind::kNative) {
-      return false;
-    }
     const Library library = snapshot::library_of(capture.tables.text(frame.file));
     if (library != Library::kLibc) {
       return snapshot::is_driver(library) || library == Library::kNccl;
@@ -116,21 +113,6 @@ int motions(const Capture& capture, const ThreadCapture& thread) {
   return count;
 }
 
-// Returns how long the thread has not run, as far as the samples show: its counters did not change.
-milliseconds seen_still(const ThreadCapture& thread, Times begun) {
-  const auto& samples = thread.samples;
-  const ThreadSample& last = samples.back();
-  std::size_t still = 0;  // samples before the last
-  while (still + 1 < samples.size()) {
-    const ThreadSample& before = samples[samples.size() - 2 - still];
-    if (snapshot::has_run_between(before, last)) {
-      break;
-    }
-    ++still;
-  }
-  return begun.back() - begun[begun.size() - 1 - still];
-}
-
 bool is_stopped(const ThreadSample& sample) {
   return sample.state == 'T' || sample.state == 't';
 }
@@ -151,7 +133,7 @@ Strand strand_of(const Capture& capture,
   }
   if (last.state != 'R') {
     strand.age = std::max(milliseconds(std::max<std::int64_t>(thread.wait.quiet_ms, 0)),
-                          seen_still(thread, begun));
+                          begun.back() - begun[samples.still_since()]);
   } else if (spins_in_library(capture, thread) && motions(capture, thread) == 0) {
     strand.age = std::max(event, milliseconds(0));
   }

@@ -46,9 +46,9 @@ std::size_t straggler(const JobView& view, std::size_t sample) {
   return found;
 }
 
-bool ran_between(const snapshot::ThreadSample& before, const snapshot::ThreadSample& after) {
+bool went_on(const snapshot::ThreadSample& before, const snapshot::ThreadSample& after) {
   return after.locals_changed || after.stack != before.stack ||
-         snapshot::has_run_between(before, after);
+         snapshot::ran_between(before, after).at_all;
 }
 
 // Returns whether all ranks that waited for `late` have run since the sample before: else both are
@@ -56,7 +56,7 @@ bool ran_between(const snapshot::ThreadSample& before, const snapshot::ThreadSam
 bool is_another_step(const JobView& view, std::size_t late, std::size_t sample) {
   for (std::size_t at = 0; at < view.ranks().size(); ++at) {
     const auto& samples = view.ranks()[at].leader->samples;
-    if (at != late && !ran_between(samples[sample - 1], samples[sample])) {
+    if (at != late && !went_on(samples[sample - 1], samples[sample])) {
       return false;
     }
   }

@@ -18,7 +18,6 @@ namespace {
 using snapshot::Frame;
 using snapshot::FrameId;
 using snapshot::FrameKind;
-using snapshot::Library;
 using snapshot::ProcessCapture;
 using snapshot::StringId;
 using snapshot::Tables;
@@ -44,11 +43,8 @@ struct Place {
   const std::vector<FrameId>* frames = nullptr;
 };
 
-// The driver with its compiler.
 bool is_driver_frame(const Frame& frame, const Tables& tables) {
-  const Library library = snapshot::library_of(tables.text(frame.file));
-  return frame.kind == FrameKind::kNative &&
-         (snapshot::is_driver(library) || library == Library::kCudaCompiler);
+  return snapshot::is_driver(snapshot::library_of(tables.text(frame.file)));
 }
 
 // Returns the frame at which the thread entered the driver, if the driver's frames have no names. A
@@ -62,7 +58,7 @@ std::optional<std::size_t> entry_of_driver(const std::vector<FrameId>& frames,
     if (is_driver_frame(frame, tables)) {
       entry = i;
       called = false;
-    } else if (frame.kind == FrameKind::kPython || !snapshot::is_libc(tables.text(frame.file))) {
+    } else if (!snapshot::is_libc(tables.text(frame.file))) {
       if (!entry) {
         return std::nullopt;
       }
@@ -105,14 +101,8 @@ bool same_caller(const Place& one, const Place& other, const Tables& tables) {
   };
   // In a driver without names, any address may be the entry point.
   const std::ptrdiff_t skip = one.call == nullptr ? 1 : 0;
-  return one.call == other.call &&
-         std::equal(from(one) + skip, one.frames->end(), from(other) + skip, other.frames->end(),
-                    [&tables](const FrameId a, const FrameId b) {
-                      const Frame& frame = tables.frame(a);
-                      const Frame& same = tables.frame(b);
-                      return frame.kind == same.kind && frame.function == same.function &&
-                             frame.file == same.file;
-                    });
+  return one.call == other.call && tables.same_functions({from(one) + skip, one.frames->end()},
+                                                         {from(other) + skip, other.frames->end()});
 }
 
 // Returns whether the thread is deep inside one activation of the driver's call in both samples:
@@ -127,10 +117,8 @@ bool polls_inside(const Place& one, const Place& other, const Tables& tables) {
                        place.frames->begin() + static_cast<std::ptrdiff_t>(place.index),
                        [&](FrameId id) {
                          const Frame& frame = tables.frame(id);
-                         const Library library = snapshot::library_of(tables.text(frame.file));
-                         return frame.kind != FrameKind::kNative ||
-                                (frame.file != driver && !snapshot::is_driver(library) &&
-                                 library != Library::kLibc);
+                         return frame.file != driver && !is_driver_frame(frame, tables) &&
+                                !snapshot::is_libc(tables.text(frame.file));
                        });
   };
   std::size_t held = 0;
