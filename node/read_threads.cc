@@ -28,13 +28,12 @@ void take_place(const ranks::ToldWorld& told, snapshot::ProcessCapture& process)
   process.world_size = told.world_size;
 }
 
-// Frames of MPI and of its components hold MPI's objects.
+// Frames of MPI and of its components hold MPI's objects, those of JAX its gloo's.
 bool is_mpi(std::string_view path) {
   const Library library = snapshot::library_of(path);
   return library == Library::kMpi || library == Library::kMpiPart;
 }
 
-// Frames of JAX, which has gloo inside, hold gloo's.
 bool is_jax(std::string_view path) {
   return snapshot::library_of(path) == Library::kJax;
 }

@@ -115,7 +115,7 @@ LibcFrames look(const snapshot::ThreadCapture& thread, const Tables& tables) {
   const auto& frames = tables.stack(thread.samples.back().stack).frames;
   for (std::size_t i = 0; i < std::min(frames.size(), kMaxLibcFrames); ++i) {
     const Frame& frame = tables.frame(frames[i]);
-    if (frame.kind != snapshot::FrameKind::kNative || !snapshot::is_libc(tables.text(frame.file))) {
+    if (!snapshot::is_libc(tables.text(frame.file))) {
       break;
     }
     const std::string_view name = bare_name(tables.text(frame.function));

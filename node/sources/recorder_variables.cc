@@ -28,10 +28,6 @@ bool is_recorder_symbol(std::string_view name) {
 
 }  // namespace
 
-bool has_recorders(std::string_view path) {
-  return snapshot::library_of(path) == snapshot::Library::kTorch;
-}
-
 RecorderVariables find_recorder_variables(const elf::ElfImage& library) {
   // FlightRecorder and, up to 2.5, NCCLTraceBuffer, both in c10d.
   constexpr std::string_view kPrefix = "_ZZN4c10d1";
@@ -60,8 +56,9 @@ RecorderVariables find_recorder_variables(const elf::ElfImage& library) {
 std::vector<RecorderVariables> find_recorder_variables(elf::ModuleMap& modules) {
   std::vector<RecorderVariables> libraries;
   for (const elf::Module& module : modules.modules()) {
-    const auto image = has_recorders(module.path) ? modules.image_of(module)
-                                                  : Result<const elf::ElfImage*>(nullptr);
+    const auto image = snapshot::library_of(module.path) == snapshot::Library::kTorch
+                           ? modules.image_of(module)
+                           : Result<const elf::ElfImage*>(nullptr);
     if (image && *image != nullptr && !(*image)->build_id().empty()) {
       libraries.push_back(find_recorder_variables(**image));
     }

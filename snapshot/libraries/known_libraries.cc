@@ -1,8 +1,5 @@
 #include "snapshot/libraries/known_libraries.h"
 
-#include <algorithm>
-#include <array>
-
 #include "base/base_name.h"
 
 namespace oddrank::snapshot {
@@ -11,57 +8,23 @@ namespace {
 using enum Library;
 
 constexpr auto kKnownLibraries = std::to_array<KnownLibrary>({
-    {"libc.so", kLibc},
-    {"libc-2", kLibc},  // and not "libc-client.so"
-    {"libc.musl-", kLibc},
-    {"libpthread", kLibc},
-    {"ld-linux", kLibc},
-    {"ld-musl", kLibc},
-    {"[vdso]", kLibc},
-    {"libnccl", kNccl},
-    {"librccl", kNccl},
-    {"libmscclpp", kNccl},
-    {"libgloo", kGloo},
-    {"libmpi.so", kMpi},
-    {"libmpi-", kMpi},  // in wheels
-    {"libmpi_", kMpi},
-    {"libmpich", kMpi},
-    {"libmpicxx", kMpi},
-    {"libmpifort", kMpi},
-    {"libpmpi", kMpi},
-    {"mca_", kMpiPart},
-    {"libopen-pal", kMpiBase},
-    {"libopen-rte", kMpiBase},
-    {"libevent", kMpiBase},  // which Open MPI asks in between
-    {"libpmix", kMpiBase},
-    {"libucp", kTransport},
-    {"libuct", kTransport},
-    {"libucs", kTransport},
-    {"libfabric", kTransport},
-    {"libtorch.so", kTorch},  // empty since 1.5
-    {"libtorch_cpu", kTorch},
-    {"libtorch_cuda", kTorch},
-    {"libtorch_hip", kTorch},
-    {"libtorch_xpu", kTorch},
-    {"libjax_common", kJax},
-    {"xla_extension", kJax},
-    {"libccl.so", kFramework},
-    {"libhccl", kFramework},
-    {"libhcomm", kFramework},
-    {"libnvshmem", kFramework},
-    {"libsmddp", kFramework},
-    {"libtensorflow", kFramework},
-    {"_pywrap_tensorf", kFramework},
-    {"libtpu.so", kFramework},
-    {"libpaddle", kFramework},
-    {"libmindspore", kFramework},
-    {"libmxnet", kFramework},
-    {"libhorovod", kFramework},
-    {"libnrt.so", kFramework},
-    {"libcuda.so", kCuda},
-    {"libnvidia-ptxjitcompiler", kCudaCompiler},
-    {"libhsa-runtime64", kRocm},
-    {"libze_intel_gpu", kLevelZero},
+    // Not "libc-", as "libc-client.so" begins.
+    {kLibc, {"libc.so", "libc-2", "libc.musl-", "libpthread", "ld-linux", "ld-musl", "[vdso]"}},
+    {kNccl, {"libnccl", "librccl", "libmscclpp"}},
+    {kGloo, {"libgloo"}},
+    {kMpi, {"libmpi.so", "libmpi-", "libmpi_", "libmpich", "libmpicxx", "libmpifort", "libpmpi"}},
+    {kMpiPart, {"mca_"}},
+    {kMpiBase, {"libopen-pal", "libopen-rte", "libevent", "libpmix"}},
+    {kTransport, {"libucp", "libuct", "libucs", "libfabric"}},
+    {kTorch, {"libtorch.so", "libtorch_cpu", "libtorch_cuda", "libtorch_hip", "libtorch_xpu"}},
+    {kJax, {"libjax_common", "xla_extension"}},
+    {kFramework,
+     {"libccl.so", "libhccl", "libhcomm", "libnvshmem", "libsmddp", "libtensorflow",
+      "_pywrap_tensorf", "libtpu.so", "libpaddle", "libmindspore", "libmxnet", "libhorovod",
+      "libnrt.so"}},
+    {kCuda, {"libcuda.so"}},
+    {kRocm, {"libhsa-runtime64"}},
+    {kLevelZero, {"libze_intel_gpu"}},
 });
 
 }  // namespace
@@ -72,10 +35,14 @@ std::span<const KnownLibrary> known_libraries() {
 
 Library library_of(std::string_view path) {
   const std::string_view file = base_name(path);
-  const auto* at =
-      std::find_if(kKnownLibraries.begin(), kKnownLibraries.end(),
-                   [file](const KnownLibrary& known) { return file.starts_with(known.start); });
-  return at == kKnownLibraries.end() ? kOther : at->library;
+  for (const KnownLibrary& known : kKnownLibraries) {
+    for (const std::string_view name : known.names) {
+      if (!name.empty() && file.starts_with(name)) {
+        return known.library;
+      }
+    }
+  }
+  return kOther;
 }
 
 bool is_for_ranks(Library library) {

@@ -4,6 +4,7 @@
 // its frames shown?) is decided where the question is asked, of the library and never of a name.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <span>
 #include <string_view>
@@ -21,16 +22,15 @@ enum class Library : std::uint8_t {
   kTransport,  // UCX, libfabric
   kTorch,      // c10d and its backends
   kJax,
-  kFramework,     // another through which ranks communicate, or that has such a one inside
-  kCuda,          // the driver's part in the process
-  kCudaCompiler,  // the same, for kernels
+  kFramework,  // another through which ranks communicate, or that has such a one inside
+  kCuda,       // the driver's part in the process, without the compiler: a thread in there works
   kRocm,
   kLevelZero,
 };
 
 struct KnownLibrary {
-  std::string_view start;  // of a file's name
   Library library = Library::kOther;
+  std::array<std::string_view, 13> names{};  // beginnings of files' names; "" = none
 };
 
 std::span<const KnownLibrary> known_libraries();
@@ -43,11 +43,11 @@ inline bool is_libc(std::string_view path) {
 }
 
 // Returns whether it is a library through which ranks communicate, or a framework that has one
-// inside. A process that is none of them may have loaded what MPI runs on.
+// inside; launchers have none.
 bool is_for_ranks(Library library);
 
 // Returns whether it is the part of a GPU's driver that is loaded into the process, and names only
-// its entry points. The compiler in it is not meant: a thread in there works.
+// its entry points.
 bool is_driver(Library library);
 
 // Returns whether calls of this backend of torch end on a device, at which its works wait.
