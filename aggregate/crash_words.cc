@@ -12,6 +12,7 @@
 #include "base/hex.h"
 #include "base/printable.h"
 #include "base/signals/signal_name.h"
+#include "snapshot/libraries/known_libraries.h"
 
 namespace oddrank::aggregate {
 
@@ -53,9 +54,7 @@ bool belongs_to_abort(const ShownFrame& frame) {
       "pthread_kill", "assert_fail",    "assert_perror_fail",
       "assert",       "libc_message",   "malloc_printerr",
       "fortify_fail", "stack_chk_fail", "libc_fatal"};
-  const bool libc = frame.file.starts_with("libc.so") || frame.file.starts_with("libc-") ||
-                    frame.file.starts_with("libpthread");
-  if (frame.kind != snapshot::FrameKind::kNative || !libc) {
+  if (frame.kind != snapshot::FrameKind::kNative || !snapshot::is_libc(frame.file)) {
     // std::terminate() and what leads there.
     return frame.kind == snapshot::FrameKind::kNative &&
            (frame.file.starts_with("libstdc++.so") || frame.file.starts_with("libgcc_s.so"));

@@ -4,22 +4,23 @@
 #include <string_view>
 #include <vector>
 
-#include "base/base_name.h"
+#include "snapshot/libraries/known_libraries.h"
 
 namespace oddrank::collectives {
 namespace {
 
 using snapshot::Frame;
 using snapshot::FrameKind;
+using snapshot::Library;
 
 // Mangled names: "_ZN4gloo9transport3tcp4Loop3runEv", "_ZN4c10d16ProcessGroupNCCL...".
 bool is_of_backend(const Frame& frame, const snapshot::Tables& tables) {
   if (frame.kind != FrameKind::kNative) {
     return false;
   }
-  const std::string_view library = base_name(tables.text(frame.file));
+  const Library library = snapshot::library_of(tables.text(frame.file));
   const std::string_view function = tables.text(frame.function);
-  return library.starts_with("libnccl") || library.starts_with("libgloo") ||
+  return library == Library::kNccl || library == Library::kGloo ||
          function.find("4gloo") != std::string_view::npos ||
          function.find("4c10d") != std::string_view::npos;
 }
@@ -32,7 +33,7 @@ bool is_named_as_backend(std::string_view name) {
 
 bool is_unnamed_of_torch(const Frame& frame, const snapshot::Tables& tables) {
   return frame.kind == FrameKind::kNative && tables.text(frame.function).empty() &&
-         base_name(tables.text(frame.file)).starts_with("libtorch_c");
+         snapshot::library_of(tables.text(frame.file)) == Library::kTorch;
 }
 
 }  // namespace

@@ -1,11 +1,10 @@
 #include "collectives/counted_calls.h"
 
 #include <algorithm>
-#include <array>
 #include <string>
-#include <string_view>
 
 #include "collectives/group_join.h"
+#include "snapshot/libraries/known_libraries.h"
 
 namespace oddrank::collectives {
 namespace {
@@ -23,11 +22,6 @@ bool is_recorded(const Capture& capture, const ProcessCapture& process) {
   });
 }
 
-bool is_of_devices(std::string_view backend) {
-  constexpr std::array<std::string_view, 3> kBackends = {"nccl", "nccl2", "xccl"};
-  return std::find(kBackends.begin(), kBackends.end(), backend) != kBackends.end();
-}
-
 struct Counted {
   const ProcessGroup* group = nullptr;
   std::int64_t newest = -1;
@@ -39,7 +33,7 @@ Counted only_counted(const ProcessCapture& process, const snapshot::Tables& tabl
   Counted found;
   for (const ProcessGroup& group : process.groups) {
     for (const GroupCounter& counter : group.counters) {
-      if (!is_of_devices(tables.text(counter.backend)) ||
+      if (!snapshot::is_device_backend(tables.text(counter.backend)) ||
           (counter.collectives <= 0 && counter.transfers <= 0)) {
         continue;
       }

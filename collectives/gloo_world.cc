@@ -8,9 +8,9 @@
 #include <numeric>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 
-#include "base/base_name.h"
 #include "collectives/torch/cxx_object.h"
 #include "cpython/remote_reader.h"
 #include "snapshot/rank_text.h"
@@ -116,11 +116,6 @@ Inside look_at(const JaxThread& thread, const GlooContext& own, ContextFinder& f
 }
 
 }  // namespace
-
-bool is_jax_module(std::string_view path) {
-  const std::string_view name = base_name(path);
-  return name.starts_with("libjax_common") || name.starts_with("xla_extension");
-}
 
 void collect_gloo_world(const attach::Target& target,
                         const std::vector<JaxThread>& threads,

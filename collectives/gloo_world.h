@@ -8,7 +8,6 @@
 // none of this: its groups are known from Python (collect_groups.h).
 #pragma once
 
-#include <string_view>
 #include <vector>
 
 #include "attach/kept_word.h"
@@ -17,9 +16,6 @@
 #include "snapshot/tables.h"
 
 namespace oddrank::collectives {
-
-// Returns whether the module is JAX's, with gloo in it.
-bool is_jax_module(std::string_view path);
 
 // What the frames of one thread inside of JAX hold.
 struct JaxThread {

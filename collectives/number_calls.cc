@@ -9,6 +9,7 @@
 #include "base/names/demangle.h"
 #include "collectives/call_frames.h"
 #include "collectives/call_table.h"
+#include "snapshot/libraries/known_libraries.h"
 
 namespace oddrank::collectives {
 namespace {
@@ -30,7 +31,7 @@ constexpr std::string_view kComparison = "c10d::ProcessGroupWrapper::runCollecti
 // What the native frames inside a call show.
 struct NativePart {
   bool waits = false;     // the call was made, and its end is awaited
-  bool in_base = false;   // in c10d::Work::wait(), which NCCL's works override
+  bool in_base = false;   // in c10d::Work::wait(), which works of devices override
   bool compares = false;  // the call will be made
   std::string_view backend;
 };
@@ -58,10 +59,6 @@ NativePart native_part(const CallFrames& frames, std::size_t end) {
   return part;
 }
 
-bool is_nccl(std::string_view backend) {
-  return backend == "nccl" || backend == "nccl2";
-}
-
 // Returns the backend that was given the call: the one in the frames, or the only one in use that
 // it may be; null if its count is no number of a collective. A group often has two backends, gloo
 // for tensors of the CPU and NCCL for those of GPUs.
@@ -73,7 +70,8 @@ const GroupCounter* counter_of(const ProcessGroup& group,
     const std::string_view backend = tables.text(counter.backend);
     const bool other = !part.backend.empty() && group.counters.size() > 1 && !part.compares &&
                        backend != part.backend;
-    const bool elsewhere = part.backend.empty() && part.in_base && is_nccl(backend);
+    const bool elsewhere =
+        part.backend.empty() && part.in_base && snapshot::is_device_backend(backend);
     if (other || elsewhere || counter.collectives < (part.compares ? 0 : 1)) {
       continue;
     }

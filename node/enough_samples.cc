@@ -1,16 +1,13 @@
 #include "node/enough_samples.h"
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <set>
 #include <string_view>
 #include <vector>
 
-#include "base/base_name.h"
 #include "collectives/call_table.h"
-#include "waits/device_calls.h"
-#include "waits/native_lock_names.h"
+#include "snapshot/libraries/known_libraries.h"
 
 namespace oddrank::node {
 namespace {
@@ -18,6 +15,7 @@ namespace {
 using snapshot::Capture;
 using snapshot::FrameId;
 using snapshot::FrameKind;
+using snapshot::Library;
 using snapshot::ProcessCapture;
 using snapshot::ThreadCapture;
 using snapshot::ThreadSample;
@@ -85,20 +83,12 @@ bool waits_natively(const ThreadCapture& thread) {
 // Returns whether the thread is in the driver of a GPU or in NCCL: below it there is only the C
 // library, which it asks for the time and for messages.
 bool is_in_library(const Capture& capture, const ThreadSample& sample) {
-  constexpr std::array<std::string_view, 2> kLibraries = {"libnccl.so", "librccl.so"};
   for (const FrameId id : capture.tables.stack(sample.stack).frames) {
     const snapshot::Frame& frame = capture.tables.frame(id);
-    const std::string_view path = capture.tables.text(frame.file);
-    if (frame.kind != FrameKind::kNative) {
-      return false;
+    const Library library = snapshot::library_of(capture.tables.text(frame.file));
+    if (library != Library::kLibc) {
+      return snapshot::is_driver(library) || library == Library::kNccl;
     }
-    if (waits::is_libc(path) || path == "[vdso]") {
-      continue;
-    }
-    const std::string_view file = base_name(path);
-    return (waits::is_device_driver(path) && !waits::is_device_compiler(path)) ||
-           std::any_of(kLibraries.begin(), kLibraries.end(),
-                       [file](std::string_view library) { return file.starts_with(library); });
   }
   return false;
 }
@@ -123,21 +113,6 @@ int motions(const Capture& capture, const ThreadCapture& thread) {
   return count;
 }
 
-// Returns how long the thread has not run, as far as the samples show: its counters did not change.
-milliseconds seen_still(const ThreadCapture& thread, Times begun) {
-  const auto& samples = thread.samples;
-  const ThreadSample& last = samples.back();
-  std::size_t still = 0;  // samples before the last
-  while (still + 1 < samples.size()) {
-    const ThreadSample& before = samples[samples.size() - 2 - still];
-    if (snapshot::has_run_between(before, last)) {
-      break;
-    }
-    ++still;
-  }
-  return begun.back() - begun[begun.size() - 1 - still];
-}
-
 bool is_stopped(const ThreadSample& sample) {
   return sample.state == 'T' || sample.state == 't';
 }
@@ -158,7 +133,7 @@ Strand strand_of(const Capture& capture,
   }
   if (last.state != 'R') {
     strand.age = std::max(milliseconds(std::max<std::int64_t>(thread.wait.quiet_ms, 0)),
-                          seen_still(thread, begun));
+                          begun.back() - begun[samples.still_since()]);
   } else if (spins_in_library(capture, thread) && motions(capture, thread) == 0) {
     strand.age = std::max(event, milliseconds(0));
   }

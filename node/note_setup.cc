@@ -10,7 +10,7 @@
 #include "base/read_file.h"
 #include "base/split.h"
 #include "elf/mapped_header.h"
-#include "ranks/process_conduct.h"
+#include "snapshot/libraries/known_libraries.h"
 #include "snapshot/variable.h"
 
 namespace oddrank::node {
@@ -29,7 +29,7 @@ void note_libraries(const attach::Target& target,
   for (const attach::Mapping& mapping : target.maps().listed()) {
     const std::string_view file = base_name(mapping.path);
     if (mapping.file_offset != 0 || noted.size() == kMaxLibraries || noted.contains(file) ||
-        !ranks::is_communication_library(mapping.path)) {
+        !snapshot::is_for_ranks(snapshot::library_of(mapping.path))) {
       continue;
     }
     const auto header = elf::read_mapped_header(target, mapping);

@@ -14,6 +14,7 @@
 #include "ranks/cores/core_crash.h"
 #include "ranks/cores/core_process.h"
 #include "ranks/cores/thrown_exception.h"
+#include "snapshot/libraries/known_libraries.h"
 #include "waits/node/collect_waits.h"
 
 namespace oddrank::node {
@@ -50,11 +51,9 @@ bool was_terminated(const snapshot::Tables& tables, const snapshot::ProcessCaptu
     return false;
   }
   for (const snapshot::FrameId id : tables.stack(thread->samples.back().stack).frames) {
-    const std::string_view module = base_name(tables.text(tables.frame(id).file));
-    const bool libc = module.starts_with("libc.so") || module.starts_with("libc-") ||
-                      module.starts_with("libpthread");
-    if (!libc) {
-      return module.starts_with("libstdc++.so");
+    const std::string_view module = tables.text(tables.frame(id).file);
+    if (!snapshot::is_libc(module)) {
+      return base_name(module).starts_with("libstdc++.so");
     }
   }
   return false;

@@ -11,9 +11,12 @@
 #include "collectives/torch/gloo_transfers.h"
 #include "cpython/last_exception.h"
 #include "ranks/process_conduct.h"
+#include "snapshot/libraries/known_libraries.h"
 
 namespace oddrank::node {
 namespace {
+
+using snapshot::Library;
 
 // Believes the process's own group before the variables with which it was started.
 void take_place(const ranks::ToldWorld& told, snapshot::ProcessCapture& process) {
@@ -25,8 +28,14 @@ void take_place(const ranks::ToldWorld& told, snapshot::ProcessCapture& process)
   process.world_size = told.world_size;
 }
 
-bool keeps_words(std::string_view path) {
-  return collectives::is_mpi_module(path) || collectives::is_jax_module(path);
+// Frames of MPI and of its components hold MPI's objects, those of JAX its gloo's.
+bool is_mpi(std::string_view path) {
+  const Library library = snapshot::library_of(path);
+  return library == Library::kMpi || library == Library::kMpiPart;
+}
+
+bool is_jax(std::string_view path) {
+  return snapshot::library_of(path) == Library::kJax;
 }
 
 // Returns the words of the frames in modules of one kind, of each thread that has such frames.
@@ -74,13 +83,13 @@ Result<stacks::Collected> read_threads(const attach::Target& target,
     }
   };
   process.communicates = process.communicates || ranks::communicates(target.maps());
-  collect.keeps_words = keeps_words;
+  collect.keeps_words = [](std::string_view path) { return is_mpi(path) || is_jax(path); };
   ODDRANK_TRY(auto collected, stacks::collect_stacks(target, collect, tables, process));
   using collectives::JaxThread;
   using collectives::MpiThread;
-  const auto in_mpi = threads_in<MpiThread>(target, collectives::is_mpi_module, collected.kept);
+  const auto in_mpi = threads_in<MpiThread>(target, is_mpi, collected.kept);
   collectives::collect_mpi_calls(target, in_mpi, tables, process);
-  const auto in_jax = threads_in<JaxThread>(target, collectives::is_jax_module, collected.kept);
+  const auto in_jax = threads_in<JaxThread>(target, is_jax, collected.kept);
   collectives::collect_gloo_world(target, in_jax, tables, process);
   collectives::collect_gloo_transfers(target, collected.threads, tables, process);
   return collected;

@@ -11,8 +11,8 @@
 #include <string_view>
 #include <vector>
 
-#include "base/base_name.h"
 #include "elf/symbol_address.h"
+#include "snapshot/libraries/known_libraries.h"
 
 namespace oddrank::ranks {
 namespace {
@@ -34,12 +34,6 @@ constexpr std::uint64_t kLowestPointer = 4096;
 constexpr std::uint64_t kHighestPointer = std::uint64_t{1} << 47;  // of a program on x86-64
 
 constexpr std::array<std::string_view, 3> kNames = {"environ", "__environ", "_environ"};
-
-bool is_libc(std::string_view path) {
-  const std::string_view name = base_name(path);
-  return name.starts_with("libc.so") || name.starts_with("libc-") || name.starts_with("ld-musl-") ||
-         name.starts_with("libc.musl-");
-}
 
 // Returns the pointers of an array that ends with null; empty if it does not end in time.
 std::vector<std::uint64_t> read_array(const Target& target, Addr array) {
@@ -198,7 +192,7 @@ Result<attach::Environment> read_live_environment(const Target& target, elf::Mod
                                   [](const Module& module) { return module.mapping->inode != 0; });
   bool has_libc = false;
   for (auto at = first; at != all.end(); ++at) {
-    if (at != first && !is_libc(at->path)) {
+    if (at != first && (at->mapping->inode == 0 || !snapshot::is_libc(at->path))) {
       continue;
     }
     has_libc = has_libc || at != first;

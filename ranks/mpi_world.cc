@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include "base/base_name.h"
 #include "elf/symbol_address.h"
+#include "snapshot/libraries/known_libraries.h"
 
 namespace oddrank::ranks {
 namespace {
@@ -33,11 +33,6 @@ struct GroupHead {
   std::int32_t rank = -1;
 };
 
-bool is_open_mpi(std::string_view path) {
-  const std::string_view name = base_name(path);
-  return name.starts_with("libmpi.so") || name.starts_with("libmpi-");  // the latter in wheels
-}
-
 // Reads what each word of the communicator points to, if it is a pointer.
 std::vector<GroupHead> read_pointed(const Target& target, Addr communicator) {
   std::array<std::uint64_t, kWordsOfCommunicator> words{};
@@ -59,7 +54,7 @@ std::vector<GroupHead> read_pointed(const Target& target, Addr communicator) {
 std::optional<ToldWorld> read_mpi_world(const Target& target, elf::ModuleMap& modules) {
   std::optional<ToldWorld> world;
   for (const elf::Module& module : modules.modules()) {
-    if (!is_open_mpi(module.path)) {
+    if (snapshot::library_of(module.path) != snapshot::Library::kMpi) {
       continue;
     }
     const Addr pointer =

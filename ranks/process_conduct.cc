@@ -11,8 +11,8 @@
 #include "attach/proc_fds.h"
 #include "attach/proc_maps.h"
 #include "attach/proc_task.h"
-#include "base/base_name.h"
 #include "base/syscall_numbers.h"
+#include "snapshot/libraries/known_libraries.h"
 
 namespace oddrank::ranks {
 namespace {
@@ -26,14 +26,6 @@ constexpr std::size_t kMaxFiles = 4096;
 // awake, it may have to wait for a CPU on a busy machine.
 constexpr int kMaxTries = 5;
 constexpr std::chrono::milliseconds kPause{4};
-
-constexpr std::array<std::string_view, 28> kLibraries = {
-    "libtorch.so",   "libtorch_cpu",    "libc10",       "libnccl",       "librccl",
-    "libgloo",       "libmpi.so",       "libmpi_cxx",   "libmpich",      "libmpifort",
-    "libmpi_",       "libccl.so",       "libhccl",      "libhcomm",      "libnvshmem",
-    "libsmddp",      "libucp.so",       "libfabric.so", "libjax_common", "xla_extension",
-    "libtensorflow", "_pywrap_tensorf", "libtpu.so",    "libpaddle",     "libmindspore",
-    "libmxnet",      "libhorovod",      "libnrt.so"};
 
 constexpr std::array<long, 2> kChildCalls = {SYS_wait4, SYS_waitid};
 // Calls in which a thread sleeps until a file, a thread, a signal or a clock wakes it.
@@ -105,16 +97,10 @@ bool has_child_files(pid_t pid) {
 
 }  // namespace
 
-bool is_communication_library(std::string_view path) {
-  const std::string_view file = base_name(path);
-  return std::any_of(kLibraries.begin(), kLibraries.end(),
-                     [file](std::string_view start) { return file.starts_with(start); });
-}
-
 bool communicates(const attach::MemoryMap& maps) {
   const auto& all = maps.listed();
   return std::any_of(all.begin(), all.end(), [](const attach::Mapping& mapping) {
-    return is_communication_library(mapping.path);
+    return snapshot::is_for_ranks(snapshot::library_of(mapping.path));
   });
 }
 

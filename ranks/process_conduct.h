@@ -6,7 +6,6 @@
 #include <sys/types.h>
 
 #include <cstdint>
-#include <string_view>
 #include <vector>
 
 #include "attach/target.h"
@@ -25,11 +24,8 @@ struct ProcessConduct {
   bool communicates = false;  // has a communication library mapped
 };
 
-// Returns whether the file is a library through which ranks communicate, or a framework that has
-// one inside: "/venv/torch/lib/libtorch_cpu.so". Compares the beginning of the file name.
-bool is_communication_library(std::string_view path);
-
-// Returns whether such a library is mapped.
+// Returns whether a library is mapped through which ranks communicate
+// (snapshot/libraries/known_libraries.h).
 bool communicates(const attach::MemoryMap& maps);
 
 // The same, of a process. Takes its mmap lock, as read_conduct does.

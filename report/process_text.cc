@@ -116,8 +116,7 @@ std::string gil_words(const ProcessCapture& process, const ThreadCapture& thread
   const bool stayed = std::all_of(
       thread.samples.begin(), thread.samples.end(),
       [&first](const snapshot::ThreadSample& sample) { return sample.stack == first.stack; });
-  const std::uint64_t asked =
-      last.voluntary_switches - std::min(last.voluntary_switches, first.voluntary_switches);
+  const std::uint64_t asked = snapshot::ran_between(first, last).wakes;
   if (!stayed || asked < kMinAsked || !is_held_throughout(process, thread.gil)) {
     return ", wants " + whose;
   }

@@ -21,9 +21,8 @@ void restore_quiet(const ThreadCapture& earlier, std::int64_t between_ms, Thread
   }
   const ThreadSample& then = earlier.samples.back();
   const ThreadSample& now = later.samples.front();
-  const std::uint64_t switches =
-      now.voluntary_switches - std::min(now.voluntary_switches, then.voluntary_switches);
-  if (then.stopped && now.state == 'S' && then.stack == now.stack && switches <= kSwitchesOfStop) {
+  if (then.stopped && now.state == 'S' && then.stack == now.stack &&
+      ran_between(then, now).wakes <= kSwitchesOfStop) {
     later.wait.quiet_ms = std::max(later.wait.quiet_ms, earlier.wait.quiet_ms + between_ms);
   }
 }

@@ -4,6 +4,7 @@
 // room of one, in the list itself. A large job has millions of such lists.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
@@ -42,6 +43,9 @@ class SampleList {
   // are equal, or else all of them.
   std::span<ThreadSample> stored();
 
+  // Returns the number of the first sample since which the thread has not run; 0 for no samples.
+  std::size_t still_since() const;
+
   bool operator==(const SampleList& other) const;
 
  private:
@@ -78,6 +82,14 @@ inline SampleList::SampleList(std::initializer_list<ThreadSample> samples) {
   for (const ThreadSample& sample : samples) {
     push_back(sample);
   }
+}
+
+inline std::size_t SampleList::still_since() const {
+  std::size_t first = size_ - std::min<std::size_t>(size_, 1);
+  while (first > 0 && !ran_between((*this)[first - 1], back()).at_all) {
+    --first;
+  }
+  return first;
 }
 
 inline SampleList::SampleList(std::size_t count, const ThreadSample& sample)

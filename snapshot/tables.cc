@@ -1,5 +1,6 @@
 #include "snapshot/tables.h"
 
+#include <algorithm>
 #include <functional>
 
 namespace oddrank::snapshot {
@@ -39,6 +40,16 @@ Tables::Tables() {
 Tables::Tables(Tables&&) noexcept = default;
 Tables& Tables::operator=(Tables&&) noexcept = default;
 Tables::~Tables() = default;
+
+bool Tables::same_functions(std::span<const FrameId> one, std::span<const FrameId> other) const {
+  return std::equal(one.begin(), one.end(), other.begin(), other.end(),
+                    [this](FrameId a, FrameId b) {
+                      const Frame& frame = frames_[a];
+                      const Frame& same = frames_[b];
+                      return frame.kind == same.kind && frame.function == same.function &&
+                             frame.file == same.file;
+                    });
+}
 
 void Tables::reserve(std::size_t strings, std::size_t frames, std::size_t stacks) {
   strings_.reserve(strings);

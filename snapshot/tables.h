@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -45,6 +46,8 @@ class Tables {
 
   std::string_view text(StringId id) const { return strings_[id]; }
   const Frame& frame(FrameId id) const { return frames_[id]; }
+  // Compares functions, not lines or addresses: a loop moves within them.
+  bool same_functions(std::span<const FrameId> one, std::span<const FrameId> other) const;
   const Stack& stack(StackId id) const { return stacks_[id]; }
 
   const auto& strings() const { return strings_; }

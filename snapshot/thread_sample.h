@@ -3,6 +3,7 @@
 
 #include <sys/types.h>
 
+#include <algorithm>
 #include <cstdint>
 
 #include "snapshot/ids.h"
@@ -33,10 +34,22 @@ struct ThreadSample {
   bool operator==(const ThreadSample&) const = default;
 };
 
-// Returns whether the kernel has counted anything of the thread between two samples.
-inline bool has_run_between(const ThreadSample& a, const ThreadSample& b) {
-  return a.voluntary_switches != b.voluntary_switches ||
-         a.involuntary_switches != b.involuntary_switches || a.cpu_us != b.cpu_us;
+// What the kernel has counted of a thread between two samples.
+struct Ran {
+  bool at_all = false;
+  std::uint64_t cpu_us = 0;
+  std::uint64_t wakes = 0;  // it slept, and went on
+  std::uint64_t preemptions = 0;
+};
+
+inline Ran ran_between(const ThreadSample& a, const ThreadSample& b) {
+  const auto grown = [](std::uint64_t before, std::uint64_t after) {
+    return after - std::min(before, after);
+  };
+  return {a.voluntary_switches != b.voluntary_switches ||
+              a.involuntary_switches != b.involuntary_switches || a.cpu_us != b.cpu_us,
+          grown(a.cpu_us, b.cpu_us), grown(a.voluntary_switches, b.voluntary_switches),
+          grown(a.involuntary_switches, b.involuntary_switches)};
 }
 
 }  // namespace oddrank::snapshot

@@ -4,7 +4,6 @@
 #include <array>
 #include <string>
 
-#include "base/base_name.h"
 #include "base/names/demangle.h"
 
 namespace oddrank::waits {
@@ -274,10 +273,6 @@ constexpr std::array<std::string_view, 15> kNameStarts = {
     "cu", "hip", "hsa",  "nccl", "pnccl", "wait", "ze",    "ur",
     "cl", "syn", "aclr", "nrt_", "c10::", "at::", "sycl::"};
 
-// The drivers' own files, which export only the names of their entry points.
-constexpr std::array<std::string_view, 4> kDrivers = {"libcuda.so", "libnvidia-ptxjitcompiler.so",
-                                                      "libhsa-runtime64.so", "libze_intel_gpu.so"};
-
 constexpr std::array kPythonCalls = {
     FramePattern{"synchronize", "torch/cuda/__init__.py"},
     FramePattern{"synchronize", "torch/cuda/streams.py"},
@@ -335,16 +330,6 @@ const DeviceCall* find_device_call(std::string_view symbol) {
   const auto* at = std::find_if(kDeviceCalls.begin(), kDeviceCalls.end(),
                                 [name](const DeviceCall& call) { return call.function == name; });
   return at == kDeviceCalls.end() ? nullptr : at;
-}
-
-bool is_device_driver(std::string_view path) {
-  const std::string_view file = base_name(path);
-  return std::any_of(kDrivers.begin(), kDrivers.end(),
-                     [file](std::string_view driver) { return file.starts_with(driver); });
-}
-
-bool is_device_compiler(std::string_view path) {
-  return base_name(path).starts_with("libnvidia-ptxjitcompiler.so");
 }
 
 std::span<const FramePattern> python_device_calls() {

@@ -38,13 +38,6 @@ std::span<const DeviceCall> device_calls();
 // Compares whole names, without "_v2", "_ptsz" and the like.
 const DeviceCall* find_device_call(std::string_view symbol);
 
-// Returns whether a file is the part of a driver that is loaded into the process and names only its
-// entry points: "/usr/lib/libcuda.so.1".
-bool is_device_driver(std::string_view path);
-
-// Returns whether a file is such a part that compiles kernels: a thread in there works.
-bool is_device_compiler(std::string_view path);
-
 // Returns the Python functions in which a thread waits for the device, for threads without native
 // frames.
 std::span<const FramePattern> python_device_calls();

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "base/base_name.h"
+#include "snapshot/libraries/known_libraries.h"
 
 namespace oddrank::waits {
 namespace {
@@ -115,7 +115,7 @@ LibcFrames look(const snapshot::ThreadCapture& thread, const Tables& tables) {
   const auto& frames = tables.stack(thread.samples.back().stack).frames;
   for (std::size_t i = 0; i < std::min(frames.size(), kMaxLibcFrames); ++i) {
     const Frame& frame = tables.frame(frames[i]);
-    if (frame.kind != snapshot::FrameKind::kNative || !is_libc(tables.text(frame.file))) {
+    if (!snapshot::is_libc(tables.text(frame.file))) {
       break;
     }
     const std::string_view name = bare_name(tables.text(frame.function));
@@ -148,14 +148,6 @@ std::string_view bare_name(std::string_view name) {
     }
   }
   return name;
-}
-
-bool is_libc(std::string_view path) {
-  const std::string_view file = base_name(path);
-  constexpr std::array<std::string_view, 5> kStarts = {"libc.so", "libc-2", "libpthread",
-                                                       "ld-linux", "ld-musl"};
-  return std::any_of(kStarts.begin(), kStarts.end(),
-                     [file](std::string_view start) { return file.starts_with(start); });
 }
 
 void name_native_lock(const snapshot::ThreadCapture& thread, Tables& tables, Wait& wait) {

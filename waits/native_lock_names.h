@@ -13,9 +13,6 @@ namespace oddrank::waits {
 // Returns "malloc" for "__GI___libc_malloc" and "malloc@@GLIBC_2.2.5".
 std::string_view bare_name(std::string_view name);
 
-// Returns whether a file is the C library or a part of it: its loader, its threads.
-bool is_libc(std::string_view path);
-
 // Notes in a wait for a lock which inner lock of libc it is, and whether a read-write lock is
 // wanted for reading or writing. If the call is for a lock without an owner (a condition variable,
 // a semaphore), sets that kind and no longer reports a gone owner: what looked like an owner was

@@ -40,14 +40,20 @@ bool matches(std::string_view text, FrameMatch match, std::string_view pattern) 
   return false;
 }
 
-FrameRole role_of(const Frame& frame, std::string_view name, std::string_view file) {
+FrameRole role_of(const Frame& frame,
+                  std::string_view name,
+                  std::string_view file,
+                  snapshot::Library library) {
   if ((frame.flags & snapshot::kEvaluation) != 0 && frame.kind == FrameKind::kNative) {
     return FrameRole::kInternal;
   }
   const std::string_view module = frame.kind == FrameKind::kNative ? base_name(file) : file;
   for (const FramePattern& pattern : frame_patterns()) {
     const std::string_view text = pattern.field == FrameField::kFunction ? name : module;
-    if (pattern.kind == frame.kind && matches(text, pattern.match, pattern.text)) {
+    const bool fits = pattern.library == snapshot::Library::kOther
+                          ? matches(text, pattern.match, pattern.text)
+                          : pattern.library == library;
+    if (pattern.kind == frame.kind && fits) {
       return pattern.role;
     }
   }
@@ -175,9 +181,10 @@ const FrameModel::Known& FrameModel::known(FrameId id) {
     shown.name = function.empty() ? "?" : printable(function, kMaxName);
     shown.file = printable(short_file(file));
     shown.user = is_users(file);
-    entry.role = role_of(frame, shown.name, file);
+    entry.role = role_of(frame, shown.name, file, entry.library);
     return entry;
   }
+  entry.library = snapshot::library_of(file);
   shown.name = printable(short_name(function), kMaxName);
   shown.file = printable(base_name(file));
   shown.inlined = (frame.flags & snapshot::kInlined) != 0;
@@ -195,7 +202,7 @@ const FrameModel::Known& FrameModel::known(FrameId id) {
     shown.source = printable(short_file(source));
     shown.source += frame.line == 0 ? "" : fmt::format(":{}", frame.line);
   }
-  entry.role = role_of(frame, shown.name, file);
+  entry.role = role_of(frame, shown.name, file, entry.library);
   entry.users = is_users_module(file);
   if (demangle_cython(function)) {
     entry.role = FrameRole::kKey;  // the user's program, or a library's, as if it were Python

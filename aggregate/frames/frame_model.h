@@ -97,6 +97,7 @@ class FrameModel {
   struct Known {
     ShownFrame shown;
     FrameRole role = FrameRole::kPlain;
+    snapshot::Library library = snapshot::Library::kOther;  // native: that it is in
     bool users = false;    // native: in a program or library of the user's own
     bool joins = false;    // native: shown once if it calls another one with the same name
     bool unknown = false;  // native, in no module that the patterns name, and without a symbol

@@ -9,12 +9,17 @@ using enum FrameField;
 using enum FrameMatch;
 using enum FrameRole;
 using snapshot::FrameKind;
+using snapshot::Library;
 
 constexpr FramePattern native(FrameField field,
                               FrameMatch match,
                               std::string_view text,
                               FrameRole role) {
   return {FrameKind::kNative, field, match, text, role};
+}
+
+constexpr FramePattern frames_of(Library library, FrameRole role) {
+  return {FrameKind::kNative, kModule, kExact, "", role, library};
 }
 
 constexpr FramePattern python(FrameField field, FrameMatch match, std::string_view text) {
@@ -62,12 +67,7 @@ constexpr auto kFramePatterns = std::to_array<FramePattern>({
     native(kModule, kContains, ".cpython-", kInternal),
 
     // libc and its neighbours.
-    native(kModule, kPrefix, "libc.so", kLibc),
-    native(kModule, kPrefix, "libc-2", kLibc),
-    native(kModule, kPrefix, "libpthread", kLibc),
-    native(kModule, kPrefix, "ld-linux", kLibc),
-    native(kModule, kPrefix, "ld-musl", kLibc),
-    native(kModule, kPrefix, "[vdso]", kLibc),
+    frames_of(Library::kLibc, kLibc),
     native(kFunction, kPrefix, "__futex_abstimed_wait", kLibc),
     native(kFunction, kPrefix, "std::", kInternal),
     native(kFunction, kPrefix, "void std::", kInternal),
@@ -89,11 +89,11 @@ constexpr auto kFramePatterns = std::to_array<FramePattern>({
     native(kFunction, kPrefix, "torch::PythonTensor", kInternal),
     native(kFunction, kPrefix, "c10d::ops::", kInternal),
     native(kFunction, kPrefix, "torch::distributed::c10d::", kInternal),
-    native(kModule, kPrefix, "libcuda.so", kInternal),
+    frames_of(Library::kCuda, kInternal),
     native(kFunction, kPrefix, "hip", kPlain),  // the runtime's entries, which programs call
     native(kModule, kPrefix, "libamdhip64", kInternal),
-    native(kModule, kPrefix, "libhsa-runtime64", kInternal),
-    native(kModule, kPrefix, "libze_intel_gpu", kInternal),
+    frames_of(Library::kRocm, kInternal),
+    frames_of(Library::kLevelZero, kInternal),
 
     // Communication libraries: shown wherever they are.
     native(kFunction, kPrefix, "c10d::", kKey),
@@ -108,20 +108,13 @@ constexpr auto kFramePatterns = std::to_array<FramePattern>({
     native(kFunction, kPrefix, "MPI_", kKey),
     native(kFunction, kPrefix, "PMPI_", kKey),
     // MPI waits by going round in its own functions, and in those of its transports.
-    native(kModule, kPrefix, "libmpi", kInternal),
-    native(kModule, kPrefix, "mca_", kInternal),
-    native(kModule, kPrefix, "libopen-pal", kInternal),
-    native(kModule, kPrefix, "libopen-rte", kInternal),
-    native(kModule, kPrefix, "libevent", kInternal),  // which Open MPI asks in between
-    native(kModule, kPrefix, "libpmix", kInternal),
-    native(kModule, kPrefix, "libucp", kInternal),
-    native(kModule, kPrefix, "libuct", kInternal),
-    native(kModule, kPrefix, "libucs", kInternal),
-    native(kModule, kPrefix, "libfabric", kInternal),
+    frames_of(Library::kMpi, kInternal),
+    frames_of(Library::kMpiPart, kInternal),
+    frames_of(Library::kMpiBase, kInternal),
+    frames_of(Library::kTransport, kInternal),
 
     // The compiler and the runtime of JAX: what it runs, the frames of the program show.
-    native(kModule, kPrefix, "libjax_common", kInternal),
-    native(kModule, kPrefix, "xla_extension", kInternal),
+    frames_of(Library::kJax, kInternal),
 
     // Python: wrappers that show nothing about the program.
     python(kModule, kContains, "<frozen importlib"),
@@ -156,6 +149,10 @@ constexpr StoryPattern by_native(Story story,
                                  std::string_view function,
                                  std::string_view words) {
   return {story, FrameKind::kNative, module, function, words};
+}
+
+constexpr StoryPattern by_library(Story story, Library library, std::string_view words) {
+  return {story, FrameKind::kNative, "", "", words, library};
 }
 
 constexpr auto kStoryPatterns = std::to_array<StoryPattern>({
@@ -255,10 +252,10 @@ constexpr auto kStoryPatterns = std::to_array<StoryPattern>({
     by_native(Story::kPool, "", "HeartbeatMonitor", "NCCL monitor"),
     by_native(Story::kPool, "", "c10d::ProcessGroupNCCL::", "NCCL watchdog"),
     by_native(Story::kPool, "", "c10d::nccl2::ProcessGroupNCCL::", "NCCL watchdog"),
-    by_native(Story::kPool, "libnccl", "", "NCCL helpers"),
-    by_native(Story::kPool, "libcuda.so", "", "CUDA driver"),
-    by_native(Story::kPool, "libhsa-runtime64", "", "ROCm runtime"),
-    by_native(Story::kPool, "libze_intel_gpu", "", "Level Zero driver"),
+    by_library(Story::kPool, Library::kNccl, "NCCL helpers"),
+    by_library(Story::kPool, Library::kCuda, "CUDA driver"),
+    by_library(Story::kPool, Library::kRocm, "ROCm runtime"),
+    by_library(Story::kPool, Library::kLevelZero, "Level Zero driver"),
     by_python(Story::kPool, "tqdm/_monitor.py", "", "tqdm monitor"),
 
     by_native(Story::kRest, "", "uv_run", "libuv"),
@@ -300,7 +297,8 @@ constexpr auto kStoryPatterns = std::to_array<StoryPattern>({
     by_native(Story::kCommunicates, "", "PythonFutureWrapper::wait", "a future of torch"),
     by_native(Story::kCommunicates, "", "c10::ivalue::Future::wait", "a future of torch"),
     by_native(Story::kCommunicates, "", "gloo::", "gloo"),
-    by_native(Story::kCommunicates, "libnccl", "", "NCCL"),
+    by_library(Story::kCommunicates, Library::kGloo, "gloo"),
+    by_library(Story::kCommunicates, Library::kNccl, "NCCL"),
     by_native(Story::kCommunicates, "", "MPI_", "MPI"),
 });
 

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "snapshot/frame.h"
+#include "snapshot/libraries/known_libraries.h"
 
 namespace oddrank::aggregate {
 
@@ -25,13 +26,15 @@ enum class FrameField : std::uint8_t { kFunction, kModule };
 enum class FrameMatch : std::uint8_t { kExact, kPrefix, kContains };
 
 // The first row that matches decides. Functions are compared by their short, demangled name;
-// modules by the base name of the path (native) or by the whole path (Python).
+// modules by the base name of the path (native) or by the whole path (Python), or by the library
+// that the path is of.
 struct FramePattern {
   snapshot::FrameKind kind;
   FrameField field;
   FrameMatch match;
   std::string_view text;
   FrameRole role;
+  snapshot::Library library = snapshot::Library::kOther;  // if given, it alone decides
 };
 
 enum class Story : std::uint8_t {
@@ -58,13 +61,14 @@ enum class Story : std::uint8_t {
 };
 
 // Matches a frame whose file (Python) or module (native) contains `file` and whose function
-// contains `function`; an empty text matches anything.
+// contains `function`; an empty text, and no library, matches anything.
 struct StoryPattern {
   Story story;
   snapshot::FrameKind kind;
   std::string_view file;
   std::string_view function;
   std::string_view words;  // "a debugger prompt"
+  snapshot::Library library = snapshot::Library::kOther;
 };
 
 std::span<const FramePattern> frame_patterns();

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "aggregate/frames/frame_model.h"
+#include "base/ascii.h"
 #include "snapshot/collective_call.h"
 
 namespace oddrank::aggregate {
@@ -12,19 +13,6 @@ namespace oddrank::aggregate {
 using snapshot::Frame;
 using snapshot::FrameId;
 using snapshot::ThreadSample;
-
-namespace {
-
-bool tells_story(const StoryPattern& pattern,
-                 const Frame& frame,
-                 std::string_view name,
-                 std::string_view file) {
-  return pattern.kind == frame.kind &&
-         (pattern.function.empty() || name.find(pattern.function) != std::string_view::npos) &&
-         (pattern.file.empty() || file.find(pattern.file) != std::string_view::npos);
-}
-
-}  // namespace
 
 std::optional<StoryHit> FrameModel::story(const ThreadSample& sample, Story story) {
   const auto [at, is_new] = stories_.try_emplace({sample.stack, sample.python_stack, story});
@@ -36,7 +24,11 @@ std::optional<StoryHit> FrameModel::story(const ThreadSample& sample, Story stor
 
 bool FrameModel::is_told_by(FrameId id, const StoryPattern& pattern) {
   const Frame& frame = tables_.frame(id);
-  return tells_story(pattern, frame, known(id).shown.name, tables_.text(frame.file));
+  const Known& entry = known(id);
+  return pattern.kind == frame.kind &&
+         (pattern.library == snapshot::Library::kOther || pattern.library == entry.library) &&
+         oddrank::contains(entry.shown.name, pattern.function) &&
+         oddrank::contains(tables_.text(frame.file), pattern.file);
 }
 
 std::optional<StoryHit> FrameModel::find_story(const ThreadSample& sample, Story story) {

@@ -25,15 +25,10 @@ bool waits_for_device(std::string_view function) {
 }
 
 bool communicates(const JobView& view, const snapshot::ThreadSample& sample) {
-  for (const ShownFrame& frame : view.model().fold(sample).frames) {
-    const std::string_view name = frame.name;
-    if (frame.file.find("distributed_c10d.py") != std::string::npos ||
-        name.substr(0, 6) == "c10d::" || name.substr(0, 6) == "gloo::" ||
-        name.substr(0, 4) == "nccl" || name.substr(0, 4) == "MPI_" || waits_for_device(name)) {
-      return true;
-    }
-  }
-  return false;
+  const auto& frames = view.model().fold(sample).frames;
+  return view.model().story(sample, Story::kCommunicates) ||
+         std::any_of(frames.begin(), frames.end(),
+                     [](const ShownFrame& frame) { return waits_for_device(frame.name); });
 }
 
 // Returns the one rank outside of communication in this sample; kNone if there is not exactly one.
@@ -51,9 +46,9 @@ std::size_t straggler(const JobView& view, std::size_t sample) {
   return found;
 }
 
-bool ran_between(const snapshot::ThreadSample& before, const snapshot::ThreadSample& after) {
+bool went_on(const snapshot::ThreadSample& before, const snapshot::ThreadSample& after) {
   return after.locals_changed || after.stack != before.stack ||
-         snapshot::has_run_between(before, after);
+         snapshot::ran_between(before, after).at_all;
 }
 
 // Returns whether all ranks that waited for `late` have run since the sample before: else both are
@@ -61,7 +56,7 @@ bool ran_between(const snapshot::ThreadSample& before, const snapshot::ThreadSam
 bool is_another_step(const JobView& view, std::size_t late, std::size_t sample) {
   for (std::size_t at = 0; at < view.ranks().size(); ++at) {
     const auto& samples = view.ranks()[at].leader->samples;
-    if (at != late && !ran_between(samples[sample - 1], samples[sample])) {
+    if (at != late && !went_on(samples[sample - 1], samples[sample])) {
       return false;
     }
   }

@@ -87,9 +87,7 @@ Found same_place(Side& before,
   if (const std::string counter = counter_words(before, earlier, after, later); !counter.empty()) {
     return {Change::kRound, "at the same place, a round later: " + counter};
   }
-  const std::uint64_t cpu_us =
-      later.sample()->cpu_us - std::min(later.sample()->cpu_us, earlier.sample()->cpu_us);
-  if (cpu_us > apart_us / kIdleShare) {
+  if (snapshot::ran_between(*earlier.sample(), *later.sample()).cpu_us > apart_us / kIdleShare) {
     return {Change::kRan, "at the same place, and ran in between"};
   }
   return {Change::kStill, "stood still (same place, next to no CPU time)"};

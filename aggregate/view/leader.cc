@@ -22,10 +22,7 @@ std::size_t first_that_counts(const ThreadCapture& thread) {
   if (all.size() < 3 || thread.wait.quiet_ms < snapshot::kOldWaitMs || all.back().state == 'R') {
     return 0;
   }
-  std::size_t first = all.size() - 1;
-  while (first > 0 && !snapshot::has_run_between(all[first - 1], all.back())) {
-    --first;
-  }
+  const std::size_t first = all.still_since();
   return all.size() - first >= 2 ? first : 0;
 }
 
@@ -34,10 +31,6 @@ std::size_t first_that_counts(const ThreadCapture& thread) {
 constexpr std::uint64_t kWakesThatCount = 2;
 // Less than this is bookkeeping of the kernel, not work.
 constexpr std::uint64_t kCpuThatCountsUs = 1000;
-
-bool woke_between(const snapshot::ThreadSample& first, const snapshot::ThreadSample& last) {
-  return last.voluntary_switches >= first.voluntary_switches + kWakesThatCount;
-}
 
 // Returns whether the frames of both samples that could be read differ, as far as `farthest`.
 bool was_elsewhere(const snapshot::ThreadSample& before,
@@ -153,7 +146,7 @@ const ThreadCapture* find_leader(const ProcessCapture& process, FrameModel& mode
 
 bool keeps_waking(const ThreadCapture& thread) {
   const snapshot::SampleList& all = thread.samples;
-  return all.size() >= 2 && woke_between(all.front(), all.back());
+  return all.size() >= 2 && snapshot::ran_between(all.front(), all.back()).wakes >= kWakesThatCount;
 }
 
 bool keeps_resting(const ThreadCapture& thread, FrameModel& model) {
@@ -237,14 +230,15 @@ Motion measure_motion(const ThreadCapture& thread, FrameModel& model) {
   }
   const auto& first = samples[first_at];
   const auto& last = samples.back();
-  motion.cpu_us = last.cpu_us - std::min(last.cpu_us, first.cpu_us);
+  const snapshot::Ran ran = snapshot::ran_between(first, last);
+  motion.cpu_us = ran.cpu_us;
   // A thread that spins in a collective uses the CPU and still waits. There, only waking up and
   // then working counts as motion; in calls that poll by design (a store), not even that.
   const bool worked = motion.cpu_us >= kCpuThatCountsUs;
   if (!thread.call) {
     motion.cpu = worked && thread.wait.on != WaitOn::kDevice;  // the driver spins, too
   } else if (thread.call->kind != CallKind::kRendezvous && thread.wait.on != WaitOn::kDevice) {
-    motion.woke = worked && woke_between(first, last) && last.state == 'S' && first.state == 'S';
+    motion.woke = worked && ran.wakes >= kWakesThatCount && last.state == 'S' && first.state == 'S';
   }
   return motion;
 }

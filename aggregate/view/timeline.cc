@@ -12,10 +12,6 @@ namespace {
 
 using snapshot::ThreadSample;
 
-std::uint64_t grown(std::uint64_t before, std::uint64_t after) {
-  return after - std::min(after, before);
-}
-
 class TimelineBuilder {
  public:
   explicit TimelineBuilder(const JobView& view) : view_(view) {}
@@ -64,8 +60,9 @@ void TimelineBuilder::add(std::size_t rank, std::size_t group) {
     }
     if (at > first) {
       TimelineStep& step = row.steps[at - first - 1];
-      step.cpu_us.add(grown(samples[at - 1].cpu_us, samples[at].cpu_us));
-      step.wakes.add(grown(samples[at - 1].voluntary_switches, samples[at].voluntary_switches));
+      const snapshot::Ran ran = snapshot::ran_between(samples[at - 1], samples[at]);
+      step.cpu_us.add(ran.cpu_us);
+      step.wakes.add(ran.wakes);
     }
   }
 }

@@ -11,8 +11,8 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 
-#include "base/base_name.h"
 #include "collectives/mpi/mpich.h"
 #include "collectives/mpi/open_mpi.h"
 #include "snapshot/rank_text.h"
@@ -463,12 +463,6 @@ void MpiCalls::set(const FoundObjects& found, snapshot::ThreadCapture& thread) {
 }
 
 }  // namespace
-
-bool is_mpi_module(std::string_view path) {
-  const std::string_view name = base_name(path);
-  return name.starts_with("libmpi.so") || name.starts_with("libmpi-") ||
-         name.starts_with("libmpich") || name.starts_with("libpmpi") || name.starts_with("mca_");
-}
 
 void collect_mpi_calls(const attach::Target& target,
                        const std::vector<MpiThread>& threads,

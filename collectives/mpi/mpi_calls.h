@@ -3,7 +3,6 @@
 // the call by find_calls.h, once frames have names.
 #pragma once
 
-#include <string_view>
 #include <vector>
 
 #include "attach/kept_word.h"
@@ -12,9 +11,6 @@
 #include "snapshot/tables.h"
 
 namespace oddrank::collectives {
-
-// Returns whether the module's frames hold MPI's objects: the library, or one of its parts.
-bool is_mpi_module(std::string_view path);
 
 // What the frames of one thread inside of MPI hold.
 struct MpiThread {

@@ -14,6 +14,7 @@
 #include "collectives/torch/ring.h"
 #include "node/sources/unnoted_ends.h"
 #include "snapshot/flight_calls.h"
+#include "snapshot/libraries/known_libraries.h"
 #include "snapshot/rank_text.h"
 
 namespace oddrank::node {
@@ -164,7 +165,7 @@ Result<FlightRecord> read_recorders(const Target& target,
   RecorderSearch search(target, modules, wanted.known);
   RecordersFound found;
   for (const elf::Module& module : modules.modules()) {
-    if (has_recorders(module.path)) {
+    if (snapshot::library_of(module.path) == snapshot::Library::kTorch) {
       search.search(module, found);
     }
   }

@@ -1,21 +1,17 @@
 #include "node/sources/recorder_variables.h"
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 
-#include "base/base_name.h"
 #include "base/hex.h"
 #include "base/parse_number.h"
 #include "base/split.h"
 #include "collectives/torch/recorder_layout.h"
 #include "collectives/torch/recorder_maps.h"
+#include "snapshot/libraries/known_libraries.h"
 
 namespace oddrank::node {
 namespace {
-
-constexpr std::array<std::string_view, 3> kTorchLibraries = {"libtorch_cpu.so", "libtorch_cuda.so",
-                                                             "libtorch_xpu.so"};
 
 // Returns whether the name fits one of recorder_symbols().
 bool is_recorder_symbol(std::string_view name) {
@@ -31,11 +27,6 @@ bool is_recorder_symbol(std::string_view name) {
 }
 
 }  // namespace
-
-bool has_recorders(std::string_view path) {
-  return std::find(kTorchLibraries.begin(), kTorchLibraries.end(), base_name(path)) !=
-         kTorchLibraries.end();
-}
 
 RecorderVariables find_recorder_variables(const elf::ElfImage& library) {
   // FlightRecorder and, up to 2.5, NCCLTraceBuffer, both in c10d.
@@ -65,8 +56,9 @@ RecorderVariables find_recorder_variables(const elf::ElfImage& library) {
 std::vector<RecorderVariables> find_recorder_variables(elf::ModuleMap& modules) {
   std::vector<RecorderVariables> libraries;
   for (const elf::Module& module : modules.modules()) {
-    const auto image = has_recorders(module.path) ? modules.image_of(module)
-                                                  : Result<const elf::ElfImage*>(nullptr);
+    const auto image = snapshot::library_of(module.path) == snapshot::Library::kTorch
+                           ? modules.image_of(module)
+                           : Result<const elf::ElfImage*>(nullptr);
     if (image && *image != nullptr && !(*image)->build_id().empty()) {
       libraries.push_back(find_recorder_variables(**image));
     }

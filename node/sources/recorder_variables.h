@@ -23,9 +23,6 @@ struct RecorderVariables {
   std::vector<std::uint64_t> registries;
 };
 
-// Returns whether the file may hold recorders: "/venv/torch/lib/libtorch_cpu.so".
-bool has_recorders(std::string_view path);
-
 // Searches the library's symbols.
 RecorderVariables find_recorder_variables(const elf::ElfImage& library);
 

@@ -12,6 +12,7 @@
 #include "base/split.h"
 #include "elf/elf_image.h"
 #include "elf/module_map.h"
+#include "snapshot/libraries/known_libraries.h"
 
 namespace oddrank::ranks {
 namespace {
@@ -50,8 +51,7 @@ std::string message_at(const attach::CoreTarget& target, Addr address) {
 std::string abort_message(const attach::CoreTarget& target) {
   elf::ModuleMap modules(target);
   for (const elf::Module& module : modules.modules()) {
-    const auto name = module.path.substr(module.path.rfind('/') + 1);
-    if (!name.starts_with("libc.so") && !name.starts_with("libc-")) {
+    if (!snapshot::is_libc(module.path)) {
       continue;
     }
     const auto image = modules.image_of(module);

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "snapshot/libraries/known_libraries.h"
 #include "waits/native_lock_names.h"
 
 namespace oddrank::waits {
@@ -29,7 +30,7 @@ constexpr std::array<std::string_view, 18> kEntries = {
 };
 
 bool is_native_libc(const Frame& frame, const Tables& tables) {
-  return frame.kind == snapshot::FrameKind::kNative && is_libc(tables.text(frame.file));
+  return snapshot::is_libc(tables.text(frame.file));
 }
 
 bool enters_allocator(const Frame& frame, const Tables& tables) {

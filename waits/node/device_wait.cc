@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/base_name.h"
+#include "snapshot/libraries/known_libraries.h"
 #include "snapshot/loops/named_loop.h"
 #include "waits/device_calls.h"
 #include "waits/native_lock_names.h"
@@ -26,7 +27,6 @@ using snapshot::Wait;
 using snapshot::WaitHow;
 using snapshot::WaitOn;
 
-constexpr std::string_view kVdso = "[vdso]";
 // A driver's call is near the inner end of a stack.
 constexpr std::size_t kMaxInside = 64;
 // The driver polls if at least this many of its functions, the entry included, have not returned
@@ -44,7 +44,7 @@ struct Place {
 };
 
 bool is_driver_frame(const Frame& frame, const Tables& tables) {
-  return frame.kind == FrameKind::kNative && is_device_driver(tables.text(frame.file));
+  return snapshot::is_driver(snapshot::library_of(tables.text(frame.file)));
 }
 
 // Returns the frame at which the thread entered the driver, if the driver's frames have no names. A
@@ -58,7 +58,7 @@ std::optional<std::size_t> entry_of_driver(const std::vector<FrameId>& frames,
     if (is_driver_frame(frame, tables)) {
       entry = i;
       called = false;
-    } else if (frame.kind == FrameKind::kPython || !is_libc(tables.text(frame.file))) {
+    } else if (!snapshot::is_libc(tables.text(frame.file))) {
       if (!entry) {
         return std::nullopt;
       }
@@ -78,8 +78,8 @@ std::optional<Place> place_of(const ThreadSample& sample, const Tables& tables) 
       break;  // Python code called from within a call is the program's own
     }
     const std::string_view function = tables.text(frame.function);
-    place.gives_cpu_up = place.gives_cpu_up ||
-                         (is_libc(tables.text(frame.file)) && bare_name(function) == "sched_yield");
+    place.gives_cpu_up = place.gives_cpu_up || (snapshot::is_libc(tables.text(frame.file)) &&
+                                                bare_name(function) == "sched_yield");
     if (const DeviceCall* call = find_device_call(function)) {
       place.call = call;
       place.index = i;
@@ -101,14 +101,8 @@ bool same_caller(const Place& one, const Place& other, const Tables& tables) {
   };
   // In a driver without names, any address may be the entry point.
   const std::ptrdiff_t skip = one.call == nullptr ? 1 : 0;
-  return one.call == other.call &&
-         std::equal(from(one) + skip, one.frames->end(), from(other) + skip, other.frames->end(),
-                    [&tables](const FrameId a, const FrameId b) {
-                      const Frame& frame = tables.frame(a);
-                      const Frame& same = tables.frame(b);
-                      return frame.kind == same.kind && frame.function == same.function &&
-                             frame.file == same.file;
-                    });
+  return one.call == other.call && tables.same_functions({from(one) + skip, one.frames->end()},
+                                                         {from(other) + skip, other.frames->end()});
 }
 
 // Returns whether the thread is deep inside one activation of the driver's call in both samples:
@@ -119,16 +113,13 @@ bool same_caller(const Place& one, const Place& other, const Tables& tables) {
 bool polls_inside(const Place& one, const Place& other, const Tables& tables) {
   const StringId driver = tables.frame((*one.frames)[one.index]).file;
   const auto strays = [&](const Place& place) {
-    return std::any_of(
-        place.frames->begin(), place.frames->begin() + static_cast<std::ptrdiff_t>(place.index),
-        [&](FrameId id) {
-          const Frame& frame = tables.frame(id);
-          const std::string_view file = tables.text(frame.file);
-          const bool of_driver =
-              frame.file == driver || (is_device_driver(file) && !is_device_compiler(file));
-          return frame.kind != FrameKind::kNative ||
-                 (!of_driver && !is_libc(file) && file != kVdso);
-        });
+    return std::any_of(place.frames->begin(),
+                       place.frames->begin() + static_cast<std::ptrdiff_t>(place.index),
+                       [&](FrameId id) {
+                         const Frame& frame = tables.frame(id);
+                         return frame.file != driver && !is_driver_frame(frame, tables) &&
+                                !snapshot::is_libc(tables.text(frame.file));
+                       });
   };
   std::size_t held = 0;
   while (held <= std::min(one.index, other.index) &&

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "snapshot/libraries/known_libraries.h"
 #include "tests/support/catch.h"
 
 namespace oddrank::node {
@@ -19,10 +20,13 @@ using snapshot::ThreadCapture;
 using std::chrono::milliseconds;
 using Times = std::vector<milliseconds>;
 
+const std::string kDriver = "/usr/lib/libcuda.so.580.159.04";
+const std::string kCompiler = "/usr/lib/libnvidia-ptxjitcompiler.so.1";
+
 // One sample of a thread.
 struct Seen {
-  // "train", or "all_reduce" for a call in it; "device", "nccl" or "compiler" for a train() that is
-  // in such a library; "" for native frames alone.
+  // "train", or "all_reduce" for a call in it; a file's path for a train() that is in this library;
+  // "" for native frames alone.
   std::string at;
   char state = 'S';
   std::uint64_t switches = 0;
@@ -39,11 +43,9 @@ StackId stack_at(Capture& capture, const std::string& at) {
     return tables.frame({FrameKind::kNative, 0, {}, tables.string(file)});
   };
   stack.frames.push_back(native("[vdso]"));
-  stack.frames.push_back(native(at == "nccl" ? "/lib/libc-2.31.so" : "libc.so.6"));
-  if (at == "device" || at == "nccl" || at == "compiler") {
-    stack.frames.push_back(native(at == "nccl"     ? "/x/lib/libnccl.so.2"
-                                  : at == "device" ? "/usr/lib/libcuda.so.580.159.04"
-                                                   : "/usr/lib/libnvidia-ptxjitcompiler.so.1"));
+  stack.frames.push_back(native("libc.so.6"));
+  if (at.starts_with('/')) {
+    stack.frames.push_back(native(at.c_str()));
     stack.frames.push_back(native("/x/lib/libtorch_cuda.so"));
     stack.frames.push_back(python("train", "job.py"));
   } else if (at == "all_reduce") {
@@ -279,20 +281,28 @@ TEST_CASE("only a capture that adapts may take longer than its time limit") {
 }
 
 TEST_CASE("a thread that spins in a driver waits since the newest event of its recorder") {
-  for (const char* library : {"device", "nccl"}) {
-    INFO(library);
-    const std::vector<Seen> spins = {{library, 'R'}, {library, 'R'}};
-    Node node;
-    node.rank(spins, -1);
-    node.rank({{"train"}, {"train"}}, 60000);
-    CHECK(spins_in_library(node.capture));
-    const auto reason = [&node](int ms) {
-      return node.after(kTwo, {milliseconds(ms), milliseconds(-1)}).reason;
-    };
-    CHECK(reason(6000) == SampleReason::kNone);
-    CHECK(reason(4000) != SampleReason::kNone);
-    CHECK(reason(-1) != SampleReason::kNone);
-    CHECK(node.after(kTwo).reason != SampleReason::kNone);
+  for (const snapshot::KnownLibrary& known : snapshot::known_libraries()) {
+    for (const std::string_view name : known.names) {
+      const bool spins_there =
+          known.library == snapshot::Library::kNccl || snapshot::is_driver(known.library);
+      if (name.empty() || !spins_there) {
+        continue;
+      }
+      INFO(name);
+      const std::string library = "/usr/lib/" + std::string(name) + ".so.580.159.04";
+      const std::vector<Seen> spins = {{library, 'R'}, {library, 'R'}};
+      Node node;
+      node.rank(spins, -1);
+      node.rank({{"train"}, {"train"}}, 60000);
+      CHECK(spins_in_library(node.capture));
+      const auto reason = [&node](int ms) {
+        return node.after(kTwo, {milliseconds(ms), milliseconds(-1)}).reason;
+      };
+      CHECK(reason(6000) == SampleReason::kNone);
+      CHECK(reason(4000) != SampleReason::kNone);
+      CHECK(reason(-1) != SampleReason::kNone);
+      CHECK(node.after(kTwo).reason != SampleReason::kNone);
+    }
   }
 }
 
@@ -303,13 +313,13 @@ TEST_CASE("an old event says nothing of a thread that is not in a driver, or tha
   CHECK(!spins_in_library(computes.capture));
   CHECK(computes.after(kTwo, old).reason == SampleReason::kRuns);
   Node compiles;
-  compiles.rank({{"compiler", 'R'}, {"compiler", 'R'}}, -1);
+  compiles.rank({{kCompiler, 'R'}, {kCompiler, 'R'}}, -1);
   CHECK(compiles.after(kTwo, old).reason == SampleReason::kRuns);
   Node once;
-  once.rank({{"train", 'R'}, {"device", 'R'}}, -1);
+  once.rank({{"train", 'R'}, {kDriver, 'R'}}, -1);
   CHECK(once.after(kTwo, old).reason == SampleReason::kRuns);
   Node goes_on;
-  goes_on.rank({{"device", 'R'}, {"device", 'R', 0, true}}, -1);
+  goes_on.rank({{kDriver, 'R'}, {kDriver, 'R', 0, true}}, -1);
   CHECK(goes_on.after(kTwo, old).reason == SampleReason::kRuns);
 }
 

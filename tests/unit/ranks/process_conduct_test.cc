@@ -40,14 +40,5 @@ TEST_CASE("a process that does something else") {
   CHECK(conduct({}) == Conduct::kUnknown);
 }
 
-TEST_CASE("libraries through which ranks communicate") {
-  CHECK(is_communication_library("/venv/torch/lib/libtorch_cpu.so"));
-  CHECK(is_communication_library("/usr/lib/libnccl.so.2.21"));
-  CHECK(is_communication_library("/opt/openmpi/lib/libmpi.so.40"));
-  CHECK_FALSE(is_communication_library("/home/libnccl/train.so"));
-  CHECK_FALSE(is_communication_library("/usr/lib/libc.so.6"));
-  CHECK_FALSE(is_communication_library(""));
-}
-
 }  // namespace
 }  // namespace oddrank::ranks

@@ -43,6 +43,17 @@ TEST_CASE("a change to one sample leaves those that were equal to it") {
   CHECK(samples.edit_back().cpu_us == 2);
 }
 
+TEST_CASE("a thread stands still since the sample after which it has not run") {
+  CHECK(SampleList{used(1), used(2), used(2)}.still_since() == 1);
+  CHECK(SampleList{used(1), used(2)}.still_since() == 1);
+  CHECK(SampleList(3, used(1)).still_since() == 0);
+  CHECK(SampleList().still_since() == 0);
+  CHECK(ran_between(used(1), used(3)).cpu_us == 2);
+  // Another thread has the number now: it ran, nobody knows for how long.
+  CHECK(ran_between(used(3), used(1)).at_all);
+  CHECK(ran_between(used(3), used(1)).cpu_us == 0);
+}
+
 TEST_CASE("a list without samples") {
   SampleList samples;
   CHECK(samples.empty());

@@ -256,6 +256,22 @@ TEST_CASE("code that a collective's function runs beside its call is not inside 
                    py("all_reduce", kC10d, 1)}));
 }
 
+TEST_CASE("NCCL's threads and calls are known by whatever name the library has") {
+  for (const std::string_view name : {"libnccl", "librccl", "libmscclpp"}) {
+    INFO(name);
+    const Folder folder({native("poll", kLibc), native("", "/x/lib/" + std::string(name) + ".so.2"),
+                         native("start_thread", kLibc)});
+    FrameModel model(folder.builder.capture.tables);
+    CHECK(model.story(folder.sample, Story::kCommunicates));
+    const auto pool = model.idle_pool(folder.sample);
+    REQUIRE(pool);
+    CHECK(pool->pattern->words == "NCCL helpers");
+  }
+  const Folder elsewhere({native("poll", kLibc), native("f", "/opt/libnccl-tests/train.so")});
+  FrameModel model(elsewhere.builder.capture.tables);
+  CHECK_FALSE(model.story(elsewhere.sample, Story::kCommunicates));
+}
+
 TEST_CASE("inlined frames are for people, and do not affect comparisons") {
   const Frames frames = {native("read", kLibc), native("_ZN1A4workEv", "/x/ext.so"),
                          py("f", "/a/b.py", 1)};

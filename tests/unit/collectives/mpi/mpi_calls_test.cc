@@ -386,12 +386,5 @@ TEST_CASE("requests of MPICH") {
   CHECK(call_in(memory, "PMPI_Recv", {{{recv, 0}}, {{half, 0}}}).peer == -1);
 }
 
-TEST_CASE("modules of MPI") {
-  CHECK(is_mpi_module("/usr/lib/libmpi.so.40.30.4"));
-  CHECK(is_mpi_module("/usr/lib/libmpich.so.12"));
-  CHECK(is_mpi_module("/x/openmpi3/mca_pml_ob1.so"));
-  CHECK(!is_mpi_module("/x/mpi4py/MPI.abi3.so"));
-}
-
 }  // namespace
 }  // namespace oddrank::collectives
