@@ -86,7 +86,7 @@ bool is_in_library(const Capture& capture, const ThreadSample& sample) {
   for (const FrameId id : capture.tables.stack(sample.stack).frames) {
     const snapshot::Frame& frame = capture.tables.frame(id);
     const Library library = snapshot::library_of(capture.tables.text(frame.file));
-    if (library != Library::kLibc) {
+    if (!snapshot::is_libc(library)) {
       return snapshot::is_driver(library) || library == Library::kNccl;
     }
   }

@@ -192,7 +192,7 @@ Result<attach::Environment> read_live_environment(const Target& target, elf::Mod
                                   [](const Module& module) { return module.mapping->inode != 0; });
   bool has_libc = false;
   for (auto at = first; at != all.end(); ++at) {
-    if (at != first && (at->mapping->inode == 0 || !snapshot::is_libc(at->path))) {
+    if (at != first && snapshot::library_of(at->path) != snapshot::Library::kLibc) {
       continue;
     }
     has_libc = has_libc || at != first;

@@ -68,6 +68,7 @@ constexpr auto kFramePatterns = std::to_array<FramePattern>({
 
     // libc and its neighbours.
     frames_of(Library::kLibc, kLibc),
+    frames_of(Library::kLibcPart, kLibc),
     native(kFunction, kPrefix, "__futex_abstimed_wait", kLibc),
     native(kFunction, kPrefix, "std::", kInternal),
     native(kFunction, kPrefix, "void std::", kInternal),

@@ -51,7 +51,7 @@ std::string message_at(const attach::CoreTarget& target, Addr address) {
 std::string abort_message(const attach::CoreTarget& target) {
   elf::ModuleMap modules(target);
   for (const elf::Module& module : modules.modules()) {
-    if (!snapshot::is_libc(module.path)) {
+    if (snapshot::library_of(module.path) != snapshot::Library::kLibc) {
       continue;
     }
     const auto image = modules.image_of(module);

@@ -9,7 +9,8 @@ using enum Library;
 
 constexpr auto kKnownLibraries = std::to_array<KnownLibrary>({
     // Not "libc-", as "libc-client.so" begins.
-    {kLibc, {"libc.so", "libc-2", "libc.musl-", "libpthread", "ld-linux", "ld-musl", "[vdso]"}},
+    {kLibc, {"libc.so", "libc-2", "libc.musl-", "ld-musl"}},
+    {kLibcPart, {"libpthread", "ld-linux", "[vdso]"}},
     {kNccl, {"libnccl", "librccl", "libmscclpp"}},
     {kGloo, {"libgloo"}},
     {kMpi, {"libmpi.so", "libmpi-", "libmpi_", "libmpich", "libmpicxx", "libmpifort", "libpmpi"}},

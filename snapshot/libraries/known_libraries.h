@@ -13,7 +13,8 @@ namespace oddrank::snapshot {
 
 enum class Library : std::uint8_t {
   kOther = 0,
-  kLibc,  // with its loader, its threads, and the vdso
+  kLibc,      // the file that holds the C library's variables; musl's is its loader, too
+  kLibcPart,  // glibc's loader and its threads; the vdso
   kNccl,
   kGloo,
   kMpi,
@@ -22,7 +23,7 @@ enum class Library : std::uint8_t {
   kTransport,  // UCX, libfabric
   kTorch,      // c10d and its backends
   kJax,
-  kFramework,  // another through which ranks communicate, or that has such a one inside
+  kFramework,  // any other through which ranks communicate, or that contains such a library
   kCuda,       // the driver's part in the process, without the compiler: a thread in there works
   kRocm,
   kLevelZero,
@@ -38,8 +39,13 @@ std::span<const KnownLibrary> known_libraries();
 // Takes a path, "/usr/lib/libnccl.so.2", or "[vdso]".
 Library library_of(std::string_view path);
 
+// Returns whether frames there are of the C library, which the program has called.
+constexpr bool is_libc(Library library) {
+  return library == Library::kLibc || library == Library::kLibcPart;
+}
+
 inline bool is_libc(std::string_view path) {
-  return library_of(path) == Library::kLibc;
+  return is_libc(library_of(path));
 }
 
 // Returns whether it is a library through which ranks communicate, or a framework that has one

@@ -29,13 +29,9 @@ constexpr std::array<std::string_view, 18> kEntries = {
     "mallinfo", "mallinfo2", "posix_memalign", "malloc_stats",  "mallopt",     "fork",
 };
 
-bool is_native_libc(const Frame& frame, const Tables& tables) {
-  return snapshot::is_libc(tables.text(frame.file));
-}
-
 bool enters_allocator(const Frame& frame, const Tables& tables) {
   const std::string_view name = bare_name(tables.text(frame.function));
-  return is_native_libc(frame, tables) &&
+  return snapshot::is_libc(tables.text(frame.file)) &&
          std::find(kEntries.begin(), kEntries.end(), name) != kEntries.end();
 }
 
@@ -45,7 +41,7 @@ bool is_inside(const ThreadCapture& thread, bool waits, const Tables& tables) {
   const auto begin = !waits
                          ? frames.begin()
                          : std::find_if(frames.begin(), frames.end(), [&tables](const FrameId id) {
-                             return !is_native_libc(tables.frame(id), tables);
+                             return !snapshot::is_libc(tables.text(tables.frame(id).file));
                            });
   return std::any_of(begin, frames.end(), [&tables](const FrameId id) {
     return enters_allocator(tables.frame(id), tables);

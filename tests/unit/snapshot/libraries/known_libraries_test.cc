@@ -13,7 +13,9 @@ TEST_CASE("a library is known by the beginning of its file's name, wherever it i
   CHECK(library_of("/opt/mscclpp/libmscclpp_nccl.so") == Library::kNccl);
   CHECK(library_of("/x/mpich.libs/libmpi-6b9c5d3f.so.12.3.0") == Library::kMpi);
   CHECK(library_of("/venv/torch/lib/libtorch_hip.so") == Library::kTorch);
-  CHECK(library_of("[vdso]") == Library::kLibc);
+  CHECK(library_of("[vdso]") == Library::kLibcPart);
+  CHECK(library_of("/lib64/ld-linux-x86-64.so.2") == Library::kLibcPart);
+  CHECK(library_of("/lib/ld-musl-x86_64.so.1") == Library::kLibc);
   CHECK(library_of("/usr/lib/x86_64-linux-gnu/libcuda.so.550.54") == Library::kCuda);
   CHECK(library_of("/usr/lib/libcudart.so.12") == Library::kOther);
   CHECK(library_of("/x/mpi4py/MPI.abi3.so") == Library::kOther);
@@ -29,6 +31,13 @@ TEST_CASE("each name in the catalogue is found by itself") {
       CHECK((name.empty() || library_of("/lib/" + std::string(name) + ".7") == known.library));
     }
   }
+}
+
+TEST_CASE("frames in any part of the C library are of it") {
+  CHECK(is_libc("/lib/libc.so.6"));
+  CHECK(is_libc("/lib/libpthread.so.0"));
+  CHECK(is_libc("[vdso]"));
+  CHECK_FALSE(is_libc("/lib/libm.so.6"));
 }
 
 TEST_CASE("what only MPI's launchers need does not make a rank") {
