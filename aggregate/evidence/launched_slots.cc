@@ -9,15 +9,6 @@
 namespace oddrank::aggregate {
 namespace {
 
-bool awaits_device(const RankView& rank) {
-  return rank.leader != nullptr && rank.motion.still() && !rank.leader->call &&
-         rank.leader->wait.on == snapshot::WaitOn::kDevice;
-}
-
-bool is_still_in_call(const RankView& rank) {
-  return rank.leader != nullptr && rank.motion.still() && rank.leader->call;
-}
-
 // Returns a slot that nobody is inside if it shows nothing.
 Slot launched_slot(const JobView& view, const RasCommunicatorView& told) {
   Slot slot;
@@ -27,12 +18,13 @@ Slot launched_slot(const JobView& view, const RasCommunicatorView& told) {
       return {};
     }
     const RankView& rank = view.ranks()[at];
+    const bool still = rank.leader != nullptr && rank.motion.still();
     if (std::find(told.behind.begin(), told.behind.end(), i) != told.behind.end()) {
       slot.absent.push_back(at);
-    } else if (awaits_device(rank)) {
-      slot.inside.push_back(at);
-    } else if (is_still_in_call(rank)) {
+    } else if (still && rank.leader->call) {
       slot.beside.push_back(at);
+    } else if (still && rank.leader->wait.on == snapshot::WaitOn::kDevice) {
+      slot.inside.push_back(at);
     } else {
       return {};
     }
@@ -53,7 +45,7 @@ Slot launched_slot(const JobView& view, const RasCommunicatorView& told) {
 std::vector<Slot> launched_slots(const JobView& view) {
   std::vector<Slot> slots;
   for (const RasCommunicatorView& told : view_ras(view)) {
-    if (told.counts_differ() && told.asked_twice && !told.moved) {
+    if (told.counts_differ() && told.stood_still()) {
       Slot slot = launched_slot(view, told);
       if (!slot.inside.empty()) {
         slots.push_back(std::move(slot));

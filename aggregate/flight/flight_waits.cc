@@ -172,10 +172,8 @@ std::uint32_t Finder::node(std::int32_t rank) {
 
 void Finder::follow() {
   std::set<std::int32_t> unseen;
-  std::set<std::int32_t> awaited;
   for (const FlightWait& wait : result_.waits) {
     unseen.insert(wait.unknown.begin(), wait.unknown.end());
-    awaited.insert(wait.absent.begin(), wait.absent.end());
     const std::size_t call = net_.add(Join::kAll);
     for (const std::int32_t rank : wait.waiters) {
       net_.wait(node(rank), call);
@@ -207,7 +205,7 @@ void Finder::follow() {
     if (cause.circle && of_ranks.size() > 1) {
       const std::vector<std::size_t> nodes(cause.nodes.begin(), cause.nodes.end());
       result_.circles.push_back({numbers(of_ranks), numbers(cuts_of(net_.out, nodes, of_ranks))});
-    } else if (!cause.circle && !of_ranks.empty() && awaited.contains(rank_of.at(of_ranks[0]))) {
+    } else if (!cause.circle && !of_ranks.empty()) {  // it waits for nothing, so it is awaited
       result_.roots.push_back(rank_of.at(of_ranks[0]));
     }
   }

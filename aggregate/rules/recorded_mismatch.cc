@@ -3,7 +3,7 @@
 // of this very hang counts, for `likely` at most. Calls that were read from memory beside the
 // stacks are not of another time: where they differ, and the ranks stood still, that is `certain`.
 //
-// Who has not made a call is no finding, but a fact: it is among the waits that the stacks show
+// That a rank has not made a call is no finding here: it is one of the facts of the wait graph
 // (evidence/slots.h).
 #include <algorithm>
 

@@ -200,7 +200,7 @@ std::string ras_words(const RasCommunicatorView& communicator) {
   if (!starting.empty()) {
     parts.push_back(list_words(communicator, starting) + " not yet initialised");
   }
-  const bool still = communicator.asked_twice && !communicator.moved;
+  const bool still = communicator.stood_still();
   if (parts.empty() && still && communicator.members.size() > 1) {
     parts.push_back("all launched the same");
   }
@@ -226,7 +226,7 @@ std::vector<std::int32_t> behind_by_ras(const std::vector<RasCommunicatorView>& 
     if (!communicator.counts_differ()) {
       continue;
     }
-    if (!communicator.asked_twice || communicator.moved) {
+    if (!communicator.stood_still()) {
       return {};
     }
     std::vector<std::int32_t> ranks;

@@ -38,6 +38,7 @@ struct RasCommunicatorView {
   bool moved = false;        // a count grew between the two questions
 
   bool counts_differ() const { return !behind.empty(); }
+  bool stood_still() const { return asked_twice && !moved; }
 };
 
 // Returns the communicators, ordered by hash.

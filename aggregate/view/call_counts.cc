@@ -9,30 +9,18 @@ namespace {
 using snapshot::FlightEntry;
 using snapshot::ProcessGroup;
 
-// Returns the index of that group in the rank's flight recorder; nullopt if it is not there, or if
-// several backends of the group count apart.
-std::optional<std::uint32_t> recorded_group(const RankView& rank, snapshot::StringId name) {
-  if (rank.recorded == nullptr) {
-    return std::nullopt;
-  }
-  const auto& groups = rank.recorded->groups;
-  const auto is_named = [name](const auto& group) { return group.name == name; };
-  const auto row = std::find_if(groups.begin(), groups.end(), is_named);
-  if (row == groups.end() || std::count_if(groups.begin(), groups.end(), is_named) != 1) {
-    return std::nullopt;
-  }
-  return static_cast<std::uint32_t>(row - groups.begin());
-}
-
-bool is_collective_of(const FlightEntry& entry, std::uint32_t group) {
-  return !entry.is_p2p && entry.group == group;
-}
-
 const ProcessGroup* group_of(const RankView& rank, const snapshot::CollectiveCall& call) {
   return rank.process == nullptr ? nullptr : find_group_of(rank.process->groups, call);
 }
 
-// Calls `visit` with the rank's collectives of the group with that name, in any backend.
+// Returns whether one backend alone counts the recorded calls of the group with that name.
+bool counts_once(const RankView& rank, snapshot::StringId name) {
+  return rank.recorded != nullptr &&
+         std::count_if(rank.recorded->groups.begin(), rank.recorded->groups.end(),
+                       [name](const auto& group) { return group.name == name; }) == 1;
+}
+
+// Calls `visit` with the recorded collectives of the group with that name, of any backend.
 template <typename Visit>
 void for_recorded(const RankView& rank, snapshot::StringId name, Visit visit) {
   if (rank.recorded == nullptr) {
@@ -69,7 +57,7 @@ std::int64_t newest_recorded(const RankView& rank,
                              snapshot::StringId name,
                              snapshot::StringId backend) {
   std::int64_t newest = -1;
-  if (backend != snapshot::StringId{} || recorded_group(rank, name)) {
+  if (backend != snapshot::StringId{} || counts_once(rank, name)) {
     for_recorded(rank, name, [&](const FlightEntry& entry) {
       const bool counts = backend == snapshot::StringId{} || entry.backend == backend;
       newest = counts ? std::max(newest, entry.sequence) : newest;
@@ -96,20 +84,20 @@ std::int64_t newest_in_group(const RankView& rank, const RankView& waiter) {
 }
 
 std::int64_t age_of_call_ms(const RankView& rank, const snapshot::CollectiveCall& call) {
-  const ProcessGroup* row = call.sequence < 0 ? nullptr : group_of(rank, call);
-  const auto group = row == nullptr ? std::nullopt : recorded_group(rank, row->name);
-  if (!group) {
-    return -1;
+  const ProcessGroup* group = call.sequence < 0 ? nullptr : group_of(rank, call);
+  std::int64_t age_ms = -1;
+  if (group == nullptr || !counts_once(rank, group->name)) {
+    return age_ms;
   }
   const auto written = static_cast<std::int64_t>(rank.recorded->written_us);
-  for (const FlightEntry& entry : rank.recorded->entries) {
+  for_recorded(rank, group->name, [&](const FlightEntry& entry) {
     const std::int64_t created = entry.created_ns / 1000;
-    if (is_collective_of(entry, *group) && entry.sequence == call.sequence &&
-        entry.created_ns > 0 && written > created) {
-      return (written - created) / 1000;
+    if (age_ms < 0 && entry.sequence == call.sequence && entry.created_ns > 0 &&
+        written > created) {
+      age_ms = (written - created) / 1000;
     }
-  }
-  return -1;
+  });
+  return age_ms;
 }
 
 bool has_made(const RankView& rank, const RankView& waiter) {

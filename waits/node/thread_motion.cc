@@ -10,7 +10,7 @@ using snapshot::Tables;
 using snapshot::ThreadSample;
 using snapshot::WaitOn;
 
-// So much explains what a thread does; less shows no more than that it moved.
+// At least this much shows what a thread does; less shows only that it moved.
 constexpr std::uint64_t kCpuOfWorkUs = 50'000;  // counted in ticks of 10 ms
 constexpr std::uint64_t kWakesOfPoll = 3;
 constexpr std::uint64_t kPreemptionsOfSpin = 100;

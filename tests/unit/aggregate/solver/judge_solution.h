@@ -8,9 +8,9 @@
 
 namespace oddrank::aggregate {
 
-// Returns the first difference between a solution and the truth; empty if there is none. The causes
-// are the same; what is sure is needed in every world, and is what is plainly needed; what is
-// needed in some world is possible, and what no path leads to is not.
+// Returns the first difference between a solution and the truth, or an empty text. They agree if
+// their causes are the same, if what is sure is needed in every world and is what is plainly
+// needed, if what is needed in some world is possible, and if what no path leads to is not.
 std::string first_error(const WaitNet& net, const Tried& tried, const Solution& solution);
 
 // Returns the net as a person reads it, a node a line.
