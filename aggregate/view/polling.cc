@@ -35,6 +35,7 @@ constexpr auto kPollingFrames = std::to_array<PollingFrame>({
 });
 
 constexpr std::size_t kMaxPollingDepth = 24;  // frames from the innermost on
+constexpr std::size_t kMaxRestFrames = 1;     // Python frames between a loop and its sleep
 
 bool is_polling_frame(const ShownFrame& frame, std::string_view path, const PollingFrame& row) {
   const bool named = row.function.empty() || frame.name.find(row.function) != std::string::npos;
@@ -103,7 +104,14 @@ bool rests_again(const JobView& view, const ThreadCapture& thread) {
   return 2 * asleep >= std::ssize(samples) && again && stays_in_function(thread, view.model());
 }
 
-constexpr std::size_t kMaxRestFrames = 1;  // Python frames between a loop and its sleep
+// Returns whether a loop that asks for this polls even if it does not rest: what a file or a
+// connection gives piece by piece may be work.
+bool polls_without_rest(const PythonLoop& loop, const Poll& poll) {
+  const bool in_pieces = poll.on == PollOn::kUnknown || poll.on == PollOn::kDatabase ||
+                         poll.on == PollOn::kConnection ||
+                         (poll.on == PollOn::kFile && poll.object.empty());
+  return !loop.iterates && !in_pieces;
+}
 
 }  // namespace
 
@@ -130,9 +138,7 @@ std::optional<Poll> poll_of(const JobView& view, const ThreadCapture& thread) {
   if (auto poll = poll_of_frames(view, thread)) {
     return poll;
   }
-  if (!rests_again(view, thread)) {
-    return std::nullopt;
-  }
+  const bool rests = rests_again(view, thread);
   const auto& frames = frames_of_loops(view, thread.samples.back());
   for (const PythonLoop& loop : thread.loops) {
     if (loop.frame >= frames.size() || loop.frame != thread.loops.front().frame ||
@@ -141,7 +147,7 @@ std::optional<Poll> poll_of(const JobView& view, const ThreadCapture& thread) {
       return std::nullopt;
     }
     if (auto poll = poll_in(view, loop)) {
-      return poll;
+      return rests || polls_without_rest(loop, *poll) ? poll : std::nullopt;
     }
   }
   return std::nullopt;

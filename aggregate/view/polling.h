@@ -26,8 +26,8 @@ struct Poll {
 };
 
 // Returns what the thread polls for; nullopt if it does not poll. A loop polls if the thread rests
-// in it for a short time again and again, and calls something else in between. If what is called
-// does not tell what is asked for, that is PollOn::kUnknown: the loop may also work.
+// in it for a short time again and again, and calls something else in between, or if what it asks
+// for is known. If that is not known, it is PollOn::kUnknown: the loop may also work.
 std::optional<Poll> poll_of(const JobView& view, const snapshot::ThreadCapture& thread);
 
 // Returns whether the loop only rests, looks at clocks and handles texts: it waits for nobody.

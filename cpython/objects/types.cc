@@ -47,7 +47,7 @@ Addr dict_of_type(PythonMemory& memory, Addr type) {
 
 std::string full_name_of_type(PythonMemory& memory, Addr type) {
   constexpr std::uint64_t kHeapType = std::uint64_t{1} << 9;
-  const std::string name = name_of_type(memory, type);
+  std::string name = name_of_type(memory, type);
   if (name.empty() || name.find('.') != std::string::npos) {
     return name;
   }

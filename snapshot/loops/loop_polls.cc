@@ -8,12 +8,13 @@ namespace oddrank::snapshot {
 namespace {
 
 struct Owner {
-  std::string_view begins;  // a module, a type, or what either begins with
+  std::string_view begins;  // a function, a module, a type, or what either of these begins with
   std::optional<PollOn> on;
 };
 
 // The first that fits counts. nullopt: it asks nobody.
 constexpr auto kOwners = std::to_array<Owner>({
+    {"builtins.open", PollOn::kFile},
     {"builtins", std::nullopt},
     {"time", std::nullopt},
     {"datetime", std::nullopt},
@@ -39,6 +40,8 @@ constexpr auto kOwners = std::to_array<Owner>({
     {"queue", PollOn::kQueue},
     {"_queue", PollOn::kQueue},
     {"sqlite3", PollOn::kDatabase},
+    {"os.waitpid", PollOn::kChild},
+    {"os.kill", PollOn::kChild},
     {"posix", PollOn::kFile},
     {"os", PollOn::kFile},
     {"posixpath", PollOn::kFile},
@@ -53,9 +56,14 @@ constexpr auto kOwners = std::to_array<Owner>({
     {"http", PollOn::kConnection},
 });
 
-bool is_within(std::string_view owner, std::string_view begins) {
-  return owner.starts_with(begins) &&
-         (begins.ends_with('.') || owner.size() == begins.size() || owner[begins.size()] == '.');
+bool is_meant_by(const NamedCall& call, std::string_view begins) {
+  if (begins.size() == call.owner.size() + 1 + call.name.size() && !call.owner.empty() &&
+      begins.starts_with(call.owner) && begins.ends_with(call.name)) {
+    return true;
+  }
+  return call.owner.starts_with(begins) &&
+         (begins.ends_with('.') || call.owner.size() == begins.size() ||
+          call.owner[begins.size()] == '.');
 }
 
 // Sources: Python/bltinmodule.c, Modules/timemodule.c.
@@ -78,7 +86,7 @@ NamedCall named_call(std::string_view name, bool with_text) {
 
 std::optional<PollOn> asked_by(const NamedCall& call) {
   const auto row = std::find_if(kOwners.begin(), kOwners.end(), [&call](const Owner& one) {
-    return is_within(call.owner, one.begins);
+    return is_meant_by(call, one.begins);
   });
   if (row != kOwners.end()) {
     return row->on;

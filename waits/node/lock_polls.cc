@@ -72,9 +72,9 @@ bool in_trying_frame(const ThreadCapture& thread, const Tables& tables) {
   return any_frame_matches(near, kTryingFrames, tables);
 }
 
-void add_try(PollOn on, LockPoll& poll) {
-  poll.flock = poll.flock || on == PollOn::kLockFile;
-  poll.posix = poll.flock;
+void add_try(PollOn on, std::string_view name, LockPoll& poll) {
+  poll.flock = poll.flock || (on == PollOn::kLockFile && name != "lockf");  // both by fcntl()
+  poll.posix = poll.posix || (on == PollOn::kLockFile && name != "flock");
   poll.database = poll.database || on == PollOn::kDatabase;
   poll.existence = poll.existence || on == PollOn::kFile;
   poll.by_name_only = poll.by_name_only || on == PollOn::kUnknown || on == PollOn::kLock;
@@ -82,7 +82,7 @@ void add_try(PollOn on, LockPoll& poll) {
 
 // Calls of a lock's own say more than checks of its file.
 void keep_strongest(LockPoll& poll) {
-  if (poll.flock || poll.database) {
+  if (poll.flock || poll.posix || poll.database) {
     poll.existence = poll.by_name_only = false;
   } else if (poll.existence) {
     poll.by_name_only = false;
@@ -111,7 +111,7 @@ std::optional<LockPoll> poll_of_loop(const PythonLoop& loop, bool asleep, const 
       continue;
     }
     tries = true;
-    add_try(*on, poll);
+    add_try(*on, named.calls[i].name, poll);
     if (const std::string_view object = tables.text(loop.calls[i].object); !object.empty()) {
       poll.objects.push_back(object);
     }
@@ -120,8 +120,9 @@ std::optional<LockPoll> poll_of_loop(const PythonLoop& loop, bool asleep, const 
     return std::nullopt;
   }
   keep_strongest(poll);
-  return poll.flock || poll.database || poll.existence ? std::optional(std::move(poll))
-                                                       : std::nullopt;
+  return poll.flock || poll.posix || poll.database || poll.existence
+             ? std::optional(std::move(poll))
+             : std::nullopt;
 }
 
 }  // namespace

@@ -112,6 +112,10 @@ TEST_CASE("a loop that only rests, or does not rest, is no poll") {
   CHECK(resting({}).empty());
   CHECK(resting({{"monotonic", ""}, {"sleep", ""}, {"print", "."}}).empty());
   CHECK(polls(kUser, {{{{"exists", "/x"}, {"sleep", ""}}, false, 0}}).empty());
+  // What is asked for is known.
+  CHECK(polls(kUser, {{{{"posixpath.exists", "/x"}}, false, 0}}) == "a file by exists /x");
+  CHECK(polls(kUser, {{{{"posixpath.exists", "/x"}}, true, 0}}).empty());
+  CHECK(polls(kUser, {{{{"_io.TextIOWrapper.readline", ""}}, false, 0}}).empty());
   // One long sleep.
   CHECK(polls(kSleep + kUser, {{{{"exists", "/x"}, {"sleep", ""}}, false, 1}}, {}, "", 0).empty());
 }

@@ -54,7 +54,8 @@ TEST_CASE("a loop that tries for a lock and pauses") {
   const auto poll = Polling().python("take").loop({"fcntl.flock", "time.sleep"}).poll();
   REQUIRE(poll);
   CHECK(poll->flock);
-  CHECK(poll->posix);
+  CHECK_FALSE(poll->posix);
+  CHECK(Polling().python("take").loop({"fcntl.lockf", "time.sleep"}).poll()->posix);
   CHECK(
       Polling().python("take").loop({"sqlite3.Connection.execute", "time.sleep"}).poll()->database);
   CHECK(Polling().python("take").loop({"lib.Lock.acquire", "time.sleep"}).poll()->by_name_only);
