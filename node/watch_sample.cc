@@ -57,7 +57,7 @@ struct PollingLoop {
 snapshot::NamedLoop named(const cpython::FrameLoop& loop) {
   snapshot::NamedLoop result{.iterates = loop.iterates, .cut = loop.cut, .calls = {}};
   for (const cpython::FrameCall& call : loop.calls) {
-    result.calls.push_back({call.name, !call.object.empty()});
+    result.calls.push_back(snapshot::named_call(call.name, !call.object.empty()));
   }
   return result;
 }
@@ -67,10 +67,12 @@ std::optional<PollingLoop> find_polling_loop(const PythonThread& thread) {
   for (std::size_t i = 0; i < thread.frames.size(); ++i) {
     for (const cpython::FrameLoop& loop : thread.frames[i].loops) {
       const snapshot::NamedLoop calls = named(loop);
-      if (snapshot::find_asking_call(calls, snapshot::Whose::kProgram)) {
+      const auto asks = snapshot::find_asking_call(calls);
+      if (loop.calls.empty() || loop.cut || (asks && asks->on == snapshot::PollOn::kUnknown)) {
+        return found;  // it may work, and so may the loops around it
+      }
+      if (asks) {
         found = {i, loop.sets};
-      } else if (!snapshot::only_rests(calls)) {
-        return found;  // it works, and so do the loops around it
       }
     }
   }

@@ -20,6 +20,7 @@
 #include "report/json_values.h"
 #include "report/report_json.h"
 #include "report/tasks_text.h"
+#include "snapshot/loops/loop_polls.h"
 
 namespace oddrank::report {
 
@@ -136,8 +137,10 @@ Json loops_json(const aggregate::JobView& view,
     const aggregate::ShownFrame frame = view.model().shown(frames[loop.frame]);
     Json calls = Json::array();
     for (const snapshot::LoopCall& call : loop.calls) {
-      calls.push_back(
-          {{"name", or_null(view.text(call.name))}, {"object", or_null(view.text(call.object))}});
+      const snapshot::NamedCall named = snapshot::named_call(view.text(call.name), false);
+      calls.push_back({{"name", or_null(named.name)},
+                       {"of", or_null(named.owner)},
+                       {"object", or_null(view.text(call.object))}});
     }
     rows.push_back({{"function", frame.name},
                     {"place", frame.place()},

@@ -175,7 +175,8 @@ bool may_wait(const JobView& view, const RankView& rank) {
   // Not is_at_work: a rank that spins on its device waits, and is in state R.
   const bool at_work = rank.leader->wait.on == snapshot::WaitOn::kNothing ||
                        sleeps_on_purpose(*rank.leader, view.model());
-  return rank.leader->call || rank.polls || !at_work || rests_in_loop(view, *rank.leader) ||
+  const bool asks = rank.polls && rank.polls != snapshot::PollOn::kUnknown;
+  return rank.leader->call || asks || !at_work || rests_in_loop(view, *rank.leader) ||
          view.model().story(*rank.sample(), Story::kCommunicates).has_value();
 }
 

@@ -8,6 +8,8 @@
 
 namespace oddrank::aggregate {
 
+using snapshot::PollOn;
+
 std::set<std::size_t> named_ranks(const JobView& view, std::string_view name) {
   std::set<std::size_t> found;
   while (!name.empty()) {
@@ -33,8 +35,9 @@ std::string awaited_name(const JobView& view, const RankView& rank) {
   if (view.model().story(*rank.sample(), Story::kStore)) {
     return std::string(view.text(rank.leader->wait.rare->key));
   }
-  const bool polls = rank.polls == snapshot::PollOn::kFile || rank.polls == snapshot::PollOn::kKey;
-  const auto poll = polls ? poll_of(view, *rank.leader) : std::nullopt;
+  const bool named =
+      rank.polls == PollOn::kUnknown || rank.polls == PollOn::kKey || rank.polls == PollOn::kFile;
+  const auto poll = named ? poll_of(view, *rank.leader) : std::nullopt;
   return poll ? poll->object : std::string();
 }
 

@@ -226,7 +226,7 @@ bool may_need_others(const JobView& view, const RankView& rank) {
   if (last.polls) {
     return last.polls == PollOn::kKey || last.polls == PollOn::kFile ||
            last.polls == PollOn::kLockFile || last.polls == PollOn::kDatabase ||
-           last.polls == PollOn::kReady || last.polls == PollOn::kConnection;
+           last.polls == PollOn::kUnknown || last.polls == PollOn::kConnection;
   }
   if (keeps_resting(*last.leader, view.model())) {
     return true;

@@ -23,6 +23,7 @@ namespace oddrank::aggregate {
 
 using snapshot::Capture;
 using snapshot::NodeCapture;
+using snapshot::PollOn;
 using snapshot::ProcessCapture;
 
 namespace {
@@ -234,7 +235,9 @@ void JobView::take_poll(RankView& rank) {
   const bool rests = !rank.leader->call && !rank.polls && rests_in_loop(*this, *rank.leader);
   const bool stands =
       rank.polls || rests || waits_for_standing_pool(*rank.leader, rank.children, model_);
-  if (stands && stays_in_function(*rank.leader, model_)) {
+  // Where it is not known what is asked, something that changes is work.
+  const bool still = rank.polls != PollOn::kUnknown || !rank.motion.locals;
+  if (stands && still && stays_in_function(*rank.leader, model_)) {
     rank.motion.stack = rank.motion.cpu = rank.motion.woke = false;
     rank.motion.locals = rank.motion.locals && rests;  // it may count what it does in between
   }

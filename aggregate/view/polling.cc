@@ -4,17 +4,16 @@
 #include <algorithm>
 #include <array>
 
+#include "aggregate/view/leader.h"
 #include "snapshot/loops/named_loop.h"
 
 namespace oddrank::aggregate {
 namespace {
 
-using snapshot::LoopCall;
 using snapshot::PollOn;
 using snapshot::PythonLoop;
 using snapshot::StringId;
 using snapshot::ThreadCapture;
-using snapshot::Whose;
 
 // Frames of libraries that poll by themselves.
 struct PollingFrame {
@@ -36,6 +35,7 @@ constexpr auto kPollingFrames = std::to_array<PollingFrame>({
 });
 
 constexpr std::size_t kMaxPollingDepth = 24;  // frames from the innermost on
+constexpr std::size_t kMaxRestFrames = 1;     // Python frames between a loop and its sleep
 
 bool is_polling_frame(const ShownFrame& frame, std::string_view path, const PollingFrame& row) {
   const bool named = row.function.empty() || frame.name.find(row.function) != std::string::npos;
@@ -82,30 +82,38 @@ const std::vector<snapshot::FrameId>& frames_of_loops(const JobView& view,
   return view.capture().tables.stacks()[sample.python_frames()].frames;
 }
 
-// Returns whether the kernel says which files the thread waits for: then it does not look at
-// objects of its own process, whatever the names of the loop's calls mean elsewhere (wait() of
-// connections).
-bool waits_for_files(const ThreadCapture& thread) {
-  return thread.wait.how == snapshot::WaitHow::kFiles ||
-         thread.wait.on == snapshot::WaitOn::kPipe || thread.wait.on == snapshot::WaitOn::kSocket;
+std::optional<Poll> poll_in(const JobView& view, const PythonLoop& loop) {
+  const snapshot::NamedLoop named = snapshot::named_loop(loop, view.capture().tables);
+  const auto asks = snapshot::find_asking_call(named);
+  return asks ? std::optional(Poll{asks->on, std::string(named.calls[asks->call].name),
+                                   std::string(view.text(loop.calls[asks->call].object)),
+                                   loop.frame})
+              : std::nullopt;
 }
 
-std::optional<Poll> find_poll(const JobView& view, const PythonLoop& loop, Whose whose) {
-  const auto asks =
-      snapshot::find_asking_call(snapshot::named_loop(loop, view.capture().tables), whose);
-  if (!asks) {
-    return std::nullopt;
-  }
-  const LoopCall& call = loop.calls[asks->call];
-  return Poll{asks->on, std::string(view.text(call.name)), std::string(view.text(call.object)),
-              loop.frame};
+// Returns whether the thread rests for a short time again and again, at one place of its program.
+bool rests_again(const JobView& view, const ThreadCapture& thread) {
+  const auto& samples = thread.samples;
+  const auto asleep =
+      std::count_if(samples.begin(), samples.end(), [&view](const snapshot::ThreadSample& sample) {
+        return view.model().story(sample, Story::kSleep).has_value();
+      });
+  const std::int64_t quiet_ms = thread.wait.quiet_ms;
+  const bool again = keeps_waking(thread) || samples.size() < 2 ||
+                     (quiet_ms >= 0 && quiet_ms < snapshot::kOldWaitMs);
+  return 2 * asleep >= std::ssize(samples) && again && stays_in_function(thread, view.model());
+}
+
+// Returns whether a loop that asks for this polls even if it does not rest: what a file or a
+// connection gives piece by piece may be work.
+bool polls_without_rest(const PythonLoop& loop, const Poll& poll) {
+  const bool in_pieces = poll.on == PollOn::kUnknown || poll.on == PollOn::kDatabase ||
+                         poll.on == PollOn::kConnection ||
+                         (poll.on == PollOn::kFile && poll.object.empty());
+  return !loop.iterates && !in_pieces;
 }
 
 }  // namespace
-
-std::optional<Poll> poll_in(const JobView& view, const PythonLoop& loop) {
-  return find_poll(view, loop, Whose::kProgram);
-}
 
 bool only_rests(const JobView& view, const PythonLoop& loop) {
   return snapshot::only_rests(snapshot::named_loop(loop, view.capture().tables));
@@ -130,19 +138,16 @@ std::optional<Poll> poll_of(const JobView& view, const ThreadCapture& thread) {
   if (auto poll = poll_of_frames(view, thread)) {
     return poll;
   }
+  const bool rests = rests_again(view, thread);
   const auto& frames = frames_of_loops(view, thread.samples.back());
   for (const PythonLoop& loop : thread.loops) {
-    if (loop.frame >= frames.size()) {
-      continue;
-    }
-    const bool user = view.model().shown(frames[loop.frame]).user;
-    if (auto poll = find_poll(view, loop, user ? Whose::kProgram : Whose::kLibrary)) {
-      return snapshot::is_of_own_process(poll->on) && waits_for_files(thread) ? std::nullopt : poll;
-    }
-    // What the program itself does in a loop is its work. A library's loop may be part of a call
-    // that an outer loop makes again and again, and so may a loop that only rests.
-    if (user && !only_rests(view, loop)) {
+    if (loop.frame >= frames.size() || loop.frame != thread.loops.front().frame ||
+        snapshot::python_frames_inside(loop, thread.samples.back(), view.capture().tables) >
+            kMaxRestFrames) {
       return std::nullopt;
+    }
+    if (auto poll = poll_in(view, loop)) {
+      return rests || polls_without_rest(loop, *poll) ? poll : std::nullopt;
     }
   }
   return std::nullopt;
@@ -174,8 +179,8 @@ std::string_view poll_noun(PollOn on) {
       return "a file";
     case PollOn::kConnection:
       return "a connection";
-    case PollOn::kReady:
-      return "something that is not ready";
+    case PollOn::kUnknown:
+      return "something that is not known";
   }
   return "";
 }

@@ -17,7 +17,7 @@
 namespace oddrank::aggregate {
 
 struct Poll {
-  snapshot::PollOn on = snapshot::PollOn::kReady;
+  snapshot::PollOn on = snapshot::PollOn::kUnknown;
   std::string what;    // the call that asks: "exists"
   std::string object;  // of that call, as the capture has it; "" if unknown
   // The frame whose loop it is, as an index into the frames of the last sample's (python_)stack;
@@ -25,11 +25,10 @@ struct Poll {
   std::optional<std::uint32_t> frame;
 };
 
-// Returns what the thread polls for; nullopt if it does not poll, or that is not known.
+// Returns what the thread polls for; nullopt if it does not poll. A loop polls if the thread rests
+// in it for a short time again and again, and calls something else in between, or if what it asks
+// for is known. If that is not known, it is PollOn::kUnknown: the loop may also work.
 std::optional<Poll> poll_of(const JobView& view, const snapshot::ThreadCapture& thread);
-
-// Returns the same for one loop alone: for tests, and for callers with a loop of their own.
-std::optional<Poll> poll_in(const JobView& view, const snapshot::PythonLoop& loop);
 
 // Returns whether the loop only rests, looks at clocks and handles texts: it waits for nobody.
 bool only_rests(const JobView& view, const snapshot::PythonLoop& loop);

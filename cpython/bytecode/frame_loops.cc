@@ -1,5 +1,3 @@
-// Source: Include/cpython/object.h of 3.8 to 3.15 (PyTypeObject: tp_dict is three words before
-// tp_dictoffset).
 #include "cpython/bytecode/frame_loops.h"
 
 #include <algorithm>
@@ -19,6 +17,10 @@ constexpr std::size_t kMaxInner = 8;  // calls that may replace their function; 
 // Functions of Python's os module.
 bool makes_its_second(std::string_view name) {
   return name == "link" || name == "symlink" || name == "rename" || name == "replace";
+}
+
+std::string qualified(const std::string& owner, const std::string& name) {
+  return owner.empty() || name.empty() ? name : owner + "." + name;
 }
 
 class LoopReader {
@@ -135,13 +137,10 @@ Addr LoopReader::code_of_function(Addr function) {
 
 // Searches only the object's own class: inherited methods are seldom in the same file.
 Addr LoopReader::method_of(Addr object, const std::string& name) {
-  constexpr std::uint64_t kDictBeforeOffset = 3 * sizeof(std::uint64_t);
   const Addr type = type_of(memory_, object);
-  if (type == Addr{} || is_instance(memory_, object, TypeFlag::kStr)) {
-    return Addr{};
-  }
-  const Addr field = type + (memory_.layout().object.type_dict_offset - kDictBeforeOffset);
-  return find_in_dict(memory_, memory_.pointer_or_null(field), name);
+  return type == Addr{} || is_instance(memory_, object, TypeFlag::kStr)
+             ? Addr{}
+             : find_in_dict(memory_, dict_of_type(memory_, type), name);
 }
 
 Addr LoopReader::inner_code(const CodeCall& call, SymbolValues& values, const CodeCalls& calls) {
@@ -181,15 +180,16 @@ FrameLoop LoopReader::read(const AnalysedCode& code, const CodeLoop& loop) {
     const AnalysedCode* nested = analysis_.of_code(inner);
     const std::size_t count = nested == nullptr ? 0 : nested->calls.calls.size();
     if (count == 0 || count > kMaxInner) {
-      add(result, {name, object});
+      add(result, {qualified(values.owner_of(call.callee), name), object});
       continue;
     }
-    // No frame runs it now, so its variables have no values here.
-    SymbolValues inside(memory_, nested->calls, RawFrame{.code = inner});
+    // No frame runs it now, so its variables have no values here; a function of the same file
+    // mostly has the same globals.
+    SymbolValues inside(memory_, nested->calls, RawFrame{.code = inner}, values.globals());
     for (const CodeCall& one : nested->calls.calls) {
       const std::string inner_name = inside.name_of(one.callee);
       const std::string own = object_of(one, inner_name, inside, nested->calls);
-      add(result, {inner_name, own.empty() ? object : own});
+      add(result, {qualified(inside.owner_of(one.callee), inner_name), own.empty() ? object : own});
     }
   }
   return result;

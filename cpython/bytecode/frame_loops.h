@@ -17,7 +17,9 @@ inline constexpr std::size_t kMaxCallsOfLoop = 16;
 inline constexpr std::size_t kMaxVariablesOfLoop = 64;
 
 struct FrameCall {
-  std::string name;    // its last part: "exists"; empty if what is called has no name
+  // Its last part, behind the module or type that it is of if that is known: "posixpath.exists";
+  // empty if what is called has no name.
+  std::string name;
   std::string object;  // text of the first argument with one, else of the method's object
 
   bool operator==(const FrameCall&) const = default;

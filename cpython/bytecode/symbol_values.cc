@@ -14,6 +14,7 @@ namespace {
 
 constexpr std::size_t kWordSize = sizeof(std::uint64_t);
 constexpr std::size_t kMaxName = 128;
+constexpr std::string_view kModuleName = "__name__";
 
 std::string plain_text(PythonMemory& memory, Addr object) {
   const auto text = read_string(memory, object, kMaxObjectText);
@@ -57,6 +58,16 @@ std::string single_text(PythonMemory& memory, Addr object) {
 }
 
 }  // namespace
+
+SymbolValues::SymbolValues(PythonMemory& memory,
+                           const CodeCalls& calls,
+                           const RawFrame& frame,
+                           Addr globals)
+    : memory_(memory), calls_(calls), frame_(frame), globals_(globals) {
+  if (globals_ == Addr{} && frame_.address != Addr{}) {
+    globals_ = memory_.pointer_or_null(frame_.address + memory_.layout().frame.globals);
+  }
+}
 
 std::string object_text(PythonMemory& memory, Addr object) {
   if (object == Addr{}) {
@@ -149,12 +160,65 @@ Addr SymbolValues::variable(std::uint32_t index, bool in_cell) {
              : Addr{};
 }
 
-Addr SymbolValues::global(const std::string& name) {
-  if (frame_.address == Addr{} || name.empty()) {
-    return Addr{};
+Addr SymbolValues::global(std::string_view name) {
+  return globals_ == Addr{} || name.empty() ? Addr{} : find_in_dict(memory_, globals_, name);
+}
+
+// Every dict of globals that can be read has its module's name.
+bool SymbolValues::is_builtin(const Symbol& symbol) {
+  return symbol.kind == SymbolKind::kGlobal && global(name_of(symbol)) == Addr{} &&
+         global(kModuleName) != Addr{};
+}
+
+std::string SymbolValues::module_of(Addr callable) {
+  const std::string type = type_name(memory_, callable);
+  if (is_instance(memory_, callable, TypeFlag::kType)) {
+    return full_name_of_type(memory_, callable);
   }
-  const Addr dict = memory_.pointer_or_null(frame_.address + memory_.layout().frame.globals);
-  return find_in_dict(memory_, dict, name);
+  const ObjectOffsets& offsets = memory_.layout().object;
+  if (type == "builtin_function_or_method") {
+    const Addr name = memory_.pointer_or_null(callable + offsets.head + 2 * kWordSize);
+    return plain_text(memory_, name);
+  }
+  if (type != "function") {
+    return full_name_of_type(memory_, type_of(memory_, callable));
+  }
+  // The code comes first up to 3.10, and then the globals; later the globals come first.
+  const bool code_first = offsets.function_code == offsets.head;
+  const Addr dict = memory_.pointer_or_null(callable + offsets.head + (code_first ? kWordSize : 0));
+  return plain_text(memory_, find_in_dict(memory_, dict, kModuleName));
+}
+
+std::string SymbolValues::owner_of_receiver(std::uint32_t receiver) {
+  const Symbol& symbol = calls_.symbols[receiver];
+  if (symbol.kind == SymbolKind::kResult) {  // Path(name).exists()
+    const Addr maker = object_of(calls_.calls[symbol.index].callee);
+    return maker != Addr{} && is_instance(memory_, maker, TypeFlag::kType)
+               ? full_name_of_type(memory_, maker)
+               : std::string();
+  }
+  const bool joined = symbol.kind == SymbolKind::kPathJoined;  // (folder / name).exists()
+  const Addr object = object_of(joined ? symbol.base : receiver);
+  if (object == Addr{}) {
+    return is_builtin(symbol) ? "builtins" : std::string();
+  }
+  if (type_name(memory_, object) == "module") {
+    return plain_text(memory_, find_global(memory_, object, kModuleName));
+  }
+  return full_name_of_type(
+      memory_, is_instance(memory_, object, TypeFlag::kType) ? object : type_of(memory_, object));
+}
+
+std::string SymbolValues::owner_of(std::uint32_t callee) {
+  const Symbol& symbol = calls_.symbols[callee];
+  if (symbol.kind == SymbolKind::kAttribute) {
+    return owner_of_receiver(symbol.base);
+  }
+  const Addr object = object_of(callee);
+  if (object != Addr{}) {
+    return module_of(object);
+  }
+  return is_builtin(symbol) ? "builtins" : std::string();
 }
 
 Addr SymbolValues::object_within(std::uint32_t symbol, int depth) {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cpython/bytecode/calls.h"
@@ -23,14 +24,22 @@ std::string object_text(PythonMemory& memory, Addr object);
 
 class SymbolValues {
  public:
-  // Both must outlive the object. `calls` is of the code that the frame runs.
-  SymbolValues(PythonMemory& memory, const CodeCalls& calls, const RawFrame& frame)
-      : memory_(memory), calls_(calls), frame_(frame) {}
+  // Both must outlive the object. `calls` is of the code that the frame runs. `globals`: of a code
+  // that no frame runs, its dict of globals; null: the frame's.
+  SymbolValues(PythonMemory& memory,
+               const CodeCalls& calls,
+               const RawFrame& frame,
+               Addr globals = Addr{});
+
+  Addr globals() const { return globals_; }
 
   // Returns the last part of its name in the code; empty if it has none.
   std::string name_of(std::uint32_t symbol);
   // Returns the name of a symbol that is none of the calls'.
   std::string name_of(const Symbol& symbol);
+  // Returns where what is called is from: the module of a function ("posixpath", "builtins"), or
+  // the type whose method it is ("threading.Event"); empty if that is unknown.
+  std::string owner_of(std::uint32_t callee);
   // Returns the object; null if it is unknown, or a builtin.
   Addr object_of(std::uint32_t symbol);
   // Returns object_text; "<hidden>" if the name sounds like a secret. Texts that the code composes
@@ -49,11 +58,15 @@ class SymbolValues {
   Addr tuple_item(Addr tuple, std::uint64_t index);
   Addr variable(std::uint32_t index, bool in_cell);
   Addr name_object(const Symbol& symbol);
-  Addr global(const std::string& name);
+  Addr global(std::string_view name);
+  bool is_builtin(const Symbol& symbol);
+  std::string owner_of_receiver(std::uint32_t receiver);
+  std::string module_of(Addr callable);
 
   PythonMemory& memory_;
   const CodeCalls& calls_;
   RawFrame frame_;
+  Addr globals_{};
   int parts_left_ = 0;  // of the text that is being put together
 };
 

@@ -1,6 +1,10 @@
+// Source: Include/cpython/object.h of 3.8 to 3.15 (PyTypeObject: tp_dict is three words before
+// tp_dictoffset).
 #include "cpython/objects/types.h"
 
 #include "base/ascii.h"
+#include "cpython/objects/dicts.h"
+#include "cpython/objects/strings.h"
 
 namespace oddrank::cpython {
 
@@ -33,6 +37,27 @@ std::string name_of_type(PythonMemory& memory, Addr type) {
     name += is_printable_ascii(*byte) ? *byte : '?';
   }
   return name;
+}
+
+Addr dict_of_type(PythonMemory& memory, Addr type) {
+  constexpr std::uint64_t kDictBeforeOffset = 3 * sizeof(std::uint64_t);
+  return memory.pointer_or_null(type +
+                                (memory.layout().object.type_dict_offset - kDictBeforeOffset));
+}
+
+std::string full_name_of_type(PythonMemory& memory, Addr type) {
+  constexpr std::uint64_t kHeapType = std::uint64_t{1} << 9;
+  std::string name = name_of_type(memory, type);
+  if (name.empty() || name.find('.') != std::string::npos) {
+    return name;
+  }
+  const auto flags = memory.value<std::uint64_t>(type + memory.layout().object.type_flags);
+  if ((flags.value_or(0) & kHeapType) == 0) {
+    return "builtins." + name;
+  }
+  const auto module =
+      read_string(memory, find_in_dict(memory, dict_of_type(memory, type), "__module__"));
+  return module ? module->utf8 + "." + name : name;
 }
 
 }  // namespace oddrank::cpython

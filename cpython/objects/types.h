@@ -42,4 +42,11 @@ std::string type_name(PythonMemory& memory, Addr object);
 // Returns the same for a type itself.
 std::string name_of_type(PythonMemory& memory, Addr type);
 
+// Returns the dict of a type that Python code made; null for others in some versions.
+Addr dict_of_type(PythonMemory& memory, Addr type);
+
+// Returns the type's name with that of its module: "threading.Event", "builtins.dict"; without one
+// if that cannot be read.
+std::string full_name_of_type(PythonMemory& memory, Addr type);
+
 }  // namespace oddrank::cpython

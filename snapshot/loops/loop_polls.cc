@@ -1,186 +1,118 @@
+// Names of modules and types are those of CPython 3.8 to 3.15, torch 1.10 to 2.11, mpi4py 3 and 4.
 #include "snapshot/loops/loop_polls.h"
 
 #include <algorithm>
 #include <array>
 
-#include "snapshot/loops/call_names.h"
-
 namespace oddrank::snapshot {
 namespace {
 
-enum class Asking : std::uint8_t {
-  kPlainly,    // the name means nothing else
-  kGenerally,  // other things have methods of this name; counts only in a `while` loop that rests
-  kAbout,      // the same, and only if it is told a text: dict.get(1) and set.add(x) are not meant
+struct Owner {
+  std::string_view begins;  // a function, a module, a type, or what either of these begins with
+  std::optional<PollOn> on;
 };
 
-struct AskingName {
-  std::string_view name;
-  PollOn on;
-  Asking how = Asking::kPlainly;
-};
-
-constexpr auto kAskingNames = std::to_array<AskingName>({
-    {"exists", PollOn::kFile},
-    {"lexists", PollOn::kFile},
-    {"isfile", PollOn::kFile},
-    {"is_file", PollOn::kFile},
-    {"isdir", PollOn::kFile},
-    {"is_dir", PollOn::kFile},
-    {"islink", PollOn::kFile},
-    {"is_symlink", PollOn::kFile},
-    {"ismount", PollOn::kFile},
-    {"stat", PollOn::kFile},
-    {"lstat", PollOn::kFile},
-    {"access", PollOn::kFile},
-    {"getsize", PollOn::kFile},
-    {"getmtime", PollOn::kFile},
-    {"listdir", PollOn::kFile},
-    {"scandir", PollOn::kFile},
-    {"iterdir", PollOn::kFile},
+// The first that fits counts. nullopt: it asks nobody.
+constexpr auto kOwners = std::to_array<Owner>({
+    {"builtins.open", PollOn::kFile},
+    {"builtins", std::nullopt},
+    {"time", std::nullopt},
+    {"datetime", std::nullopt},
+    {"logging", std::nullopt},
+    {"math", std::nullopt},
+    {"random", std::nullopt},
+    {"_random", std::nullopt},
+    {"fcntl", PollOn::kLockFile},
+    {"torch._C._distributed_c10d.Work", PollOn::kWork},
+    {"torch._C._distributed_c10d.", PollOn::kKey},
+    {"mpi4py.MPI", PollOn::kWork},
+    {"torch.cuda", PollOn::kDevice},
+    {"subprocess", PollOn::kChild},
+    {"multiprocessing.process", PollOn::kChild},
+    {"multiprocessing.context", PollOn::kChild},
+    {"multiprocessing.queues", PollOn::kQueue},
+    {"psutil", PollOn::kChild},
+    {"threading.Thread", PollOn::kThread},
+    {"threading.Event", PollOn::kEvent},
+    {"threading", PollOn::kLock},
+    {"_thread", PollOn::kLock},
+    {"concurrent.futures", PollOn::kThread},
+    {"queue", PollOn::kQueue},
+    {"_queue", PollOn::kQueue},
+    {"sqlite3", PollOn::kDatabase},
+    {"os.waitpid", PollOn::kChild},
+    {"os.kill", PollOn::kChild},
+    {"posix", PollOn::kFile},
+    {"os", PollOn::kFile},
+    {"posixpath", PollOn::kFile},
+    {"genericpath", PollOn::kFile},
+    {"pathlib", PollOn::kFile},
     {"glob", PollOn::kFile},
-    {"iglob", PollOn::kFile},
-    {"rglob", PollOn::kFile},
-    {"read_text", PollOn::kFile, Asking::kGenerally},
-    {"read_bytes", PollOn::kFile, Asking::kGenerally},
-    {"readline", PollOn::kFile, Asking::kGenerally},
-    {"open", PollOn::kFile, Asking::kGenerally},
-
-    {"flock", PollOn::kLockFile},
-    {"lockf", PollOn::kLockFile},
-    {"mkdir", PollOn::kLockFile, Asking::kGenerally},
-    {"link", PollOn::kLockFile, Asking::kGenerally},
-    {"symlink", PollOn::kLockFile, Asking::kGenerally},
-    {"symlink_to", PollOn::kLockFile, Asking::kGenerally},
-
-    {"check", PollOn::kKey},
-    {"num_keys", PollOn::kKey},
-    {"compare_set", PollOn::kKey},
-    {"multi_get", PollOn::kKey},
-    {"get", PollOn::kKey, Asking::kAbout},
-    {"add", PollOn::kKey, Asking::kAbout},
-
-    {"is_completed", PollOn::kWork},
-    {"is_success", PollOn::kWork},
-    {"Test", PollOn::kWork},
-    {"Testall", PollOn::kWork},
-    {"Testany", PollOn::kWork},
-    {"Iprobe", PollOn::kWork},
-    {"iprobe", PollOn::kWork},
-    {"test", PollOn::kWork, Asking::kGenerally},
-    {"testall", PollOn::kWork},
-    {"completed", PollOn::kWork, Asking::kGenerally},
-
-    {"query", PollOn::kDevice},
-
-    {"poll", PollOn::kChild},
-    {"waitpid", PollOn::kChild},
-    {"pid_exists", PollOn::kChild},
-    {"is_running", PollOn::kChild},
-    {"kill", PollOn::kChild, Asking::kGenerally},
-
-    {"is_alive", PollOn::kThread},
-    {"active_count", PollOn::kThread, Asking::kGenerally},
-    {"done", PollOn::kThread},
-    {"running", PollOn::kThread, Asking::kGenerally},
-
-    {"acquire", PollOn::kLock},
-    {"try_acquire", PollOn::kLock},
-    {"try_lock", PollOn::kLock},
-    {"trylock", PollOn::kLock},
-    {"locked", PollOn::kLock},
-    {"lock", PollOn::kLock, Asking::kGenerally},
-
-    {"is_set", PollOn::kEvent},
-    {"isSet", PollOn::kEvent},
-    {"wait", PollOn::kEvent, Asking::kGenerally},
-
-    {"empty", PollOn::kQueue},
-    {"qsize", PollOn::kQueue},
-    {"get_nowait", PollOn::kQueue},
-    {"put_nowait", PollOn::kQueue, Asking::kGenerally},
-    {"full", PollOn::kQueue, Asking::kGenerally},
-
-    {"execute", PollOn::kDatabase, Asking::kGenerally},
-    {"commit", PollOn::kDatabase, Asking::kGenerally},
-    {"begin", PollOn::kDatabase, Asking::kGenerally},
-
-    {"connect", PollOn::kConnection, Asking::kGenerally},
-    {"connect_ex", PollOn::kConnection},
-    {"create_connection", PollOn::kConnection, Asking::kGenerally},
-    {"urlopen", PollOn::kConnection, Asking::kGenerally},
-    {"request", PollOn::kConnection, Asking::kGenerally},
-
-    {"ready", PollOn::kReady},
-    {"is_ready", PollOn::kReady},
-    {"is_done", PollOn::kReady},
-    {"is_finished", PollOn::kReady},
-    {"finished", PollOn::kReady, Asking::kGenerally},
+    {"io", PollOn::kFile},
+    {"_io", PollOn::kFile},
+    {"socket", PollOn::kConnection},
+    {"_socket", PollOn::kConnection},
+    {"urllib", PollOn::kConnection},
+    {"http", PollOn::kConnection},
 });
 
-const AskingName* asking_name(std::string_view name) {
-  const auto row = std::find_if(kAskingNames.begin(), kAskingNames.end(),
-                                [name](const AskingName& one) { return one.name == name; });
-  return row == kAskingNames.end() ? nullptr : &*row;
-}
-
-bool rests(const NamedLoop& loop) {
-  return std::any_of(loop.calls.begin(), loop.calls.end(),
-                     [](const NamedCall& call) { return call_rests(call.name); });
-}
-
-bool counts(const AskingName& row, const NamedCall& call, const NamedLoop& loop, bool rested) {
-  switch (row.how) {
-    case Asking::kPlainly:
-      // A `for` loop that looks at one file after another does not wait.
-      return rested || !loop.iterates;
-    case Asking::kGenerally:
-      return rested && !loop.iterates;
-    default:
-      return rested && !loop.iterates && call.with_text;
+bool is_meant_by(const NamedCall& call, std::string_view begins) {
+  if (begins.size() == call.owner.size() + 1 + call.name.size() && !call.owner.empty() &&
+      begins.starts_with(call.owner) && begins.ends_with(call.name)) {
+    return true;
   }
+  return call.owner.starts_with(begins) &&
+         (begins.ends_with('.') || call.owner.size() == begins.size() ||
+          call.owner[begins.size()] == '.');
 }
 
-// Returns whether the call may be work.
-bool may_work(const NamedCall& call) {
-  return !call_rests(call.name) && !call_is_idle(call.name) && asking_name(call.name) == nullptr;
-}
-
-bool has_work(const NamedLoop& loop) {
-  return loop.cut || std::any_of(loop.calls.begin(), loop.calls.end(), may_work);
-}
-
-// Returns whether libraries ask so for something outside of the process.
-bool is_asked_by_libraries(const AskingName& row) {
-  constexpr std::array kOfLibraries = {PollOn::kLockFile, PollOn::kKey,      PollOn::kWork,
-                                       PollOn::kDevice,   PollOn::kDatabase, PollOn::kFile};
-  return row.how == Asking::kPlainly &&
-         std::find(kOfLibraries.begin(), kOfLibraries.end(), row.on) != kOfLibraries.end();
+// Sources: Python/bltinmodule.c, Modules/timemodule.c.
+bool is_name_of_language(std::string_view name) {
+  constexpr auto kNames = std::to_array<std::string_view>(
+      {"sleep", "time", "monotonic", "perf_counter", "print",   "len",    "range", "int", "float",
+       "str",   "min",  "max",       "abs",          "round",   "sum",    "any",   "all", "sorted",
+       "zip",   "bool", "enumerate", "isinstance",   "getattr", "hasattr"});
+  return std::find(kNames.begin(), kNames.end(), name) != kNames.end();
 }
 
 }  // namespace
 
-std::optional<AskingCall> find_asking_call(const NamedLoop& loop, Whose whose) {
-  if (has_work(loop)) {
-    return std::nullopt;
+NamedCall named_call(std::string_view name, bool with_text) {
+  const std::size_t dot = name.rfind('.');
+  return dot == std::string_view::npos
+             ? NamedCall{name, {}, with_text}
+             : NamedCall{name.substr(dot + 1), name.substr(0, dot), with_text};
+}
+
+std::optional<PollOn> asked_by(const NamedCall& call) {
+  const auto row = std::find_if(kOwners.begin(), kOwners.end(), [&call](const Owner& one) {
+    return is_meant_by(call, one.begins);
+  });
+  if (row != kOwners.end()) {
+    return row->on;
   }
-  const bool rested = rests(loop);
-  std::optional<AskingCall> best;
+  return call.owner.empty() && is_name_of_language(call.name) ? std::nullopt
+                                                              : std::optional(PollOn::kUnknown);
+}
+
+std::optional<AskingCall> find_asking_call(const NamedLoop& loop) {
+  std::optional<AskingCall> found;
   for (std::size_t i = 0; i < loop.calls.size(); ++i) {
-    const AskingName* row = asking_name(loop.calls[i].name);
-    if (row == nullptr || !counts(*row, loop.calls[i], loop, rested) ||
-        (whose == Whose::kLibrary && !is_asked_by_libraries(*row))) {
-      continue;
-    }
-    if (!best || row->on < best->on) {
-      best = AskingCall{row->on, i};
+    const std::optional<PollOn> on = asked_by(loop.calls[i]);
+    const bool better =
+        found && on == found->on && loop.calls[i].with_text && !loop.calls[found->call].with_text;
+    if (on && (!found || on < found->on || better)) {
+      found = AskingCall{*on, i};
     }
   }
-  return best;
+  if (found && loop.cut) {
+    found->on = PollOn::kUnknown;
+  }
+  return found;
 }
 
 bool only_rests(const NamedLoop& loop) {
-  return rests(loop) && !has_work(loop) && !find_asking_call(loop, Whose::kProgram);
+  return !loop.cut && !loop.calls.empty() && !find_asking_call(loop);
 }
 
 }  // namespace oddrank::snapshot

@@ -1,9 +1,10 @@
-// Decides from the names of a loop's calls (python_loop.h) whether the loop polls, and for what.
+// Decides from the calls of a loop (python_loop.h) whether it asks for something between its rests,
+// and for what.
 //
-// A loop is a poll if one of its calls asks for something outside of the thread (whether a file is
-// there, whether work is done, ...) and all others only rest, look at clocks or handle texts
-// (call_names.h). A call that is not known may be work: then the loop is no poll. The names are
-// those of Python's standard library, torch, mpi4py, psutil, filelock and sqlite3.
+// What is asked is known if the calls' objects are: by their types, and by the modules of
+// functions. The names of calls decide nothing: a loop with a call of which no more is known than a
+// name asks for something that is not known. (Captures of older versions have names only; there,
+// those of the language itself and of its clock count as what they are.)
 #pragma once
 
 #include <cstddef>
@@ -16,9 +17,16 @@
 namespace oddrank::snapshot {
 
 struct NamedCall {
-  std::string_view name;
+  std::string_view name;   // "is_set"
+  std::string_view owner;  // "threading.Event"; "" if unknown
   bool with_text = false;  // what it acts on is known as a text
 };
+
+// Splits the name of a call (LoopCall::name).
+NamedCall named_call(std::string_view name, bool with_text);
+
+// Returns what a call asks for; nullopt if it asks nobody: it is of the language.
+std::optional<PollOn> asked_by(const NamedCall& call);
 
 struct NamedLoop {
   bool iterates = false;  // a `for` loop
@@ -27,21 +35,15 @@ struct NamedLoop {
 };
 
 struct AskingCall {
-  PollOn on = PollOn::kReady;
+  PollOn on = PollOn::kUnknown;
   std::size_t call = 0;  // index into NamedLoop::calls
 };
 
-enum class Whose : std::uint8_t {
-  kProgram,
-  // Libraries wait for their own threads, queues and events in loops too. Only polls for what is
-  // outside of the process count.
-  kLibrary,
-};
+// Returns what the loop asks for, and the call that says most of it; nullopt if all of its calls
+// are of the language: the loop rests, and looks at clocks and variables.
+std::optional<AskingCall> find_asking_call(const NamedLoop& loop);
 
-// Returns what the loop polls for; nullopt if it does not poll.
-std::optional<AskingCall> find_asking_call(const NamedLoop& loop, Whose whose);
-
-// Returns whether the loop only rests, looks at clocks and handles texts: it waits for nobody.
+// Returns whether the loop makes calls, and asks for nothing.
 bool only_rests(const NamedLoop& loop);
 
 }  // namespace oddrank::snapshot

@@ -7,7 +7,7 @@ namespace oddrank::snapshot {
 NamedLoop named_loop(const PythonLoop& loop, const Tables& tables) {
   NamedLoop named{.iterates = loop.iterates, .cut = loop.cut, .calls = {}};
   for (const LoopCall& call : loop.calls) {
-    named.calls.push_back({tables.text(call.name), call.object != StringId{}});
+    named.calls.push_back(named_call(tables.text(call.name), call.object != StringId{}));
   }
   return named;
 }

@@ -5,9 +5,9 @@
 
 namespace oddrank::snapshot {
 
-// What a poll asks for. The values are ordered: the most telling comes first if a loop asks for
-// several.
+// What a poll asks for. The values are ordered: if a loop asks for several, the first counts.
 enum class PollOn : std::uint8_t {
+  kUnknown,     // something of which nothing is known: anybody may be to give it
   kLockFile,    // flock(LOCK_NB), mkdir or O_EXCL as a lock, filelock
   kKey,         // a key of a store
   kWork,        // communication that was begun: Work, a request of MPI
@@ -20,7 +20,6 @@ enum class PollOn : std::uint8_t {
   kDatabase,    // a lock of a database
   kFile,        // that a file or directory is there, or what is in it
   kConnection,  // somebody who listens or answers
-  kReady,       // something that only says whether it is ready
 };
 
 // Returns whether another thread of the same process gives what is polled for.

@@ -18,8 +18,9 @@ inline constexpr std::size_t kMaxLoopCalls = 16;  // of one loop
 
 // A call in a loop, and what it acts on if that is a text, a path or a list of texts.
 struct LoopCall {
-  // The last part of the called name as the code has it: "exists" of os.path.exists(marker). Empty:
-  // what is called has no name ("handlers[0]()").
+  // The last part of the called name as the code has it, behind the module of the function or the
+  // type of the object if these are known: "posixpath.exists" of os.path.exists(marker),
+  // "threading.Event.is_set" of done.is_set(). Empty: what is called has no name ("handlers[0]()").
   StringId name{};
   // The first such argument as text, without quotes, cut and masked like a local: "/data/ready".
   // Texts that the code composes ("{folder}/{rank}.done") are composed from the current values of

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "snapshot/carrier.h"
+#include "snapshot/loops/loop_polls.h"
 #include "snapshot/rank_text.h"
 
 namespace oddrank::tests {
@@ -194,6 +195,14 @@ Capture renamed_user_code(const Capture& from) {
       for (snapshot::ThreadSample& sample : thread.samples.stored()) {
         sample.stack = with_other_names(to.tables, sample.stack);
         sample.python_stack = with_other_names(to.tables, sample.python_stack);
+      }
+      for (snapshot::PythonLoop& loop : thread.loops) {
+        for (snapshot::LoopCall& call : loop.calls) {
+          const auto named = snapshot::named_call(to.tables.text(call.name), false);
+          if (named.owner.empty() && snapshot::asked_by(named)) {
+            call.name = to.tables.string("f" + number_of(call.name));
+          }
+        }
       }
     }
   }

@@ -22,7 +22,8 @@ snapshot::Capture renumbered(const snapshot::Capture& from,
 // Returns each node's part by itself, as an agent sends it.
 std::vector<snapshot::Capture> parts_of(const snapshot::Capture& whole);
 
-// Renames Python functions and files outside the libraries.
+// Renames Python functions and files outside the libraries, and what loops call, if no more is
+// known of it than a name that is not of the language.
 snapshot::Capture renamed_user_code(const snapshot::Capture& from);
 
 // Removes everything known about the process except that it exists.

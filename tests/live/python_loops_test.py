@@ -135,7 +135,32 @@ def counted(python):
         victim.communicate()
 
 
+# Of what module or type a call of the victim's loops is.
+OWNERS = {"while_not": {"posixpath", "time"}, "path_object": {"pathlib", "time"},
+          "until_deadline": {"time"}, "with_except": {"queue", "time"}}
+
+
+def owners(python):
+    """Returns the first parts of the owners of the calls in the loops of some threads."""
+    victim = subprocess.Popen([python, VICTIM], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    try:
+        victim.stdout.readline()
+        threads = look(victim.pid)
+        return {name: {(call["of"] or "").split(".")[0] for loop in threads[name].get("loops", [])
+                       if not loop["place"].startswith((*OUTER, "queue.py", "pathlib"))
+                       for call in loop["calls"]}
+                for name in OWNERS}
+    finally:
+        victim.kill()
+        victim.communicate()
+
+
 class Loops(unittest.TestCase):
+    def test_of_what_modules_and_types_the_calls_are(self):
+        for version, python in interpreters().items():
+            with self.subTest(version=version):
+                self.assertEqual(owners(python), OWNERS)
+
     def test_calls_of_loops(self):
         for version, python in interpreters().items():
             for name, (found, right) in differing(python).items():

@@ -44,7 +44,8 @@ class StoreKeys(unittest.TestCase):
         for name, key in told["keys"].items():
             with self.subTest(thread=name):
                 self.assertEqual(named[name]["wait"].get("key"), key)
-        self.assertIn({"name": "check", "object": "poll/1"}, named["polls"]["loops"][0]["calls"])
+        calls = named["polls"]["loops"][0]["calls"]
+        self.assertIn(("check", "poll/1"), [(call["name"], call["object"]) for call in calls])
 
 
 if __name__ == "__main__":

@@ -200,7 +200,7 @@ const Frame* python_place(const ThreadCapture& thread, const Tables& tables) {
 std::string_view asks_in_loop(const ThreadCapture& thread, const Tables& tables) {
   for (const snapshot::PythonLoop& loop : thread.loops) {
     const snapshot::NamedLoop named = snapshot::named_loop(loop, tables);
-    const auto asks = snapshot::find_asking_call(named, snapshot::Whose::kLibrary);
+    const auto asks = snapshot::find_asking_call(named);
     if (asks || !snapshot::only_rests(named)) {
       return asks && asks->on == snapshot::PollOn::kDevice ? named.calls[asks->call].name
                                                            : std::string_view();

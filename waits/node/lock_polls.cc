@@ -1,4 +1,4 @@
-// Names are those of Python's standard library, portalocker, fasteners and SQLite.
+// Names are those of portalocker, fasteners and SQLite.
 #include "waits/node/lock_polls.h"
 
 #include <algorithm>
@@ -9,7 +9,6 @@
 #include <string>
 
 #include "base/base_name.h"
-#include "snapshot/loops/call_names.h"
 #include "snapshot/loops/named_loop.h"
 #include "waits/frame_pattern.h"
 
@@ -18,48 +17,11 @@ namespace {
 
 using snapshot::Frame;
 using snapshot::FrameKind;
-using snapshot::LoopCall;
+using snapshot::PollOn;
 using snapshot::PythonLoop;
 using snapshot::Tables;
 using snapshot::ThreadCapture;
 using snapshot::WaitOn;
-
-enum class Tries : std::uint8_t { kFlock, kPosix, kEither, kObject, kDatabase, kExistence };
-
-struct TryingName {
-  std::string_view name;
-  Tries tries;
-};
-constexpr auto kTryingNames = std::to_array<TryingName>({
-    {"flock", Tries::kFlock},
-    {"lockf", Tries::kPosix},
-    {"lock", Tries::kEither},     // portalocker
-    {"acquire", Tries::kObject},  // fasteners, but also threading
-    {"execute", Tries::kDatabase},
-    {"executemany", Tries::kDatabase},
-    {"executescript", Tries::kDatabase},
-    {"commit", Tries::kDatabase},
-    {"open", Tries::kExistence},
-    {"mkdir", Tries::kExistence},
-    {"link", Tries::kExistence},
-    {"symlink", Tries::kExistence},
-    {"hardlink_to", Tries::kExistence},
-    {"symlink_to", Tries::kExistence},
-    {"touch", Tries::kExistence},
-    {"exists", Tries::kExistence},
-    {"lexists", Tries::kExistence},
-    {"isfile", Tries::kExistence},
-    {"is_file", Tries::kExistence},
-    {"isdir", Tries::kExistence},
-    {"is_dir", Tries::kExistence},
-    {"stat", Tries::kExistence},
-    {"lstat", Tries::kExistence},
-    {"access", Tries::kExistence},
-});
-
-// Calls that follow a try, within the loop or in a handler of it.
-constexpr auto kBesideNames = std::to_array<std::string_view>(
-    {"fileno", "seek", "truncate", "fsync", "fdopen", "connect", "cursor", "rollback"});
 
 // Libraries that poll in functions of their own.
 constexpr std::array kTryingFrames = {
@@ -76,17 +38,8 @@ bool is_among(const Names& names, std::string_view name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-const TryingName* trying_name(std::string_view name) {
-  const auto row = std::find_if(kTryingNames.begin(), kTryingNames.end(),
-                                [name](const TryingName& one) { return one.name == name; });
-  return row == kTryingNames.end() ? nullptr : &*row;
-}
-
-// (A loop that fetches rows waits for the contents of the database, not for a lock: that counts as
-// work.)
-bool may_be_work(std::string_view name) {
-  return !snapshot::call_rests(name) && !snapshot::call_is_idle(name) &&
-         !is_among(kBesideNames, name) && trying_name(name) == nullptr;
+bool sleeps(const ThreadCapture& thread, const Tables& tables) {
+  return tables.text(thread.wait.syscall_name).find("nanosleep") != std::string_view::npos;
 }
 
 // A stripped library has no names, but nothing else in it sleeps.
@@ -100,15 +53,13 @@ bool is_busy_database(const Frame& frame, bool sleeps, const Tables& tables) {
 }
 
 bool in_busy_handler(const ThreadCapture& thread, const Tables& tables) {
-  const bool sleeps =
-      tables.text(thread.wait.syscall_name).find("nanosleep") != std::string_view::npos;
   const auto& frames = tables.stacks()[thread.samples.back().stack].frames;
   for (std::size_t i = 0; i < std::min(frames.size(), kMaxNativeDepth); ++i) {
     const Frame& frame = tables.frame(frames[i]);
     if (frame.kind == FrameKind::kPython) {
       return false;
     }
-    if (is_busy_database(frame, sleeps, tables)) {
+    if (is_busy_database(frame, sleeps(thread, tables), tables)) {
       return true;
     }
   }
@@ -121,41 +72,47 @@ bool in_trying_frame(const ThreadCapture& thread, const Tables& tables) {
   return any_frame_matches(near, kTryingFrames, tables);
 }
 
-void add_try(Tries tries, LockPoll& poll) {
-  poll.flock = poll.flock || tries == Tries::kFlock || tries == Tries::kEither;
-  poll.posix = poll.posix || tries == Tries::kPosix || tries == Tries::kEither;
-  poll.database = poll.database || tries == Tries::kDatabase;
-  poll.existence = poll.existence || tries == Tries::kExistence;
-  poll.by_name_only = poll.by_name_only || tries == Tries::kObject;
+void add_try(PollOn on, std::string_view name, LockPoll& poll) {
+  poll.flock = poll.flock || (on == PollOn::kLockFile && name != "lockf");  // both by fcntl()
+  poll.posix = poll.posix || (on == PollOn::kLockFile && name != "flock");
+  poll.database = poll.database || on == PollOn::kDatabase;
+  poll.existence = poll.existence || on == PollOn::kFile;
+  poll.by_name_only = poll.by_name_only || on == PollOn::kUnknown || on == PollOn::kLock;
 }
 
 // Calls of a lock's own say more than checks of its file.
 void keep_strongest(LockPoll& poll) {
   if (poll.flock || poll.posix || poll.database) {
     poll.existence = poll.by_name_only = false;
+  } else if (poll.existence) {
+    poll.by_name_only = false;
   } else if (poll.by_name_only) {
     poll.flock = poll.posix = true;
-    poll.existence = false;
   }
 }
 
-std::optional<LockPoll> poll_of_loop(const PythonLoop& loop, const Tables& tables) {
+// A loop that fetches rows waits for the contents of the database, not for a lock.
+bool fetches_rows(const snapshot::NamedCall& call) {
+  return call.owner.starts_with("sqlite3") && call.name.starts_with("fetch");
+}
+
+std::optional<LockPoll> poll_of_loop(const PythonLoop& loop, bool asleep, const Tables& tables) {
   LockPoll poll;
-  bool rests = false;
+  bool rests = asleep;
   bool tries = false;
-  for (const LoopCall& call : loop.calls) {
-    const std::string_view name = tables.text(call.name);
-    if (may_be_work(name)) {
+  const snapshot::NamedLoop named = snapshot::named_loop(loop, tables);
+  for (std::size_t i = 0; i < named.calls.size(); ++i) {
+    const auto on = snapshot::asked_by(named.calls[i]);
+    if (fetches_rows(named.calls[i])) {
       return std::nullopt;
     }
-    rests = rests || snapshot::call_rests(name);
-    const TryingName* row = trying_name(name);
-    if (row == nullptr) {
+    if (!on) {
+      rests = rests || named.calls[i].name == "sleep";
       continue;
     }
     tries = true;
-    add_try(row->tries, poll);
-    if (const std::string_view object = tables.text(call.object); !object.empty()) {
+    add_try(*on, named.calls[i].name, poll);
+    if (const std::string_view object = tables.text(loop.calls[i].object); !object.empty()) {
       poll.objects.push_back(object);
     }
   }
@@ -163,13 +120,9 @@ std::optional<LockPoll> poll_of_loop(const PythonLoop& loop, const Tables& table
     return std::nullopt;
   }
   keep_strongest(poll);
-  return poll;
-}
-
-bool only_rests(const PythonLoop& loop, const Tables& tables) {
-  return !loop.cut && std::all_of(loop.calls.begin(), loop.calls.end(), [&](const LoopCall& call) {
-    return snapshot::call_rests(tables.text(call.name));
-  });
+  return poll.flock || poll.posix || poll.database || poll.existence
+             ? std::optional(std::move(poll))
+             : std::nullopt;
 }
 
 }  // namespace
@@ -195,8 +148,8 @@ std::optional<LockPoll> lock_poll_of(const ThreadCapture& thread, const Tables& 
     if (snapshot::python_frames_inside(loop, thread.samples.back(), tables) > kMaxInnerFrames) {
       return std::nullopt;
     }
-    if (!only_rests(loop, tables)) {
-      return poll_of_loop(loop, tables);
+    if (!snapshot::only_rests(snapshot::named_loop(loop, tables))) {
+      return poll_of_loop(loop, sleeps(thread, tables), tables);
     }
   }
   return std::nullopt;

@@ -23,8 +23,8 @@ struct LockPoll {
 };
 
 // Returns nullopt if the thread does not poll for a file-system lock, or its wait is already known.
-// Heuristic: the innermost loop may also do something that shows no call, so the caller checks that
-// a process has such a lock. An unknown call may be work: then the loop does not count as a poll.
+// Heuristic: the innermost loop may also do something else, so the caller checks that a process has
+// such a lock.
 std::optional<LockPoll> lock_poll_of(const snapshot::ThreadCapture& thread,
                                      const snapshot::Tables& tables);
 

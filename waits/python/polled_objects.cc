@@ -33,7 +33,7 @@ constexpr std::size_t kMaxPolledObjects = 512;  // of one frame
 
 // What a thread asks for in a loop, and the place of the loop's frame among its Python frames.
 struct Asked {
-  PollOn on = PollOn::kReady;
+  PollOn on = PollOn::kUnknown;
   std::string call;
   std::size_t frame = 0;
 };
@@ -48,10 +48,10 @@ std::optional<Asked> asked_by(const snapshot::ThreadCapture& thread,
   }
   for (const snapshot::PythonLoop& loop : thread.loops) {
     const snapshot::NamedLoop named = snapshot::named_loop(loop, tables);
-    const auto asks = snapshot::find_asking_call(named, snapshot::Whose::kProgram);
+    const auto asks = snapshot::find_asking_call(named);
     // Locks that are tried are left out.
     if (asks && snapshot::is_of_own_process(asks->on) && asks->on != PollOn::kLock) {
-      return Asked{asks->on, std::string(tables.text(loop.calls[asks->call].name)),
+      return Asked{asks->on, std::string(named.calls[asks->call].name),
                    snapshot::python_frames_inside(loop, thread.samples.back(), tables)};
     }
     if (!snapshot::only_rests(named)) {

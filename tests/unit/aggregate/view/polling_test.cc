@@ -25,8 +25,7 @@ struct Loop {
 };
 
 const Frames kUser = {py("train", "/home/u/train.py", 7)};
-const Frames kLibrary = {py("helper", "/usr/lib/python3/site-packages/lib/x.py", 3),
-                         py("train", "/home/u/train.py", 7)};
+const Frames kSleep = {tests::native("clock_nanosleep", "/lib/libc.so.6")};
 
 struct Told {
   std::optional<Poll> poll;
@@ -40,11 +39,13 @@ struct Told {
 std::string polls(const Frames& frames,
                   const std::vector<Loop>& loops,
                   const tests::WaitSpec& wait = {},
-                  const std::string& key = "") {
+                  const std::string& key = "",
+                  std::uint64_t switch_step = 3) {
   tests::CaptureBuilder job({"n0"}, 1);
   tests::ThreadSpec spec;
   spec.frames = frames;
   spec.wait = wait;
+  spec.switch_step = switch_step;
   snapshot::ThreadCapture& thread = job.thread(job.rank(0, "n0", 10), spec);
   snapshot::Tables& tables = job.capture.tables;
   thread.wait.rare.edit().key = tables.string(key);
@@ -61,81 +62,70 @@ std::string polls(const Frames& frames,
   return Told{poll_of(view, job.capture.processes.front().threads.front())}.words();
 }
 
-std::string user_loop(const std::vector<Call>& calls, bool iterates = false) {
-  return polls(kUser, {{calls, iterates, 0}});
+// Returns it for a loop that is asleep in its own frame.
+std::string resting(const std::vector<Call>& calls, bool iterates = false) {
+  return polls(kSleep + kUser, {{calls, iterates, 1}});
 }
 
 }  // namespace
 
-TEST_CASE("a loop that checks and pauses is a poll for what it checks") {
-  CHECK(user_loop({{"exists", "/d/ready"}, {"sleep", ""}}) == "a file by exists /d/ready");
-  CHECK(user_loop({{"is_completed", ""}}) == "communication that was begun by is_completed");
-  CHECK(user_loop({{"check", "worker/3"}, {"sleep", ""}}) == "a key of a store by check worker/3");
-  CHECK(user_loop({{"get_nowait", ""}, {"sleep", ""}}) == "a queue by get_nowait");
-  CHECK(user_loop({{"is_set", ""}, {"sleep", ""}}) == "an event by is_set");
-  CHECK(user_loop({{"locked", ""}, {"sleep", ""}}) == "a lock by locked");
-  CHECK(user_loop({{"flock", ""}, {"sleep", ""}}) == "a lock file by flock");
-  CHECK(user_loop({{"is_alive", ""}, {"any", ""}, {"sleep", ""}}) ==
+TEST_CASE("what a loop asks for is known by the types and modules of its calls") {
+  CHECK(resting({{"posixpath.exists", "/d/ready"}, {"time.sleep", ""}}) ==
+        "a file by exists /d/ready");
+  CHECK(resting({{"torch._C._distributed_c10d.Work.is_completed", ""}, {"time.sleep", ""}}) ==
+        "communication that was begun by is_completed");
+  CHECK(resting({{"torch._C._distributed_c10d.TCPStore.check", "worker/3"}, {"time.sleep", ""}}) ==
+        "a key of a store by check worker/3");
+  CHECK(resting({{"queue.Queue.get_nowait", ""}, {"time.sleep", ""}}) == "a queue by get_nowait");
+  CHECK(resting({{"threading.Event.is_set", ""}, {"time.sleep", ""}}) == "an event by is_set");
+  CHECK(resting({{"_thread.lock.locked", ""}, {"time.sleep", ""}}) == "a lock by locked");
+  CHECK(resting({{"fcntl.flock", ""}, {"time.sleep", ""}}) == "a lock file by flock");
+  CHECK(resting({{"threading.Thread.is_alive", ""}, {"builtins.any", ""}, {"time.sleep", ""}}) ==
         "a thread or task by is_alive");
-  CHECK(user_loop({{"query", ""}}) == "the device by query");
-  // Clocks, logs and errors at the deadline do not count as work.
-  CHECK(user_loop({{"monotonic", ""},
-                   {"exists", "/x"},
-                   {"TimeoutError", ""},
-                   {"info", "still"},
-                   {"sleep", ""}}) == "a file by exists /x");
-  // It gives up after some rounds, but until then it waits.
-  CHECK(user_loop({{"exists", "/x"}, {"sleep", ""}}, true) == "a file by exists /x");
-  CHECK(user_loop({{"exists", "/x"}, {"check", "k"}, {"sleep", ""}}) ==
-        "a key of a store by check k");
+  // Clocks, logs and errors at the deadline ask nobody.
+  CHECK(resting({{"time.monotonic", ""},
+                 {"posixpath.exists", "/x"},
+                 {"builtins.TimeoutError", ""},
+                 {"logging.Logger.info", "still"},
+                 {"time.sleep", ""}}) == "a file by exists /x");
+  CHECK(resting({{"posixpath.exists", "/x"}, {"time.sleep", ""}}, true) == "a file by exists /x");
 }
 
-TEST_CASE("a loop that only sleeps, or works, is no poll") {
-  CHECK(user_loop({{"sleep", ""}}).empty());
-  CHECK(user_loop({{"sleep", ""}}, true).empty());
-  CHECK(user_loop({}).empty());
-  CHECK(user_loop({{"monotonic", ""}, {"sleep", ""}, {"print", "."}}).empty());
-  CHECK(user_loop({{"exists", "/x"}, {"train_step", ""}, {"sleep", ""}}).empty());
-  CHECK(user_loop({{"is_completed", ""}, {"forward", ""}}).empty());
-  CHECK(user_loop({{"exists", "/x"}, {"", ""}, {"sleep", ""}}).empty());  // it calls something
-  // One file after another, without a rest.
-  CHECK(user_loop({{"exists", ""}}, true).empty());
+TEST_CASE("a call of which only the name is known asks for something unknown, whatever its name") {
+  for (const std::string name :
+       {"exists", "is_completed", "get", "ready", "train_step", "f17", ""}) {
+    INFO(name);
+    const std::string unknown = "something that is not known by " + name;
+    CHECK(resting({{name, ""}, {"sleep", ""}}) == unknown);
+    CHECK(resting({{"posixpath.exists", ""}, {name, ""}, {"time.sleep", ""}}) == unknown);
+  }
+  CHECK(resting({{"report", ""}, {"probe", "/x"}, {"sleep", ""}}) ==
+        "something that is not known by probe /x");
+  // A type of the program's own, which has the name of a known one.
+  CHECK(resting({{"__main__.Event.is_set", ""}, {"time.sleep", ""}}) ==
+        "something that is not known by is_set");
 }
 
-TEST_CASE("ambiguous names count only if the loop does nothing else") {
-  CHECK(user_loop({{"get", "http://h/ready"}, {"sleep", ""}}) ==
-        "a key of a store by get http://h/ready");
-  CHECK(user_loop({{"get", "lr"}}).empty());                       // a dict
-  CHECK(user_loop({{"get", ""}, {"sleep", ""}}).empty());          // the same
-  CHECK(user_loop({{"get", "lr"}, {"sleep", ""}}, true).empty());  // a number of steps
-  CHECK(user_loop({{"add", ""}, {"sleep", ""}}).empty());          // a set
-  CHECK(user_loop({{"mkdir", "/d/lock"}, {"sleep", ""}}) == "a lock file by mkdir /d/lock");
-  CHECK(user_loop({{"mkdir", "/d/x"}}, true).empty());
-  CHECK(user_loop({{"execute", "BEGIN IMMEDIATE"}, {"sleep", ""}}) ==
-        "a database's lock by execute BEGIN IMMEDIATE");
-  CHECK(user_loop({{"wait", ""}}) == "an event by wait");
+TEST_CASE("a loop that only rests, or does not rest, is no poll") {
+  CHECK(resting({{"sleep", ""}}).empty());
+  CHECK(resting({{"time.sleep", ""}, {"builtins.dict.get", "lr"}}).empty());
+  CHECK(resting({}).empty());
+  CHECK(resting({{"monotonic", ""}, {"sleep", ""}, {"print", "."}}).empty());
+  CHECK(polls(kUser, {{{{"exists", "/x"}, {"sleep", ""}}, false, 0}}).empty());
+  // What is asked for is known.
+  CHECK(polls(kUser, {{{{"posixpath.exists", "/x"}}, false, 0}}) == "a file by exists /x");
+  CHECK(polls(kUser, {{{{"posixpath.exists", "/x"}}, true, 0}}).empty());
+  CHECK(polls(kUser, {{{{"_io.TextIOWrapper.readline", ""}}, false, 0}}).empty());
+  // One long sleep.
+  CHECK(polls(kSleep + kUser, {{{{"exists", "/x"}, {"sleep", ""}}, false, 1}}, {}, "", 0).empty());
 }
 
-TEST_CASE("a thread that waits for files polls no object of its own process") {
-  tests::WaitSpec files;
-  files.on = snapshot::WaitOn::kSocket;
-  files.how = snapshot::WaitHow::kFiles;
-  CHECK(polls(kUser, {{{{"wait", ""}}, false, 0}}) == "an event by wait");
-  CHECK(polls(kUser, {{{{"wait", ""}}, false, 0}}, files).empty());
-}
-
-TEST_CASE("a loop that only pauses may be part of one that polls") {
-  CHECK(polls(kUser, {{{{"sleep", ""}}, true, 0}, {{{"exists", "/x"}, {"sleep", ""}}, false, 0}}) ==
-        "a file by exists /x");
-  CHECK(polls(kLibrary, {{{{"sleep", ""}, {"jitter", ""}}, true, 0},
-                         {{{"exists", "/x"}, {"backoff", ""}}, false, 1}})
-            .empty());
-  // Frames inside a library's call say nothing about the loop around it.
-  CHECK(polls(kLibrary, {{{{"compute_delay", ""}, {"sleep", ""}}, true, 0},
-                         {{{"exists", "/x"}, {"sleep", ""}}, false, 1}}) == "a file by exists /x");
-  // A call of the program's own function counts as work.
-  CHECK(polls(kUser, {{{{"parse", ""}}, true, 0}, {{{"exists", "/x"}, {"sleep", ""}}, false, 0}})
-            .empty());
+TEST_CASE("a loop that only pauses may be part of one that polls, in the same function") {
+  const Loop pause = {{{"sleep", ""}}, true, 1};
+  CHECK(polls(kSleep + kUser, {pause, {{{"probe", "/x"}, {"sleep", ""}}, false, 1}}) ==
+        "something that is not known by probe /x");
+  CHECK(
+      polls(kSleep + kUser + kUser, {pause, {{{"probe", "/x"}, {"sleep", ""}}, false, 2}}).empty());
 }
 
 TEST_CASE("libraries' own loops: lock files, stores, databases") {
@@ -157,11 +147,6 @@ TEST_CASE("libraries' own loops: lock files, stores, databases") {
   CHECK(polls(database + kUser, {}, sleep) == "a database's lock by execute");
   sleep.syscall = "pread64";
   CHECK(polls(database + kUser, {}, sleep).empty());
-  // Libraries wait for their own threads and queues all the time.
-  CHECK(polls(kLibrary, {{{{"is_alive", ""}, {"sleep", ""}}, false, 0}}).empty());
-  CHECK(polls(kLibrary, {{{{"wait", ""}}, false, 0}}).empty());
-  CHECK(polls(kLibrary, {{{{"check", "k"}, {"sleep", ""}}, false, 0}}) ==
-        "a key of a store by check k");
 }
 
 TEST_CASE("a rank that stays in a loop that only rests does not move, unless it counts") {

@@ -51,33 +51,43 @@ struct Polling {
 };
 
 TEST_CASE("a loop that tries for a lock and pauses") {
-  const auto poll = Polling().python("take").loop({"flock", "sleep"}).poll();
+  const auto poll = Polling().python("take").loop({"fcntl.flock", "time.sleep"}).poll();
   REQUIRE(poll);
   CHECK(poll->flock);
   CHECK_FALSE(poll->posix);
-  CHECK(Polling().python("take").loop({"lockf", "sleep"}).poll()->posix);
-  CHECK(Polling().python("take").loop({"execute", "sleep"}).poll()->database);
-  CHECK(Polling().python("take").loop({"acquire", "sleep"}).poll()->by_name_only);
+  CHECK(Polling().python("take").loop({"fcntl.lockf", "time.sleep"}).poll()->posix);
+  CHECK(
+      Polling().python("take").loop({"sqlite3.Connection.execute", "time.sleep"}).poll()->database);
+  CHECK(Polling().python("take").loop({"lib.Lock.acquire", "time.sleep"}).poll()->by_name_only);
+  CHECK(Polling().python("take").loop({"acquire", "time.sleep"}).poll()->by_name_only);
 }
 
 TEST_CASE("a lock's own calls are better evidence than checks of its file") {
   Polling polling;
-  const auto poll = polling.python("take").loop({"open", "flock", "sleep"}, "x.lock").poll();
+  const auto poll =
+      polling.python("take").loop({"_io.open", "fcntl.flock", "time.sleep"}, "x.lock").poll();
   REQUIRE(poll);
   CHECK(poll->flock);
   CHECK_FALSE(poll->existence);
   CHECK(poll->objects.front() == "x.lock");
-  CHECK(Polling().python("take").loop({"mkdir", "sleep"}, "x.lock").poll()->existence);
+  CHECK(Polling().python("take").loop({"os.mkdir", "time.sleep"}, "x.lock").poll()->existence);
 }
 
-TEST_CASE("loops that may work, or do not pause, or are further out are no polls") {
-  CHECK_FALSE(Polling().python("take").loop({"flock", "train", "sleep"}).poll());
-  CHECK_FALSE(Polling().python("take").loop({"flock", "sleep", ""}).poll());
-  CHECK_FALSE(Polling().python("take").loop({"flock"}).poll());
-  CHECK_FALSE(Polling().python("take").loop({"sleep"}).poll());
+TEST_CASE("loops that only rest, do not pause, fetch rows or are further out try no lock") {
+  Polling awake;
+  awake.thread.wait.syscall_name = {};
+  CHECK_FALSE(awake.python("take").loop({"fcntl.flock"}).poll());
+  CHECK_FALSE(Polling().python("take").loop({"time.sleep"}).poll());
+  CHECK_FALSE(Polling().python("take").loop({"queue.Queue.empty", "time.sleep"}).poll());
+  CHECK_FALSE(Polling()
+                  .python("take")
+                  .loop({"sqlite3.Cursor.execute", "sqlite3.Cursor.fetchone", "time.sleep"})
+                  .poll());
   CHECK_FALSE(Polling().python("take").poll());
-  CHECK_FALSE(Polling().python("in").python("to").python("run").loop({"flock", "sleep"}).poll());
-  CHECK(Polling().python("rest").loop({"sleep"}).python("run").loop({"flock", "sleep"}).poll());
+  CHECK_FALSE(
+      Polling().python("in").python("to").python("run").loop({"fcntl.flock", "sleep"}).poll());
+  CHECK(
+      Polling().python("rest").loop({"sleep"}).python("run").loop({"fcntl.flock", "sleep"}).poll());
 }
 
 TEST_CASE("a wait that is known is no poll") {
