@@ -40,6 +40,7 @@ enum class Kind : std::uint8_t {
   kBelowHost,
   kResourceCycle,
   kEarlyExit,
+  kStuckRank,
   kUnknown,
 };
 

@@ -28,7 +28,8 @@ struct AwaitedFile {
   std::uint64_t unsent = 0;       // bytes that the peer has not acknowledged
   std::int64_t sent_ms = -1;      // since it last sent data; -1: not known
   std::int64_t received_ms = -1;  // since it last received data
-  // A process that has the other end, other than the waiting one; 0: nobody, several, or unknown.
+  // The process that has the other end; 0: nobody, several, or unknown. The waiting one itself: it
+  // wakes itself in this way (a pipe or a pair of sockets of its own).
   pid_t holder_pid = 0;
   StringId note{};  // which processes have the other end, in words; for people only
 

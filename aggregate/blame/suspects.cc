@@ -13,6 +13,7 @@
 #include "aggregate/rules/tickers.h"
 #include "aggregate/view/leader.h"
 #include "aggregate/view/polling.h"
+#include "aggregate/view/thread_cycle.h"
 
 namespace oddrank::aggregate {
 

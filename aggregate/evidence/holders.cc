@@ -1,6 +1,8 @@
 #include "aggregate/evidence/holders.h"
 
 #include <algorithm>
+#include <utility>
+#include <vector>
 
 #include "aggregate/view/thread_cycle.h"
 
@@ -33,26 +35,54 @@ const ProcessCapture* at_other_end(const JobView& view,
   return view.other_end(file.local, file.peer);
 }
 
+// Returns whether the other end has sent something since the waiting one last did: to answer is the
+// waiting one's own turn. The kernel counts in ticks of some ms: within one, the order is not
+// known.
 bool has_sent(const AwaitedFile& file) {
   return file.received_ms >= 0 && file.received_ms < file.sent_ms;
 }
 
-// Select, poll and epoll: whoever of the other ends comes first.
+// Returns whether the converse is known: it has sent something, and the other end has not since.
+bool has_to_send(const AwaitedFile& file) {
+  return file.sent_ms >= 0 && file.sent_ms < file.received_ms;
+}
+
+// Select, poll and epoll: whoever of the other ends comes first. If it is known of some that it is
+// their turn, those do not count of which the converse is known.
 Holders of_files(const JobView& view, const ProcessCapture& process, const Wait& wait) {
   Holders holders;
   holders.join = Join::kAny;
   holders.have_sent = true;
   holders.others = wait.rare->awaited_count != wait.rare->awaited.size();
+  std::vector<std::pair<const ProcessCapture*, const AwaitedFile*>> ends;
   for (const AwaitedFile& file : wait.rare->awaited) {
     const ProcessCapture* other = at_other_end(view, process, file);
     if (other == nullptr || other == &process) {
       holders.others = true;
     } else {
-      add_holder_of(holders, other, nullptr);
+      ends.emplace_back(other, &file);
       holders.have_sent = holders.have_sent && has_sent(file);
     }
   }
+  const bool told = std::any_of(ends.begin(), ends.end(),
+                                [](const auto& end) { return has_to_send(*end.second); });
+  for (const auto& [other, file] : ends) {
+    if (!told || !has_sent(*file)) {
+      add_holder_of(holders, other, nullptr);
+    }
+  }
   return holders;
+}
+
+// Returns whether the thread may be woken by its own process, and owes the answer at each of its
+// connections: it does not wait for the other end.
+bool waits_for_itself(const Wait& wait) {
+  const auto& awaited = wait.rare->awaited;
+  const bool is_connected = std::any_of(awaited.begin(), awaited.end(), has_sent);
+  return wait.how == WaitHow::kFiles && wait.inferred && is_connected &&
+         std::all_of(awaited.begin(), awaited.end(), [](const AwaitedFile& file) {
+           return file.peer == snapshot::StringId{} || has_sent(file);
+         });
 }
 
 // Workers of a pool: one of them has the work.
@@ -69,6 +99,39 @@ Holders of_pool(const JobView& view, const ProcessCapture& process, const Wait& 
   }
   holders.alike = pool.meant - std::min<std::size_t>(pool.meant, holders.who.size());
   holders.others = holders.who.size() < pool.pids.size();
+  return holders;
+}
+
+// Returns whether nothing but a new connection wakes the thread.
+bool awaits_connections(const ThreadCapture& thread) {
+  const auto& awaited = thread.wait.rare->awaited;
+  return !awaited.empty() && thread.wait.rare->awaited_count == awaited.size() &&
+         std::all_of(awaited.begin(), awaited.end(),
+                     [](const AwaitedFile& file) { return file.state == snapshot::kTcpListens; });
+}
+
+// A lock, an event or a queue of Python's, and who has it is not known: another thread of the
+// process ends the wait. If each of those that could do so waits for another process, so does this
+// thread.
+Holders by_exclusion(const JobView& view,
+                     const ProcessCapture& process,
+                     const ThreadCapture& thread) {
+  Holders holders;
+  holders.join = Join::kOneOf;
+  holders.how = HowKnown::kExclusion;
+  for (const ThreadCapture& other : process.threads) {
+    if (&other == &thread || !other.has_python || is_at_own_lock(other)) {
+      continue;
+    }
+    if (awaits_connections(other)) {
+      continue;  // it hands them over
+    }
+    const ProcessCapture* awaited = view.awaited_by(process, other);
+    if (other.call || awaited == nullptr || awaited == &process) {
+      return {};  // it may go on at any time, or for whom it waits is not known
+    }
+    add_holder_of(holders, &process, &other);
+  }
   return holders;
 }
 
@@ -89,6 +152,8 @@ Holders holders_of(const JobView& view,
     holders.others = shares;
     holders.how = wait.inferred ? HowKnown::kFrames : HowKnown::kMemory;
     add_holder_of(holders, &process, owner);
+  } else if (waits_for_itself(wait)) {
+    return holders;
   } else if (const ProcessCapture* other = view.awaited_by(process, thread)) {
     holders.how = wait.inferred ? HowKnown::kFrames : HowKnown::kKernel;
     add_holder_of(holders, other, nullptr);
@@ -96,6 +161,8 @@ Holders holders_of(const JobView& view,
     return of_pool(view, process, wait);
   } else if (wait.how == WaitHow::kFiles) {
     return of_files(view, process, wait);
+  } else if (is_at_own_lock(thread)) {
+    return by_exclusion(view, process, thread);
   }
   return holders;
 }

@@ -17,28 +17,27 @@ bool is_local_socket(const JobView& view, const AwaitedFile& file) {
   return view.text(file.local).empty() && view.text(file.link).starts_with("socket:");
 }
 
-bool serves_at(const JobView& view, const ThreadCapture& thread, std::string_view port) {
+// Returns whether the thread waits at the connection's other end, or may have yet to accept it.
+bool serves(const JobView& view, const ThreadCapture& thread, const Wait& waiter) {
   const Wait& wait = thread.wait;
   const auto& awaited = wait.rare->awaited;
   if (thread.call || wait.on != WaitOn::kSocket) {
     return false;
   }
+  const std::string_view port = port_of(view.text(waiter.rare->peer));
   if (awaited.empty()) {
     return port.empty() && view.text(wait.path).starts_with("socket:");
   }
   return std::any_of(awaited.begin(), awaited.end(), [&](const AwaitedFile& file) {
-    return port.empty() ? is_local_socket(view, file) : port_of(view.text(file.local)) == port;
+    if (port.empty()) {
+      return is_local_socket(view, file);
+    }
+    const bool may_be_it =
+        file.state == snapshot::kTcpListens
+            ? file.unread > 0  // the connections that wait to be accepted
+            : file.peer == snapshot::StringId{} || file.peer == waiter.rare->local;
+    return may_be_it && port_of(view.text(file.local)) == port;
   });
-}
-
-bool accepts(const JobView& view, const Wait& wait) {
-  const auto& awaited = wait.rare->awaited;
-  if (wait.how == snapshot::WaitHow::kFiles) {
-    return !awaited.empty() && wait.rare->awaited_count == awaited.size() &&
-           std::all_of(awaited.begin(), awaited.end(),
-                       [](const AwaitedFile& file) { return file.state == snapshot::kTcpListens; });
-  }
-  return wait.on == WaitOn::kSocket && view.text(wait.syscall_name).starts_with("accept");
 }
 
 // Returns whether the wait is for an answer by way of a connection to one of those sockets.
@@ -52,6 +51,16 @@ bool leads_to(const JobView& view, const Wait& wait, const Wait& server) {
          std::any_of(listening.begin(), listening.end(), [&](const AwaitedFile& file) {
            return port_of(view.text(file.local)) == port;
          });
+}
+
+bool accepts(const JobView& view, const Wait& wait) {
+  const auto& awaited = wait.rare->awaited;
+  if (wait.how == snapshot::WaitHow::kFiles) {
+    return !awaited.empty() && wait.rare->awaited_count == awaited.size() &&
+           std::all_of(awaited.begin(), awaited.end(),
+                       [](const AwaitedFile& file) { return file.state == snapshot::kTcpListens; });
+  }
+  return wait.on == WaitOn::kSocket && view.text(wait.syscall_name).starts_with("accept");
 }
 
 }  // namespace
@@ -81,9 +90,8 @@ bool answers_beside(const JobView& view,
   if (waiter.on != WaitOn::kSocket) {
     return false;
   }
-  const std::string_view port = port_of(view.text(waiter.rare->peer));
   return std::any_of(server.threads.begin(), server.threads.end(), [&](const ThreadCapture& each) {
-    return each.has_python && &each != speaker && serves_at(view, each, port);
+    return each.has_python && &each != speaker && serves(view, each, waiter);
   });
 }
 

@@ -25,10 +25,10 @@ std::vector<const snapshot::ThreadCapture*> answering_threads(
     const snapshot::ProcessCapture& server,
     const snapshot::ThreadCapture* speaker);
 
-// Returns whether a thread of `server` other than `speaker` may be the one to answer: it listens at
-// the port of the waiter's connection, or waits at another connection there. What the speaker waits
-// for is then nothing to the waiter. (Which thread has the connection is not read. The ends of
-// local sockets have no address: any Python thread counts that waits at such a socket.)
+// Returns whether a thread of `server` other than `speaker` may be the one to answer: it waits at
+// the other end of the waiter's connection, or listens at that port while some connections have not
+// been accepted. What the speaker waits for is then nothing to the waiter. (The ends of local
+// sockets have no address: any Python thread counts that waits at such a socket.)
 bool answers_beside(const JobView& view,
                     const snapshot::Wait& waiter,
                     const snapshot::ProcessCapture& server,

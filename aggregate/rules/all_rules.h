@@ -202,6 +202,11 @@ inline constexpr auto kKinds = std::to_array<KindRow>({
      .rule = early_exit,
      .story = {6, is_ending},
      .one_sample = true},
+    // As kSkippedCollective, where the others do not wait in a call of a communicator.
+    {.kind = Kind::kStuckRank,
+     .name = "stuck_rank",
+     .rule = skipped_collective,
+     .place_only = true},
     // The verdict if no rule finds anything; never an alternative, and the only kind that needs no
     // confidence. Also the story of a rank about which nothing can be said.
     {.kind = Kind::kUnknown,

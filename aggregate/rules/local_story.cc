@@ -236,11 +236,6 @@ bool may_need_others(const JobView& view, const RankView& rank) {
          is_to_be_woken(view, last) || (wait.on == WaitOn::kPipe && !has_end_outside(view, last));
 }
 
-bool is_shared_lock(const snapshot::Wait& wait) {
-  return wait.on == WaitOn::kLock && wait.holder_pid == 0 &&
-         (wait.lock.shared || wait.lock.kind == snapshot::LockKind::kShared);
-}
-
 bool is_to_be_woken(const JobView& view, const RankView& rank) {
   const snapshot::Wait& wait = rank.leader->wait;
   return wait.on == WaitOn::kUnknown && rank.state() == 'S' &&

@@ -26,10 +26,6 @@ bool waits_for_key(const JobView& view, const RankView& rank);
 // rank to give: a key, a file, a lock on a file, an answer.
 bool may_need_others(const JobView& view, const RankView& rank);
 
-// Returns whether it waits for a lock that processes share, and which one has it is not known: any
-// of them may release it.
-bool is_shared_lock(const snapshot::Wait& wait);
-
 // Returns whether the rank sleeps until a file of the kernel wakes it (a poll of an eventfd, of
 // several files): a library's own thread does that when something arrives, from whom is not known.
 bool is_to_be_woken(const JobView& view, const RankView& rank);

@@ -26,6 +26,18 @@
 namespace oddrank::aggregate {
 namespace {
 
+// Returns "polls for a file /data/ready with exists()"; if it is not known what the loop asks for,
+// "calls probe() again and again".
+std::string poll_words(const Poll& poll) {
+  const std::string object = printable(poll.object, 60);
+  if (poll.on != snapshot::PollOn::kUnknown) {
+    return fmt::format("polls for {}{} with {}()", poll_noun(poll.on),
+                       object.empty() ? "" : ' ' + object, poll.what);
+  }
+  return poll.what.empty() ? "looks at variables or memory again and again"
+                           : fmt::format("calls {}({}) again and again", poll.what, object);
+}
+
 // Returns "sleeps in evaluate (train.py:81)".
 std::string elsewhere(const RuleInput& input, const RankView& rank) {
   if (rank.leader->call) {
@@ -39,9 +51,7 @@ std::string elsewhere(const RuleInput& input, const RankView& rank) {
     return "waits for " + (key.empty() ? "a key of the store" : "the key " + key) + where;
   }
   if (const auto poll = rank.polls ? poll_of(input.view, *rank.leader) : std::nullopt) {
-    return fmt::format("polls for {}{}{} (by {})", poll_noun(poll->on),
-                       poll->object.empty() ? "" : ' ' + printable(poll->object, 60), where,
-                       poll->what);
+    return poll_words(*poll) + where;
   }
   const bool sleeps = input.view.model().story(*rank.sample(), Story::kSleep).has_value();
   return (sleeps ? "sleeps" : frame ? "is" : "is elsewhere") + where;
@@ -260,6 +270,23 @@ std::vector<Finding> from_unknown_group(const RuleInput& input) {
   return {finding};
 }
 
+// Returns whether the rank is missing in a call of a communicator: others wait for it in one, or,
+// if nobody is seen to wait for it, the job's ranks have communicators.
+bool is_missing_in_call(const RuleInput& input, std::size_t rank) {
+  const auto& waiters = input.graph.in[rank];
+  if (waiters.empty()) {
+    const auto& ranks = input.view.ranks();
+    return input.anybody_in_call ||
+           std::any_of(ranks.begin(), ranks.end(), [](const RankView& each) {
+             return each.process != nullptr && !each.process->groups.empty();
+           });
+  }
+  return std::any_of(waiters.begin(), waiters.end(), [&input](std::uint32_t at) {
+    const GraphNode& node = input.graph.nodes[at];
+    return node.kind == NodeKind::kSlot || (node.thread != nullptr && node.thread->call);
+  });
+}
+
 }  // namespace
 
 std::vector<Finding> skipped_collective(const RuleInput& input) {
@@ -275,7 +302,9 @@ std::vector<Finding> skipped_collective(const RuleInput& input) {
   const CountedAbsence counted =
       ranks.size() == 1 ? count_absence(input, ranks.front()) : CountedAbsence();
   // A rank behind the loop does not make the call that the others wait in: it left one out.
-  Finding finding = accuse(input, Kind::kSkippedCollective, ranks,
+  const Kind kind =
+      is_missing_in_call(input, ranks.front()) ? Kind::kSkippedCollective : Kind::kStuckRank;
+  Finding finding = accuse(input, kind, ranks,
                            counted.for_good  ? Evidence::kNumbers
                            : counted.is_past ? Evidence::kOwnStall
                                              : Evidence::kAbsence);

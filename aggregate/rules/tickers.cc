@@ -7,6 +7,7 @@
 #include "aggregate/evidence/wait_end.h"
 #include "aggregate/rules/local_story.h"
 #include "aggregate/view/leader.h"
+#include "aggregate/view/thread_cycle.h"
 #include "aggregate/words/wait_words.h"
 
 namespace oddrank::aggregate {
@@ -60,13 +61,6 @@ std::vector<std::size_t> tickers_among(const JobView& view, const std::vector<st
     return sleeper != nullptr && ticks(*sleeper, longest_ms);
   });
   return found;
-}
-
-bool is_at_own_lock(const ThreadCapture& thread) {
-  const snapshot::Wait& wait = thread.wait;
-  const bool of_python =
-      wait.how == snapshot::WaitHow::kPythonLock || wait.how == snapshot::WaitHow::kObject;
-  return wait.on == WaitOn::kLock && of_python && !wait.limited && !is_shared_lock(wait);
 }
 
 bool waits_in_vain(const RankView& rank) {

@@ -14,10 +14,6 @@ namespace oddrank::aggregate {
 // means that are not known as such. Keeps the order.
 std::vector<std::size_t> tickers_among(const JobView& view, const std::vector<std::size_t>& ranks);
 
-// Returns whether the thread waits, without a time limit, for a lock, an event or a queue of
-// Python's that is its own process's.
-bool is_at_own_lock(const snapshot::ThreadCapture& thread);
-
 // Returns whether nobody is left who could end the rank's wait: all threads of its process that run
 // Python are at such locks. Precondition: the rank has a leader.
 bool waits_in_vain(const RankView& rank);

@@ -54,6 +54,16 @@ bool leads_on(WaitOn on) {
   return !may_wait_for_thread(on) && on != WaitOn::kGil;
 }
 
+// Returns whether the wait may be ended by another thread of the process: it is for files, and the
+// process makes one of them ready by itself, as event loops are woken.
+bool may_be_woken_by_own(const ProcessCapture& process, const ThreadCapture& thread) {
+  const auto& awaited = thread.wait.rare->awaited;
+  return thread.wait.how == snapshot::WaitHow::kFiles &&
+         (thread.wait.rare->own_wakers || thread.wait.holder_pid == process.pid ||
+          std::any_of(awaited.begin(), awaited.end(),
+                      [&process](const auto& file) { return file.holder_pid == process.pid; }));
+}
+
 // Follows the main thread's wait for a lock: if the thread that owns the lock waits for something
 // outside of the process, that wait decides. Inferred owners do not count, nor does a thread that
 // just holds the GIL for its turn.
@@ -61,7 +71,9 @@ const ThreadCapture* end_of_locks(const ProcessCapture& process, const ThreadCap
   const ThreadChain chain = follow_threads(process, main);
   const ThreadCapture& last = *chain.way.back();
   const bool turn = has_gil(chain.way) && last.wait.on == WaitOn::kNothing;
-  return is_inferred(chain.way) || turn || !(last.call || leads_on(last.wait.on)) ? nullptr : &last;
+  return &last == &main || is_inferred(chain.way) || turn || !(last.call || leads_on(last.wait.on))
+             ? nullptr
+             : &last;
 }
 
 // Returns whether the thread runs collectives for the main thread. Background threads of a library
@@ -121,7 +133,7 @@ const ThreadCapture* find_leader(const ProcessCapture& process, FrameModel& mode
     const ThreadCapture* worker = find_worker(process, model);
     return worker == nullptr ? leader : worker;
   }
-  if (leader->call || leads_on(leader->wait.on)) {
+  if (leader->call || (leads_on(leader->wait.on) && !may_be_woken_by_own(process, *leader))) {
     return leader;
   }
   if (!follow_threads(process, *leader).circle.empty()) {

@@ -61,4 +61,16 @@ bool stands_still(const ThreadList& circle, FrameModel& model) {
   });
 }
 
+bool is_shared_lock(const snapshot::Wait& wait) {
+  return wait.on == WaitOn::kLock && wait.holder_pid == 0 &&
+         (wait.lock.shared || wait.lock.kind == snapshot::LockKind::kShared);
+}
+
+bool is_at_own_lock(const ThreadCapture& thread) {
+  const snapshot::Wait& wait = thread.wait;
+  const bool of_python =
+      wait.how == snapshot::WaitHow::kPythonLock || wait.how == snapshot::WaitHow::kObject;
+  return wait.on == WaitOn::kLock && of_python && !wait.limited && !is_shared_lock(wait);
+}
+
 }  // namespace oddrank::aggregate

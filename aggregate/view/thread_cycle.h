@@ -37,4 +37,12 @@ bool is_inferred(const ThreadList& circle);
 // wait for the GIL do not count: they wake up now and then, and go on only when the others do.
 bool stands_still(const ThreadList& circle, FrameModel& model);
 
+// Returns whether it waits for a lock that processes share, and which one has it is not known: any
+// of them may release it.
+bool is_shared_lock(const snapshot::Wait& wait);
+
+// Returns whether the thread waits, without a time limit, for a lock, an event or a queue of
+// Python's that is its own process's.
+bool is_at_own_lock(const snapshot::ThreadCapture& thread);
+
 }  // namespace oddrank::aggregate

@@ -155,9 +155,9 @@ void Joiner::join_several(std::size_t process, const AwaitedFiles& files, Thread
     Wait alone = thread.wait;
     join_end(process, end, thread, alone, thread.wait.rare.edit().awaited[i]);
     const bool own = end.kind == FdKind::kPipe && owners_.is_own_pipe(end.inode, pid);
+    thread.wait.rare.edit().awaited[i].holder_pid = own ? pid : alone.holder_pid;
     if (alone.holder_pid != 0 && alone.holder_pid != pid) {
       holders.insert(alone.holder_pid);
-      thread.wait.rare.edit().awaited[i].holder_pid = alone.holder_pid;
     } else if (alone.holder_pid == 0 && !own) {
       all_known = false;
     }

@@ -82,6 +82,39 @@ TEST_CASE("polled ranks: nobody is named if a client may have had its answer") {
   CHECK(star.verdict().kind == Kind::kUnknown);
 }
 
+TEST_CASE("polled ranks: of clients in event loops, the one whose turn it is holds the server up") {
+  Star star;
+  // Whose turn it is on the connection of each client: it received `lead_ms` after it last sent.
+  const auto loops = [&star](std::int32_t rank, std::int64_t lead_ms) {
+    ThreadSpec loop = waiting_on(WaitOn::kSocket, "socket:[7]");
+    loop.wait.how = WaitHow::kFiles;
+    loop.wait.holder_pid = pid_of(0);
+    loop.wait.holder_alive = snapshot::Known::kYes;
+    loop.wait.inferred = true;
+    tests::replace(star.job, rank, loop);
+    auto& rare = star.job.process(pid_of(rank)).threads.front().wait.rare.edit();
+    rare.own_wakers = true;
+    rare.awaited_count = 1;
+    snapshot::AwaitedFile& file = rare.awaited.emplace_back();
+    file.peer = star.job.capture.tables.string("10.0.0.1:5000");
+    file.received_ms = kOldMs;
+    file.sent_ms = kOldMs + lead_ms;
+    snapshot::AwaitedFile& other = star.wait().rare.edit().awaited[rank - 1];
+    other.sent_ms = kOldMs;
+    other.received_ms = kOldMs + lead_ms;
+  };
+  loops(1, -12);
+  loops(3, -8);
+  SECTION("the one") {
+    loops(2, 12);
+    CHECK(star.named() == Numbers{2});
+  }
+  SECTION("within one tick of the kernel's clock, nobody") {
+    loops(2, 0);
+    CHECK(star.verdict().kind == Kind::kUnknown);
+  }
+}
+
 TEST_CASE("polled ranks: event loops that listen to each other are no circle") {
   Star star;
   for (std::int32_t rank = 1; rank <= kClients; ++rank) {

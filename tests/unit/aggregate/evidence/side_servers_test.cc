@@ -84,4 +84,43 @@ TEST_CASE("side servers: a rank that the others wait for anyway is named") {
   CHECK(verdict.culprits[0].rank == 5);
 }
 
+// The server's main thread is at a lock of its own process; another thread reads from the client.
+TEST_CASE("side servers: a lock that only a reading thread can release leads to its client") {
+  CaptureBuilder job({"n0"}, 3);
+  job.thread(job.rank(kServer, "n0", pid_of(kServer)), tests::at_python_lock());
+  job.thread(job.rank(kClient, "n0", pid_of(kClient)), tests::sleeping());
+  job.thread(job.rank(2, "n0", pid_of(2)), tests::asking_rank(kServer));
+  const auto add_thread = [&job](pid_t tid, const ThreadSpec& spec) -> snapshot::ThreadCapture& {
+    snapshot::ThreadCapture& thread = job.thread(job.process(pid_of(kServer)), spec);
+    thread.tid = tid;
+    return thread;
+  };
+  ThreadSpec reads = tests::asking_rank(kClient);
+  reads.python_name = "Thread-1 (process_request_thread)";
+  add_thread(9001, reads);
+  const auto named = [&job] {
+    std::vector<std::int32_t> ranks;
+    for (const Culprit& one : diagnose(job.capture).verdict.culprits) {
+      ranks.push_back(one.rank);
+    }
+    return ranks;
+  };
+  using Ranks = std::vector<std::int32_t>;
+  SECTION("no other thread can") {
+    CHECK(named() == Ranks{kClient});
+  }
+  SECTION("a thread at the same lock cannot") {
+    ThreadSpec waits = tests::at_python_lock();
+    waits.python_name = "Thread-2";
+    add_thread(9002, waits);
+    CHECK(named() == Ranks{kClient});
+  }
+  SECTION("a thread that sleeps may: then nothing leads to the client") {
+    ThreadSpec sleeps = tests::sleeping();
+    sleeps.python_name = "Thread-3";
+    add_thread(9003, sleeps);
+    CHECK(named() != Ranks{kClient});
+  }
+}
+
 }  // namespace oddrank::aggregate

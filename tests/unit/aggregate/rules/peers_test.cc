@@ -50,7 +50,7 @@ TEST_CASE("a socket's other end is the rank on another node that owns it") {
 
 TEST_CASE("a rank that sleeps while another waits for its data is the root") {
   const Verdict verdict = report_of(two_ranks(tests::sleeping())).verdict;
-  CHECK(verdict.kind == Kind::kSkippedCollective);
+  CHECK(verdict.kind == Kind::kStuckRank);
   REQUIRE(verdict.culprits.size() == 1);
   CHECK(verdict.culprits[0].rank == 0);
   REQUIRE(verdict.chain.size() == 1);

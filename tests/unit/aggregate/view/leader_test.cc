@@ -166,4 +166,38 @@ TEST_CASE("polling a store is waiting") {
   CHECK(motion_of(polls).still());
 }
 
+TEST_CASE("a thread in a call speaks for a rank whose event loop its own process wakes") {
+  CaptureBuilder job({"n0"}, 1);
+  ThreadSpec loop = tests::waiting_on(snapshot::WaitOn::kSocket);
+  loop.wait.how = snapshot::WaitHow::kFiles;
+  auto& process = job.rank(0, "n0", 10);
+  job.thread(process, loop);
+  ThreadSpec worker = tests::in_all_reduce();
+  worker.python_name = "Trio thread 0";
+  job.thread(process, worker).tid = 11;
+  auto& wait = process.threads.front().wait;
+  snapshot::AwaitedFile& file = wait.rare.edit().awaited.emplace_back();
+  wait.rare.edit().awaited_count = 1;
+  const auto leader = [&job] {
+    FrameModel model(job.capture.tables);
+    return JobView(job.capture, model).ranks()[0].leader->tid;
+  };
+  SECTION("by a counter") {
+    wait.rare.edit().own_wakers = true;
+    CHECK(leader() == 11);
+  }
+  SECTION("by a pipe or a pair of sockets") {
+    file.holder_pid = 10;
+    CHECK(leader() == 11);
+  }
+  SECTION("by the only file that it waits for") {
+    wait.holder_pid = 10;
+    CHECK(leader() == 11);
+  }
+  SECTION("not if others make its files ready") {
+    file.holder_pid = 20;
+    CHECK(leader() == 10);
+  }
+}
+
 }  // namespace oddrank::aggregate
