@@ -1,8 +1,6 @@
 #include "aggregate/evidence/holders.h"
 
 #include <algorithm>
-#include <utility>
-#include <vector>
 
 #include "aggregate/view/thread_cycle.h"
 
@@ -47,41 +45,53 @@ bool has_to_send(const AwaitedFile& file) {
   return file.sent_ms >= 0 && file.sent_ms < file.received_ms;
 }
 
-// Select, poll and epoll: whoever of the other ends comes first. If it is known of some that it is
-// their turn, those do not count of which the converse is known.
+// Returns whether it is known of some of the other ends that it is their turn, and of some that it
+// is not. Where all are alike, it may be that the other ends never send anything, or get no
+// answers.
+bool tells_turns(const Wait& wait) {
+  const auto& awaited = wait.rare->awaited;
+  return wait.how == WaitHow::kFiles && std::any_of(awaited.begin(), awaited.end(), has_sent) &&
+         std::any_of(awaited.begin(), awaited.end(), has_to_send);
+}
+
+// Select, poll and epoll: whoever of the other ends comes first, but those whose turn it is not.
 Holders of_files(const JobView& view, const ProcessCapture& process, const Wait& wait) {
   Holders holders;
   holders.join = Join::kAny;
   holders.have_sent = true;
   holders.others = wait.rare->awaited_count != wait.rare->awaited.size();
-  std::vector<std::pair<const ProcessCapture*, const AwaitedFile*>> ends;
+  const bool told = tells_turns(wait);
   for (const AwaitedFile& file : wait.rare->awaited) {
     const ProcessCapture* other = at_other_end(view, process, file);
     if (other == nullptr || other == &process) {
       holders.others = true;
-    } else {
-      ends.emplace_back(other, &file);
-      holders.have_sent = holders.have_sent && has_sent(file);
+      continue;
     }
-  }
-  const bool told = std::any_of(ends.begin(), ends.end(),
-                                [](const auto& end) { return has_to_send(*end.second); });
-  for (const auto& [other, file] : ends) {
-    if (!told || !has_sent(*file)) {
+    holders.have_sent = holders.have_sent && has_sent(file);
+    if (!told || !has_sent(file)) {
       add_holder_of(holders, other, nullptr);
     }
   }
   return holders;
 }
 
-// Returns whether the thread may be woken by its own process, and owes the answer at each of its
-// connections: it does not wait for the other end.
-bool waits_for_itself(const Wait& wait) {
+// Returns whether the thread may be woken by its own process, and owes something to the server:
+// this one waits for it, and not for some others. Then it does not wait for the server.
+bool keeps_waiting(const JobView& view,
+                   const ProcessCapture& process,
+                   const Wait& wait,
+                   const ProcessCapture& server) {
   const auto& awaited = wait.rare->awaited;
-  const bool is_connected = std::any_of(awaited.begin(), awaited.end(), has_sent);
-  return wait.how == WaitHow::kFiles && wait.inferred && is_connected &&
-         std::all_of(awaited.begin(), awaited.end(), [](const AwaitedFile& file) {
-           return file.peer == snapshot::StringId{} || has_sent(file);
+  const bool owes = wait.how == WaitHow::kFiles && wait.inferred &&
+                    std::all_of(awaited.begin(), awaited.end(), [](const AwaitedFile& file) {
+                      return file.peer == snapshot::StringId{} || has_sent(file);
+                    });
+  return owes && std::any_of(server.threads.begin(), server.threads.end(), [&](const auto& thread) {
+           const auto& files = thread.wait.rare->awaited;
+           return tells_turns(thread.wait) &&
+                  std::any_of(files.begin(), files.end(), [&](const AwaitedFile& file) {
+                    return has_to_send(file) && at_other_end(view, server, file) == &process;
+                  });
          });
 }
 
@@ -152,9 +162,10 @@ Holders holders_of(const JobView& view,
     holders.others = shares;
     holders.how = wait.inferred ? HowKnown::kFrames : HowKnown::kMemory;
     add_holder_of(holders, &process, owner);
-  } else if (waits_for_itself(wait)) {
-    return holders;
   } else if (const ProcessCapture* other = view.awaited_by(process, thread)) {
+    if (keeps_waiting(view, process, wait, *other)) {
+      return holders;
+    }
     holders.how = wait.inferred ? HowKnown::kFrames : HowKnown::kKernel;
     add_holder_of(holders, other, nullptr);
   } else if (wait.rare->about == snapshot::WaitAbout::kPool) {

@@ -18,7 +18,7 @@ bool is_local_socket(const JobView& view, const AwaitedFile& file) {
 }
 
 // Returns whether the thread waits at the connection's other end, or may have yet to accept it.
-bool serves(const JobView& view, const ThreadCapture& thread, const Wait& waiter) {
+bool answers_at(const JobView& view, const ThreadCapture& thread, const Wait& waiter) {
   const Wait& wait = thread.wait;
   const auto& awaited = wait.rare->awaited;
   if (thread.call || wait.on != WaitOn::kSocket) {
@@ -91,7 +91,7 @@ bool answers_beside(const JobView& view,
     return false;
   }
   return std::any_of(server.threads.begin(), server.threads.end(), [&](const ThreadCapture& each) {
-    return each.has_python && &each != speaker && serves(view, each, waiter);
+    return each.has_python && &each != speaker && answers_at(view, each, waiter);
   });
 }
 

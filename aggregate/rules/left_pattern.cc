@@ -1,9 +1,13 @@
 #include "aggregate/rules/left_pattern.h"
 
+#include <algorithm>
+#include <iterator>
+
 #include <fmt/format.h>
 
 #include "aggregate/flight/flight_capture.h"
 #include "aggregate/flight/flight_history.h"
+#include "aggregate/view/common_order.h"
 
 namespace oddrank::aggregate {
 
@@ -26,6 +30,15 @@ std::vector<std::size_t> left_their_pattern(const RuleInput& input,
     found.push_back(input.view.index_of(rank));
   }
   return found;
+}
+
+std::vector<std::size_t> left_common_order(const RuleInput& input,
+                                           const std::vector<std::size_t>& ranks) {
+  const std::vector<std::size_t> outside = outside_common_order(input.view);
+  std::vector<std::size_t> found;
+  std::set_intersection(ranks.begin(), ranks.end(), outside.begin(), outside.end(),
+                        std::back_inserter(found));
+  return found.size() < ranks.size() ? found : std::vector<std::size_t>();
 }
 
 std::string pattern_words(const RuleInput& input, const std::vector<std::size_t>& ranks) {

@@ -95,7 +95,8 @@ bool in_a_call(const RankView& rank) {
 // What the ranks of a circle have done that the others have not, and how that is known.
 struct Deviation {
   std::vector<std::size_t> ranks;
-  std::vector<std::size_t> strayed;  // by their own past
+  std::vector<std::size_t> strayed;  // by their own past, or by the numbers of all ranks' calls
+  std::string how;                   // that they strayed, in words
   bool by_cut = false;               // every way round leads through them
 };
 
@@ -107,6 +108,13 @@ Deviation deviation_of(const RuleInput& input, const Circle& cycle, bool p2p) {
     return found;
   }
   found.strayed = left_their_pattern(input, cycle.ranks);
+  if (!found.strayed.empty()) {
+    found.how = pattern_words(input, found.strayed);
+  } else if (!p2p) {
+    found.strayed = left_common_order(input, cycle.ranks);
+    found.how = fmt::format("; by the numbers of calls in each group, {} left the common order",
+                            ranks_words(input, found.strayed));
+  }
   const std::vector<std::size_t> cuts =
       p2p ? std::vector<std::size_t>() : cuts_of(input.graph, cycle);
   found.by_cut = found.strayed.empty() && !cuts.empty();
@@ -141,7 +149,7 @@ std::optional<Finding> order_finding(const RuleInput& input, const Circle& cycle
                   }));
   if (!found.strayed.empty()) {
     finding.confidence = std::min(finding.confidence, Confidence::kLikely);
-    finding.summary += pattern_words(input, found.ranks);
+    finding.summary += found.how;
   } else if (found.by_cut && some) {
     finding.confidence = std::min(finding.confidence, Confidence::kLikely);
     finding.summary +=

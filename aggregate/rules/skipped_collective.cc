@@ -315,8 +315,10 @@ std::vector<Finding> skipped_collective(const RuleInput& input) {
     finding.history = histories_of(input.flight->job, numbers_of(finding.culprits));
   }
   add_advice(input, input.view.ranks()[ranks.front()], finding);
-  finding.disproves = {"the rank entering that call later: then it was only late"};
-  finding.weakness = "it may still be on its way to that call";
+  const bool in_call = kind == Kind::kSkippedCollective;
+  finding.disproves = {in_call ? "the rank entering that call later: then it was only late"
+                               : "the rank going on by itself: then it was only slow"};
+  finding.weakness = in_call ? "it may still be on its way to that call" : "it may only be slow";
   return {finding};
 }
 

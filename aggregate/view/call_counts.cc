@@ -83,6 +83,17 @@ std::int64_t newest_in_group(const RankView& rank, const RankView& waiter) {
                                    : newest_recorded(rank, group->name, backend);
 }
 
+std::int64_t collectives_made_in(const RankView& rank, const ProcessGroup& group) {
+  if (group.counters.size() != 1) {
+    return -1;
+  }
+  const snapshot::GroupCounter& counter = group.counters.front();
+  if (!counter.mixed || counter.collectives == 0) {
+    return counter.collectives;
+  }
+  return newest_recorded(rank, group.name, {});
+}
+
 std::int64_t age_of_call_ms(const RankView& rank, const snapshot::CollectiveCall& call) {
   const ProcessGroup* group = call.sequence < 0 ? nullptr : group_of(rank, call);
   std::int64_t age_ms = -1;

@@ -14,6 +14,10 @@ namespace oddrank::aggregate {
 // call's own count.
 std::int64_t newest_in_group(const RankView& rank, const RankView& waiter);
 
+// Returns the number of collectives that the rank has made in a group of its own, finished or not;
+// -1 if it is unknown, or if several backends count apart.
+std::int64_t collectives_made_in(const RankView& rank, const snapshot::ProcessGroup& group);
+
 // Returns whether the rank has made the call that `waiter` is in, and which has a number: it holds
 // nobody up there.
 bool has_made(const RankView& rank, const RankView& waiter);

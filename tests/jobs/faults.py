@@ -31,7 +31,7 @@ def sleeps(random, names):
         [FAULTY, FOREVER],
         [FAULTY, "while True:", "    time.sleep(0.5)"],
         [FAULTY, "for _ in range(10**7):", "    time.sleep(0.05)"])),
-        ("skipped_collective",), "sleeps in code of its own")
+        ("skipped_collective", "stuck_rank"), "sleeps in code of its own")
 
 
 def busy_python(random, names):
@@ -60,7 +60,7 @@ def lock_of_own_thread(random, names):
         *random.choice(([f"with {lock}:", "    pass"], [f"{lock}.acquire()"],
                         [f"while not {lock}.acquire(timeout=0.2):", "    ctx.tries = 1"],
                         [f"while not {lock}.acquire(blocking=False):", "    time.sleep(0.05)"]))],
-        ("skipped_collective", "lock_deadlock"),
+        ("skipped_collective", "stuck_rank", "lock_deadlock"),
         "waits for a lock that a sleeping thread of its own holds")
 
 
@@ -82,7 +82,7 @@ def own_thread(random, names):
         ["future = concurrent.futures.ThreadPoolExecutor(1).submit(work)", FAULTY,
          "future.result()"]))
     return Fault("own_thread", ["def work():", f"    {FOREVER}", "", *wait],
-                 ("skipped_collective", "lock_deadlock", "input_stall"),
+                 ("skipped_collective", "stuck_rank", "lock_deadlock", "input_stall"),
                  "waits for a sleeping thread of its own")
 
 
@@ -101,13 +101,14 @@ def nobody_tells(random, names):
          f"asyncio.run({box}())"],
         [FAULTY, "signal.pause()"],
         [f"{box} = multiprocessing.get_context('fork').Queue()", FAULTY, f"{box}.get()"])),
-        ("skipped_collective", "input_stall", "lock_deadlock"),
+        ("skipped_collective", "stuck_rank", "input_stall", "lock_deadlock"),
         "waits for something of its own process that nobody does")
 
 
 def holds_gil(random, names):
     return Fault("holds_gil", ["library = ctypes.PyDLL(None)", FAULTY, "library.sleep(10**6)"],
-                 ("skipped_collective", "gil_deadlock"), "sleeps in native code with the GIL held")
+                 ("skipped_collective", "stuck_rank", "gil_deadlock"),
+                 "sleeps in native code with the GIL held")
 
 
 def outside_lock(random, names):
@@ -127,7 +128,7 @@ def lock_file(random, names):
              "    except OSError:", "        time.sleep(0.5)"],
             [f"FileBaton('{path}').wait()"],
             [f"while os.path.exists('{path}'):", "    time.sleep(0.1)"]))],
-        ("file_lock", "skipped_collective", "io_stall", "external_wait"),
+        ("file_lock", "skipped_collective", "stuck_rank", "io_stall", "external_wait"),
         "waits for a lock file to go that nobody removes")
 
 
@@ -136,7 +137,7 @@ def absent_file(random, names):
     return Fault("absent_file", [
         FAULTY, f"while not os.path.{random.choice(('exists', 'isfile'))}('{path}'):",
         f"    time.sleep({random.choice((0.02, 0.2, 1))})"],
-        ("skipped_collective", "io_stall", "input_stall", "external_wait"),
+        ("skipped_collective", "stuck_rank", "io_stall", "input_stall", "external_wait"),
         "waits for a file that nobody makes")
 
 
@@ -153,7 +154,7 @@ def absent_key(random, names):
         [FAULTY, f"ctx.store.get('{key}')"],
         [FAULTY, f"ctx.store.wait(['{key}'], datetime.timedelta(hours=2))"],
         [FAULTY, f"while not ctx.store.check(['{key}']):", "    time.sleep(0.1)"])),
-        ("skipped_collective", "external_wait", "rendezvous"),
+        ("skipped_collective", "stuck_rank", "external_wait", "rendezvous"),
         "waits for a key of the store that nobody sets")
 
 
@@ -172,7 +173,7 @@ def refusing_service(random, names):
         FAULTY, "while True:", "    try:", "        link = socket.create_connection(address)",
         "        break", "    except OSError:",
         f"        time.sleep({random.choice((0.2, 1, 5))})"],
-        ("external_wait", "failed_rank", "skipped_collective"),
+        ("external_wait", "failed_rank", "skipped_collective", "stuck_rank"),
         "tries again and again to reach a service that is not there")
 
 
@@ -183,7 +184,7 @@ def child(random, names):
         [FAULTY, "os.system('sleep 1000000')"],
         ["worker = multiprocessing.get_context('fork').Process(target=time.sleep, args=(10**6,))",
          "worker.start()", FAULTY, "worker.join()"])),
-        ("child_deadlock", "input_stall", "skipped_collective", "external_wait"),
+        ("child_deadlock", "input_stall", "skipped_collective", "stuck_rank", "external_wait"),
         "waits for a child process that sleeps")
 
 
@@ -201,7 +202,8 @@ def loader_worker(random, names):
 def prompt(random, names):
     return Fault("prompt", random.choice((
         [FAULTY, "answer = input('continue? ')"], [FAULTY, "line = sys.stdin.readline()"])),
-        ("failed_rank", "external_wait", "io_stall", "input_stall", "skipped_collective"),
+        ("failed_rank", "external_wait", "io_stall", "input_stall", "skipped_collective",
+         "stuck_rank"),
         "waits for somebody to type", stdin=random.choice(("pipe", "pty")))
 
 

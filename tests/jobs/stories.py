@@ -58,7 +58,7 @@ def lock_of_rank(random, names, holder, waiter):
     return Story("lock_of_rank",
                  _two(holder, [*take, f"open('{name}.held', 'w').close()", FAULTY, FOREVER],
                       waiter, [*_until(f"{name}.held"), *want]),
-                 [[holder]], ("file_lock", "skipped_collective"),
+                 [[holder]], ("file_lock", "skipped_collective", "stuck_rank"),
                  f"rank {holder} sleeps with a file lock that rank {waiter} waits for",
                  [holder, waiter])
 
@@ -68,7 +68,7 @@ def file_of_rank(random, names, provider, waiter):
     return Story("file_of_rank",
                  _two(provider, [FAULTY, FOREVER, f"open('{path}', 'w').close()"],
                       waiter, [FAULTY, *_until(path)]),
-                 [[provider]], ("skipped_collective",),
+                 [[provider]], ("skipped_collective", "stuck_rank"),
                  f"rank {provider} sleeps before it makes the file that rank {waiter} waits for",
                  [provider, waiter])
 
@@ -78,7 +78,7 @@ def key_of_rank(random, names, provider, waiter):
     return Story("key_of_rank",
                  _two(provider, [FAULTY, FOREVER, f"ctx.store.set('{key}', '1')"],
                       waiter, [FAULTY, f"ctx.store.get('{key}')"]),
-                 [[provider]], ("skipped_collective",),
+                 [[provider]], ("skipped_collective", "stuck_rank"),
                  f"rank {provider} sleeps before it sets the key that rank {waiter} waits for",
                  [provider, waiter])
 
@@ -93,7 +93,7 @@ def service_of_rank(random, names, server, client):
                       client, [*_until(path), f"port = int(open('{path}').read())",
                                "link = socket.create_connection(('127.0.0.1', port))", FAULTY,
                                "answer = link.recv(10)"]),
-                 [[server]], ("skipped_collective", "external_wait"),
+                 [[server]], ("skipped_collective", "stuck_rank", "external_wait"),
                  f"rank {server} sleeps instead of answering rank {client}", [server, client])
 
 
@@ -171,7 +171,7 @@ def two_late(random, names, first, second):
                            [FAULTY, "subprocess.run(['sleep', '1000000'], check=False)"]))
     return Story("two_late", _two(first, sleep, second, other),
                  [sorted([first, second]), [first], [second]],
-                 ("skipped_collective", "busy_rank", "child_deadlock", "input_stall"),
+                 ("skipped_collective", "stuck_rank", "busy_rank", "child_deadlock", "input_stall"),
                  f"ranks {first} and {second} are late, each for itself", [first, second])
 
 

@@ -79,14 +79,14 @@ class Servers(unittest.TestCase):
         for stands in ("sleep", "lock"):
             with self.subTest(stands=stands):
                 kind, named, run = self.verdict("select", stands)
-                self.assertEqual((kind, named), ("skipped_collective", [1]), run)
+                self.assertEqual((kind, named), ("stuck_rank", [1]), run)
 
     def test_the_server_that_does_not_answer_is_named(self):
         # At MASTER_PORT as well: a process without PyTorch keeps no store there.
         for way in ("select", "master"):
             with self.subTest(way=way):
                 kind, named, run = self.verdict(way, "server")
-                self.assertEqual((kind, named), ("skipped_collective", [0]), run)
+                self.assertEqual((kind, named), ("stuck_rank", [0]), run)
                 self.assertEqual(run.json()["verdict"]["confidence"], "likely", run)
 
     def test_event_loops_that_wait_for_each_other_name_nobody(self):

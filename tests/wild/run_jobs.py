@@ -137,7 +137,7 @@ JOBS = {
 # named. Others than [1] may be named only where CIRCLES says so.
 IN_WORK = {"fifo": ("io_stall",), "compute": ("busy_rank",)}
 ORDER = {"order": ("mismatched_collective", "skipped_collective", "collective_order", "resource_cycle")}
-SLEEPS = {"sleep": ("skipped_collective", "unknown")}
+SLEEPS = {"sleep": ("skipped_collective", "stuck_rank", "unknown")}
 KILLED = {"killed": ("missing_rank",)}
 # Each side waits for the other in a circle, in which both look alike: both are named, or nobody.
 NO_SEND = {"no_send": ("p2p_order", "resource_cycle", "below_host", "unknown")}
