@@ -5,9 +5,9 @@
 
 #include <fmt/format.h>
 
+#include "aggregate/evidence/common_order.h"
 #include "aggregate/flight/flight_capture.h"
 #include "aggregate/flight/flight_history.h"
-#include "aggregate/view/common_order.h"
 
 namespace oddrank::aggregate {
 

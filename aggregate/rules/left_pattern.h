@@ -19,7 +19,7 @@ std::vector<std::size_t> left_their_pattern(const RuleInput& input,
                                             const std::vector<std::size_t>& ranks);
 
 // Returns those of the ranks that have left the order which the calls of most ranks have in common
-// (view/common_order.h); empty if that cannot be told, or if it is all of them.
+// (evidence/common_order.h); empty if that cannot be told, or if it is all of them.
 std::vector<std::size_t> left_common_order(const RuleInput& input,
                                            const std::vector<std::size_t>& ranks);
 

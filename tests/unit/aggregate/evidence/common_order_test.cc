@@ -1,5 +1,5 @@
 // The numbers of calls that ranks of one program have made, by the roles of their groups.
-#include "aggregate/view/common_order.h"
+#include "aggregate/evidence/common_order.h"
 
 #include <string>
 

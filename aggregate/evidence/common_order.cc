@@ -1,4 +1,4 @@
-#include "aggregate/view/common_order.h"
+#include "aggregate/evidence/common_order.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -18,7 +18,7 @@ using Counts = std::map<std::string, std::int64_t>;  // by role; -1: not known, 
 constexpr std::size_t kMaxPoints = 256;
 
 // A group without a name of the program's has the role of its size.
-std::string role_of(const JobView& view, const snapshot::ProcessGroup& group) {
+std::string group_role(const JobView& view, const snapshot::ProcessGroup& group) {
   if (group.is_default) {
     return "default";
   }
@@ -33,7 +33,7 @@ Counts counts_of(const JobView& view, const RankView& rank) {
   }
   for (const snapshot::ProcessGroup& group : rank.process->groups) {
     const auto [at, is_new] =
-        counts.try_emplace(role_of(view, group), collectives_made_in(rank, group));
+        counts.try_emplace(group_role(view, group), collectives_made_in(rank, group));
     if (!is_new) {
       at->second = -1;
     }
@@ -83,6 +83,7 @@ std::vector<Point> points_of(const std::vector<Counts>& counts) {
     sorted[counts[at]].push_back(at);
   }
   std::vector<Point> points;
+  points.reserve(sorted.size());
   for (const auto& [key, ranks] : sorted) {
     points.push_back({&counts[ranks.front()], ranks});
   }
@@ -114,6 +115,7 @@ void measure_chains(std::vector<Point>& points) {
 
 std::vector<std::size_t> outside_common_order(const JobView& view) {
   std::vector<Counts> counts;
+  counts.reserve(view.ranks().size());
   for (const RankView& rank : view.ranks()) {
     counts.push_back(counts_of(view, rank));
   }
