@@ -99,7 +99,8 @@ TEST_CASE("polled ranks: of clients in event loops, the one whose turn it is hol
     file.peer = star.job.capture.tables.string("10.0.0.1:5000");
     file.received_ms = kOldMs;
     file.sent_ms = kOldMs + lead_ms;
-    snapshot::AwaitedFile& other = star.wait().rare.edit().awaited[rank - 1];
+    const auto client = static_cast<std::size_t>(rank) - 1;
+    snapshot::AwaitedFile& other = star.wait().rare.edit().awaited[client];
     other.sent_ms = kOldMs;
     other.received_ms = kOldMs + lead_ms;
   };
