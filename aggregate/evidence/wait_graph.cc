@@ -447,10 +447,12 @@ void GraphBuilder::add_holder(std::size_t node,
     graph_.net.wait(graph_.net_node[node], graph_.net_node[other]);
     expand(other, to, each);
   }
-  const std::string on = holder.thread != nullptr
-                             ? awaited_thing(*thread)
-                             : fmt::format("{} ({})", wait_name(thread->wait.on),
-                                           process_words(view_, *holder.process));
+  std::string on = holder.thread != nullptr ? awaited_thing(*thread)
+                                            : fmt::format("{} ({})", wait_name(thread->wait.on),
+                                                          process_words(view_, *holder.process));
+  if (holder.thread != nullptr && holders.how == HowKnown::kExclusion) {
+    on += fmt::format(", which {} may release", thread_words(view_, *holder.thread));
+  }
   show(node, to, {on, wait_evidence(*from.process, *thread), holders.how},
        beside || holders.who.size() > 1 || holders.others);
   graph_.net.wait(graph_.net_node[node], graph_.net_node[to]);
