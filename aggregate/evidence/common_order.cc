@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <map>
-#include <numeric>
-#include <optional>
 #include <string>
 
 #include "aggregate/view/call_counts.h"
@@ -43,20 +41,14 @@ Counts counts_of(const JobView& view, const RankView& rank) {
 
 // Keeps the roles whose counts are known of all ranks.
 void keep_common(std::vector<Counts>& ranks) {
-  const Counts first = ranks.empty() ? Counts() : ranks.front();
-  for (const auto& entry : first) {
-    const std::string& role = entry.first;
-    const bool known = std::all_of(ranks.begin(), ranks.end(), [&role](const Counts& counts) {
-      const auto at = counts.find(role);
-      return at != counts.end() && at->second >= 0;
-    });
-    if (!known) {
-      ranks.front().erase(role);
+  std::map<std::string, std::size_t> known;
+  for (const Counts& counts : ranks) {
+    for (const auto& [role, count] : counts) {
+      known[role] += count >= 0 ? 1 : 0;
     }
   }
   for (Counts& counts : ranks) {
-    std::erase_if(counts,
-                  [&ranks](const auto& entry) { return !ranks.front().contains(entry.first); });
+    std::erase_if(counts, [&](const auto& entry) { return known[entry.first] != ranks.size(); });
   }
 }
 
@@ -76,9 +68,9 @@ struct Point {
   std::size_t through() const { return until + from - ranks.size(); }
 };
 
+// Returns them so that each comes after those that are before it.
 std::vector<Point> points_of(const std::vector<Counts>& counts) {
-  std::map<Counts, std::vector<std::size_t>>
-      sorted;  // a point comes after those that are before it
+  std::map<Counts, std::vector<std::size_t>> sorted;
   for (std::size_t at = 0; at < counts.size(); ++at) {
     sorted[counts[at]].push_back(at);
   }

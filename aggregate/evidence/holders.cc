@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "aggregate/evidence/server_waits.h"
 #include "aggregate/view/thread_cycle.h"
 
 namespace oddrank::aggregate {
@@ -77,10 +78,10 @@ Holders of_files(const JobView& view, const ProcessCapture& process, const Wait&
 
 // Returns whether the thread may be woken by its own process, and owes something to the server:
 // this one waits for it, and not for some others. Then it does not wait for the server.
-bool keeps_waiting(const JobView& view,
-                   const ProcessCapture& process,
-                   const Wait& wait,
-                   const ProcessCapture& server) {
+bool keeps_server_waiting(const JobView& view,
+                          const ProcessCapture& process,
+                          const Wait& wait,
+                          const ProcessCapture& server) {
   const auto& awaited = wait.rare->awaited;
   const bool owes = wait.how == WaitHow::kFiles && wait.inferred &&
                     std::all_of(awaited.begin(), awaited.end(), [](const AwaitedFile& file) {
@@ -112,14 +113,6 @@ Holders of_pool(const JobView& view, const ProcessCapture& process, const Wait& 
   return holders;
 }
 
-// Returns whether nothing but a new connection wakes the thread.
-bool awaits_connections(const ThreadCapture& thread) {
-  const auto& awaited = thread.wait.rare->awaited;
-  return !awaited.empty() && thread.wait.rare->awaited_count == awaited.size() &&
-         std::all_of(awaited.begin(), awaited.end(),
-                     [](const AwaitedFile& file) { return file.state == snapshot::kTcpListens; });
-}
-
 // A lock, an event or a queue of Python's, and who has it is not known: another thread of the
 // process ends the wait. If each of those that could do so waits for another process, so does this
 // thread.
@@ -130,11 +123,9 @@ Holders by_exclusion(const JobView& view,
   holders.join = Join::kOneOf;
   holders.how = HowKnown::kExclusion;
   for (const ThreadCapture& other : process.threads) {
-    if (&other == &thread || !other.has_python || is_at_own_lock(other)) {
+    if (&other == &thread || !other.has_python || is_at_own_lock(other) ||
+        awaits_connections(view, other.wait)) {  // it hands them over
       continue;
-    }
-    if (awaits_connections(other)) {
-      continue;  // it hands them over
     }
     const ProcessCapture* awaited = view.awaited_by(process, other);
     if (other.call || awaited == nullptr || awaited == &process) {
@@ -163,7 +154,7 @@ Holders holders_of(const JobView& view,
     holders.how = wait.inferred ? HowKnown::kFrames : HowKnown::kMemory;
     add_holder_of(holders, &process, owner);
   } else if (const ProcessCapture* other = view.awaited_by(process, thread)) {
-    if (keeps_waiting(view, process, wait, *other)) {
+    if (keeps_server_waiting(view, process, wait, *other)) {
       return holders;
     }
     holders.how = wait.inferred ? HowKnown::kFrames : HowKnown::kKernel;

@@ -53,7 +53,9 @@ bool leads_to(const JobView& view, const Wait& wait, const Wait& server) {
          });
 }
 
-bool accepts(const JobView& view, const Wait& wait) {
+}  // namespace
+
+bool awaits_connections(const JobView& view, const Wait& wait) {
   const auto& awaited = wait.rare->awaited;
   if (wait.how == snapshot::WaitHow::kFiles) {
     return !awaited.empty() && wait.rare->awaited_count == awaited.size() &&
@@ -62,8 +64,6 @@ bool accepts(const JobView& view, const Wait& wait) {
   }
   return wait.on == WaitOn::kSocket && view.text(wait.syscall_name).starts_with("accept");
 }
-
-}  // namespace
 
 std::string_view port_of(std::string_view address) {
   const std::size_t colon = address.rfind(':');
@@ -98,7 +98,8 @@ bool answers_beside(const JobView& view,
 std::vector<std::size_t> connected_ranks(const JobView& view, std::size_t at) {
   std::vector<std::size_t> found;
   const RankView& server = view.ranks()[at];
-  if (server.leader == nullptr || server.leader->call || !accepts(view, server.leader->wait)) {
+  if (server.leader == nullptr || server.leader->call ||
+      !awaits_connections(view, server.leader->wait)) {
     return found;
   }
   for (std::size_t other = 0; other < view.ranks().size(); ++other) {

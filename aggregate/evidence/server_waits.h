@@ -34,6 +34,10 @@ bool answers_beside(const JobView& view,
                     const snapshot::ProcessCapture& server,
                     const snapshot::ThreadCapture* speaker);
 
+// Returns whether nothing but a new connection ends the wait: it is in accept(), or in select() and
+// its like at nothing but sockets that listen.
+bool awaits_connections(const JobView& view, const snapshot::Wait& wait);
+
 // Returns "8400" of "10.0.0.1:8400"; "" of anything else.
 std::string_view port_of(std::string_view address);
 

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -92,36 +95,36 @@ bool in_a_call(const RankView& rank) {
   return rank.leader != nullptr && rank.leader->call;
 }
 
-// What the ranks of a circle have done that the others have not, and how that is known.
+// What the ranks of a circle have done that the others have not.
 struct Deviation {
   std::vector<std::size_t> ranks;
-  std::vector<std::size_t> strayed;  // by their own past, or by the numbers of all ranks' calls
-  std::string how;                   // that they strayed, in words
-  bool by_cut = false;               // every way round leads through them
+  std::string how;  // how that is known, in words; empty: by the calls that they are in
 };
 
-// Where no side has the majority, each rank's own past may tell.
+// Where no side has the majority, each rank's own past may tell, or the numbers of all ranks'
+// calls, or through whom every way round leads.
 Deviation deviation_of(const RuleInput& input, const Circle& cycle, bool p2p) {
-  Deviation found;
-  found.ranks = p2p ? cycle.ranks : deviating(cycle);
+  Deviation found{p2p ? cycle.ranks : deviating(cycle), {}};
   if (found.ranks != cycle.ranks) {
     return found;
   }
-  found.strayed = left_their_pattern(input, cycle.ranks);
-  if (!found.strayed.empty()) {
-    found.how = pattern_words(input, found.strayed);
-  } else if (!p2p) {
-    found.strayed = left_common_order(input, cycle.ranks);
-    found.how = fmt::format("; by the numbers of calls in each group, {} left the common order",
-                            ranks_words(input, found.strayed));
+  if (auto strayed = left_their_pattern(input, cycle.ranks); !strayed.empty()) {
+    std::string how = pattern_words(input, strayed);
+    return {std::move(strayed), std::move(how)};
   }
-  const std::vector<std::size_t> cuts =
-      p2p ? std::vector<std::size_t>() : cuts_of(input.graph, cycle);
-  found.by_cut = found.strayed.empty() && !cuts.empty();
-  if (!found.strayed.empty()) {
-    found.ranks = found.strayed;
-  } else if (found.by_cut) {
-    found.ranks = cuts;
+  if (p2p) {
+    return found;
+  }
+  if (auto strayed = left_common_order(input, cycle.ranks); !strayed.empty()) {
+    std::string how =
+        fmt::format("; by the numbers of calls in each group, {} left the common order",
+                    ranks_words(input, strayed));
+    return {std::move(strayed), std::move(how)};
+  }
+  auto cuts = cuts_of(input.graph, cycle);
+  if (!cuts.empty() && cuts.size() < cycle.ranks.size()) {
+    std::string how = fmt::format("; every way round leads through {}", ranks_words(input, cuts));
+    return {std::move(cuts), std::move(how)};
   }
   return found;
 }
@@ -147,13 +150,9 @@ std::optional<Finding> order_finding(const RuleInput& input, const Circle& cycle
                   sides_words(input, cycle.ranks, {}, [&input](auto at) {
                     return "in " + call_at_words(input, input.view.ranks()[at]);
                   }));
-  if (!found.strayed.empty()) {
+  if (!found.how.empty()) {
     finding.confidence = std::min(finding.confidence, Confidence::kLikely);
     finding.summary += found.how;
-  } else if (found.by_cut && some) {
-    finding.confidence = std::min(finding.confidence, Confidence::kLikely);
-    finding.summary +=
-        fmt::format("; every way round leads through {}", ranks_words(input, found.ranks));
   }
   if (recorded_beside(input)) {
     finding.history = histories_of(input.flight->job, numbers_of(finding.culprits));

@@ -135,7 +135,7 @@ def counted(python):
         victim.communicate()
 
 
-# Of what module or type a call of the victim's loops is.
+# The modules and types that the calls in the victim's loops belong to.
 OWNERS = {"while_not": {"posixpath", "time"}, "path_object": {"pathlib", "time"},
           "until_deadline": {"time"}, "with_except": {"queue", "time"}}
 

@@ -53,13 +53,14 @@ bool is_busy_database(const Frame& frame, bool sleeps, const Tables& tables) {
 }
 
 bool in_busy_handler(const ThreadCapture& thread, const Tables& tables) {
+  const bool asleep = sleeps(thread, tables);
   const auto& frames = tables.stacks()[thread.samples.back().stack].frames;
   for (std::size_t i = 0; i < std::min(frames.size(), kMaxNativeDepth); ++i) {
     const Frame& frame = tables.frame(frames[i]);
     if (frame.kind == FrameKind::kPython) {
       return false;
     }
-    if (is_busy_database(frame, sleeps(thread, tables), tables)) {
+    if (is_busy_database(frame, asleep, tables)) {
       return true;
     }
   }

@@ -84,7 +84,8 @@ TEST_CASE("polled ranks: nobody is named if a client may have had its answer") {
 
 TEST_CASE("polled ranks: of clients in event loops, the one whose turn it is holds the server up") {
   Star star;
-  // Whose turn it is on the connection of each client: it received `lead_ms` after it last sent.
+  // Puts a client into an event loop. The client received `lead_ms` after it last sent; if that is
+  // more than 0, the client is to send.
   const auto loops = [&star](std::int32_t rank, std::int64_t lead_ms) {
     ThreadSpec loop = waiting_on(WaitOn::kSocket, "socket:[7]");
     loop.wait.how = WaitHow::kFiles;
