@@ -89,9 +89,10 @@ class Servers(unittest.TestCase):
                 self.assertEqual((kind, named), ("stuck_rank", [0]), run)
                 self.assertEqual(run.json()["verdict"]["confidence"], "likely", run)
 
-    def test_event_loops_that_wait_for_each_other_name_nobody(self):
+    def test_of_event_loops_the_one_whose_turn_it_is_is_named(self):
         kind, named, run = self.verdict("loop", "event")
-        self.assertEqual((kind, named), ("unknown", []), run)
+        self.assertEqual((kind, named), ("stuck_rank", [1]), run)
+        self.assertEqual(run.json()["verdict"]["confidence"], "possible", run)
 
     def test_nobody_is_named_while_they_work(self):
         for way in ("select", "loop"):

@@ -3,7 +3,8 @@ send a byte and wait for the answer, which rank 0 gives when it has both bytes.
 
   select  rank 0 waits for both connections in select()
   master  the same, at MASTER_PORT, whose listening socket it has been given as LISTENER
-  loop    all ranks have an event loop of asyncio
+  loop    all ranks have an event loop of asyncio; rank 0 takes THINKS to answer: the kernel counts in
+          ticks, and only then tells whether it was asked or answered last
 
 In round 5, rank 1 writes FOLDER/stands and stands: in the way named STANDS, or for `none` not at all.
 For `server`, rank 0 does, at a lock, when it has both bytes.
@@ -21,6 +22,7 @@ import time
 FOLDER, WAY, STANDS = sys.argv[1:]
 RANK = int(os.environ["RANK"])
 AT = 5
+THINKS = 0.05  # s; more than a tick of any kernel
 
 
 def write(name, text):
@@ -97,9 +99,11 @@ async def serve_in_loop():
             if len(got) == 2:
                 number += 1
                 write("round", number)
-                for each in got:
-                    each.write(b"x")
+                asked = list(got)
                 got.clear()
+                await asyncio.sleep(THINKS)
+                for each in asked:
+                    each.write(b"x")
     server = await asyncio.start_server(talk, "127.0.0.1", 0)
     write("port", server.sockets[0].getsockname()[1])
     await server.serve_forever()
