@@ -37,6 +37,7 @@ enum class Kind : std::uint8_t {
   kCrashedRank,
   kDeviceStall,
   kBusyRank,
+  kLinkStall,
   kBelowHost,
   kResourceCycle,
   kEarlyExit,
@@ -93,6 +94,29 @@ struct Alternative {
   std::string why_not;
 };
 
+// A link between two ranks that does not carry.
+struct LinkEnd {
+  std::int32_t rank = -1;
+  std::string host;
+  pid_t pid = 0;
+  std::string device;   // "eth0"; "" = not known
+  std::string address;  // "10.0.0.1:43210"
+};
+struct BrokenLink {
+  LinkEnd from;
+  LinkEnd to;
+  bool one_way = false;         // only what `from` sends is lost, as far as is known
+  std::size_t connections = 0;  // between the two ranks that are stuck
+  std::int64_t age_ms = -1;
+  std::string evidence;
+};
+
+// A host at which broken links end.
+struct SuspectHost {
+  std::string host;
+  std::size_t links = 0;  // stuck connections
+};
+
 // What to do, as a sentence or a command line.
 struct Advice {
   std::string text;
@@ -124,6 +148,8 @@ struct Verdict {
   Confidence confidence = Confidence::kNone;
   std::string summary;
   std::vector<Culprit> culprits;
+  std::vector<BrokenLink> links;           // of kLinkStall: which names no culprits
+  std::vector<SuspectHost> suspect_hosts;  // the same; the one with the most links first
   std::vector<ChainLink> chain;
   std::vector<Advice> advice;
   std::vector<std::string> disproves;  // what would show that the verdict is wrong

@@ -37,7 +37,7 @@ bool wins(const Finding& a, const Finding& b) {
 // Returns whether the job is held up by this finding, too, whatever becomes of the first one.
 bool is_independent(const Finding& first, const Finding& other) {
   return other.ground == Ground::kRoot && first.ground == Ground::kRoot && other.explains > 0 &&
-         !other.culprits.empty() && !share_culprits(first, other);
+         (!other.culprits.empty() || !other.links.empty()) && !share_culprits(first, other);
 }
 
 // Returns whether the finding is no alternative, but the same answer from other evidence; where the
@@ -111,6 +111,8 @@ Verdict decide(const RuleInput& input) {
     verdict.summary += fmt::format(" ({}: the job may only be slow)", age);
   }
   verdict.culprits = std::move(best.culprits);
+  verdict.links = std::move(best.links);
+  verdict.suspect_hosts = std::move(best.suspect_hosts);
   verdict.chain = std::move(best.chain);
   verdict.advice = std::move(best.advice);
   verdict.disproves = std::move(best.disproves);

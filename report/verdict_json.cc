@@ -34,6 +34,27 @@ Json culprits_json(const std::vector<aggregate::Culprit>& culprits) {
   return json;
 }
 
+Json link_end_json(const aggregate::LinkEnd& end) {
+  return {{"rank", or_null_if(end.rank, -1)},
+          {"host", or_null(end.host)},
+          {"pid", or_null_if(end.pid, 0)},
+          {"device", or_null(end.device)},
+          {"address", or_null(end.address)}};
+}
+
+Json links_json(const std::vector<aggregate::BrokenLink>& links) {
+  Json json = Json::array();
+  for (const aggregate::BrokenLink& link : links) {
+    json.push_back({{"from", link_end_json(link.from)},
+                    {"to", link_end_json(link.to)},
+                    {"one_way", link.one_way},
+                    {"connections", link.connections},
+                    {"age_ms", or_null_if(link.age_ms, std::int64_t{-1})},
+                    {"evidence", link.evidence}});
+  }
+  return json;
+}
+
 // Writes the last calls, and the lines that the text has.
 Json last_calls_json(const std::vector<aggregate::CallHistory>& histories) {
   Json json = Json::array();
@@ -63,6 +84,13 @@ Json verdict_json(const aggregate::Verdict& verdict) {
   json["confidence"] = aggregate::confidence_name(verdict.confidence);
   json["summary"] = verdict.summary;
   json["culprits"] = culprits_json(verdict.culprits);
+  if (!verdict.links.empty()) {
+    json["links"] = links_json(verdict.links);
+    json["suspect_hosts"] = Json::array();
+    for (const aggregate::SuspectHost& host : verdict.suspect_hosts) {
+      json["suspect_hosts"].push_back({{"host", or_null(host.host)}, {"links", host.links}});
+    }
+  }
   json["chain"] = Json::array();
   for (const aggregate::ChainLink& link : verdict.chain) {
     json["chain"].push_back({{"waiters", link.waiters},

@@ -47,6 +47,10 @@ WaitPicture wait_picture(const aggregate::JobView& view,
     if (node.kind == aggregate::NodeKind::kRank) {
       drawn.ranks = {node.index};
     }
+    if (node.kind == aggregate::NodeKind::kLink) {
+      drawn.label = aggregate::link_names(view, graph.links[node.index]);
+      drawn.phase = aggregate::tries_words(graph.links[node.index]);
+    }
     drawn.pid = node.process == nullptr ? 0 : node.process->pid;
     picture.nodes.push_back(std::move(drawn));
   }

@@ -125,6 +125,9 @@ ProcessCapture Carrier::process(ProcessCapture process) {
   for (Connection& connection : process.connections) {
     carry(connection.local, connection.peer);
   }
+  for (Transfer& transfer : process.transfers) {
+    carry(transfer.local, transfer.peer, transfer.device);
+  }
   for (ThreadCapture& thread : process.threads) {
     carry(thread);
   }

@@ -1,7 +1,14 @@
 // A TCP connection that a process has open to a process that its agent does not see, of another
 // node or another container: its two addresses. The process at the other end has them swapped, so
-// the two ends can be matched.
+// the two ends can be matched. And any connection on which something is under way and does not get
+// through: the kernel sends it again and again, or the other end takes nothing.
+//
+// Source: the kernel's table of sockets (net/ipv4/tcp_ipv4.c, net/ipv4/inet_diag.c of Linux 6.18).
 #pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
 
 #include "snapshot/ids.h"
 
@@ -12,6 +19,30 @@ struct Connection {
   StringId peer{};
 
   bool operator==(const Connection&) const = default;
+};
+
+enum class TransferTrouble : std::uint8_t {
+  kUnanswered = 0,  // what was sent is not acknowledged, and is sent again (retransmit timer)
+  kNotTaken,        // the other end's window is closed: its process does not read (window probes)
+};
+
+struct Transfer {
+  StringId local{};  // as Connection::local
+  StringId peer{};
+  StringId device{};  // by which packets to the peer leave: "eth0"; empty: not known
+  TransferTrouble trouble = TransferTrouble::kUnanswered;
+  bool connecting = false;   // the connection is not made yet
+  std::uint32_t tries = 0;   // in a row, without an answer to any of them
+  std::int64_t age_ms = -1;  // since the first of them, at least; -1: not known
+  std::uint64_t unsent = 0;  // bytes that the peer has not acknowledged
+  // Bytes since the connection was made; -1: not known. Where one end has received more than the
+  // other one knows to be acknowledged, the acknowledgements are lost, not the data.
+  std::int64_t acknowledged = -1;
+  std::int64_t received = -1;
+  // The process of this node that has the other end; 0: none, or unknown.
+  pid_t peer_pid = 0;
+
+  bool operator==(const Transfer&) const = default;
 };
 
 }  // namespace oddrank::snapshot

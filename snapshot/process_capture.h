@@ -74,6 +74,7 @@ struct ProcessCapture {
   // Absent: unknown. Ranks of one job should agree (aggregate/setup_notes.h).
   SlimVector<std::pair<StringId, StringId>> setup;
   SlimVector<Connection> connections;  // to other nodes; no order
+  SlimVector<Transfer> transfers;      // that do not get through; no order
   std::vector<ThreadCapture> threads;  // main thread first
   SlimVector<AsyncTask> tasks;         // only on request
   SlimVector<ProcessGroup> groups;     // of torch.distributed, oldest first

@@ -140,11 +140,11 @@ void count_waiters(const WaitGraph& graph, Blame& blame) {
       unclear[solution.may[at]] = unclear[solution.may[at]] || solution.unclear[at];
     }
   }
-  std::vector<std::size_t> needed(solution.causes.size(), 0);
+  blame.needed.assign(solution.causes.size(), 0);
   std::vector<bool> doubtful(solution.causes.size(), false);
   for (CauseSetId set = 0; set < solution.sets.size(); ++set) {
     for (const CauseId cause : solution.sets.of(set)) {
-      needed[cause] += sure[set];
+      blame.needed[cause] += sure[set];
       doubtful[cause] = doubtful[cause] || unclear[set];
     }
   }
@@ -154,7 +154,7 @@ void count_waiters(const WaitGraph& graph, Blame& blame) {
     const std::vector<std::size_t> owners = ranks_of_cause(graph, solution.causes[id]);
     for (const std::size_t owner : owners) {
       const bool own = !graph.net.out[owner].empty() && solution.is_sure(owner, id);
-      blame.waiters[owner] = std::max(blame.waiters[owner], needed[id] - (own ? 1 : 0));
+      blame.waiters[owner] = std::max(blame.waiters[owner], blame.needed[id] - (own ? 1 : 0));
       blame.one_of_several[owner] = blame.one_of_several[owner] || doubtful[id];
     }
   }

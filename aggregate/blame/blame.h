@@ -40,6 +40,7 @@ struct Blame {
   std::vector<Stand> stands;  // by rank
   Solution solution;
   std::vector<Circle> circles;
+  std::vector<std::size_t> needed;  // by cause: so many ranks need it, whoever the unknown ones are
   // By rank: so many ranks wait for it, whoever the unknown holders are. 0: none, or only a guess
   // says that they do.
   std::vector<std::size_t> waiters;

@@ -70,6 +70,10 @@ class GraphBuilder {
   void add_listening();
   // Adds the waits of ranks that accept connections for those that do not wait for them.
   void add_accepting();
+  // Adds the waits of calls, and of ranks outside of collectives, for links that do not carry.
+  void add_links();
+  bool needs_link(std::size_t at, const StuckLink& link) const;
+  void wait_also(std::size_t node, std::size_t link, const Said& said);
 
   // Adds the wait for the rank after which a key or file is named.
   void add_named_rank(std::size_t at);
@@ -128,6 +132,7 @@ WaitGraph GraphBuilder::run() {
   settle_owners();
   add_listening();
   add_accepting();
+  add_links();
   for (std::size_t at = 0; at < view_.ranks().size(); ++at) {
     graph_.waits.push_back(waits_for_others(at));
   }
@@ -356,6 +361,63 @@ void GraphBuilder::add_accepting() {
   }
 }
 
+// Returns whether the rank, in no collective, waits for the other end of the link.
+bool GraphBuilder::needs_link(std::size_t at, const StuckLink& link) const {
+  const RankView& rank = view_.ranks()[at];
+  const std::size_t other = link.ends[0].rank == at ? link.ends[1].rank : link.ends[0].rank;
+  if (!takes_part(rank)) {
+    const auto& targets = graph_.net.out[at];
+    return rank.leader != nullptr &&
+           std::find(targets.begin(), targets.end(), other) != targets.end();
+  }
+  const CollectiveCall& call = *rank.leader->call;
+  if (call.kind != CallKind::kSend && call.kind != CallKind::kRecv) {
+    return false;
+  }
+  const std::vector<std::int32_t> peers =
+      call.peer >= 0 ? std::vector{call.peer} : view_.ranks_of(call.peers);
+  return std::find(peers.begin(), peers.end(), view_.ranks()[other].rank) != peers.end();
+}
+
+// Besides what the node waits for anyhow.
+void GraphBuilder::wait_also(std::size_t node, std::size_t link, const Said& said) {
+  WaitNet& net = graph_.net;
+  const std::size_t at = graph_.net_node[node];
+  if (net.nodes[at].join != Join::kAll || net.nodes[at].unknown != Unknown::kNobody) {
+    const std::size_t before = net.add(net.nodes[at].join);
+    net.nodes[before].unknown = net.nodes[at].unknown;
+    net.nodes[before].owner = net.nodes[at].owner;
+    std::swap(net.out[before], net.out[at]);
+    net.nodes[at].join = Join::kAll;
+    net.nodes[at].unknown = Unknown::kNobody;
+    net.wait(at, before);
+    graph_.of_net.resize(net.nodes.size(), WaitGraph::kNotInNet);
+  }
+  this->link(node, link, said);
+}
+
+void GraphBuilder::add_links() {
+  graph_.links = find_stuck_links(view_);
+  for (std::size_t i = 0; i < graph_.links.size(); ++i) {
+    const StuckLink& link = graph_.links[i];
+    const std::size_t node =
+        add_node({NodeKind::kLink, static_cast<std::uint32_t>(i), nullptr, nullptr});
+    const std::string evidence = link_evidence(link);
+    const Said said{"a link that does not carry", evidence, HowKnown::kKernel};
+    for (std::size_t at = 0; at < graph_.nodes.size(); ++at) {
+      if (graph_.nodes[at].kind == NodeKind::kSlot &&
+          is_between_members(graph_.slots[graph_.nodes[at].index], link)) {
+        wait_also(at, node, said);
+      }
+    }
+    for (const StuckLink::End& end : link.ends) {
+      if (needs_link(end.rank, link)) {
+        wait_also(end.rank, node, said);
+      }
+    }
+  }
+}
+
 std::size_t GraphBuilder::thread_node(const ProcessCapture& process, const ThreadCapture& thread) {
   const auto [at, is_new] = known_nodes_.try_emplace({&process, &thread}, 0);
   if (is_new) {
@@ -565,6 +627,8 @@ std::string label_of(const JobView& view, const WaitGraph& graph, const GraphNod
       return JobView::name(view.ranks()[node.index]);
     case NodeKind::kSlot:
       return graph.slots[node.index].words;
+    case NodeKind::kLink:
+      return link_words(view, graph.links[node.index]);
     default:
       return graph.names[node.index];
   }

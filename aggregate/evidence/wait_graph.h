@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "aggregate/evidence/holders.h"
+#include "aggregate/evidence/links.h"
 #include "aggregate/evidence/slots.h"
 #include "aggregate/solver/graph_algorithms.h"
 #include "aggregate/solver/wait_net.h"
@@ -24,11 +25,12 @@
 
 namespace oddrank::aggregate {
 
-enum class NodeKind : std::uint8_t { kRank = 0, kSlot, kThread, kProcess, kResource };
+enum class NodeKind : std::uint8_t { kRank = 0, kSlot, kThread, kProcess, kResource, kLink };
 
 struct GraphNode {
   NodeKind kind = NodeKind::kRank;
-  // Into JobView::ranks(), WaitGraph::slots or, if it is anything else, WaitGraph::names.
+  // Into JobView::ranks(), WaitGraph::slots, WaitGraph::links or, if it is anything else,
+  // WaitGraph::names.
   std::uint32_t index = 0;
   const snapshot::ProcessCapture* process = nullptr;  // of a rank, a process or a thread
   const snapshot::ThreadCapture* thread = nullptr;    // a thread, or the one that speaks for a rank
@@ -48,6 +50,7 @@ struct GraphEdge {
 
 struct WaitGraph {
   std::vector<Slot> slots;
+  std::vector<StuckLink> links;
   std::vector<GraphNode> nodes;  // ranks first, in the order of JobView::ranks()
   std::vector<GraphEdge> edges;
   std::vector<std::string> names;  // of threads, processes and resources

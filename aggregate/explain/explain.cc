@@ -160,10 +160,11 @@ ExplainedCause Explainer::cause(CauseId id) const {
   row.circle = it.circle;
   row.pessimistic = rivals_words(it);
   const std::uint32_t node = it.nodes.front();
-  row.is_rank = it.circle || node < view_.ranks().size();
+  row.is_rank = it.circle || node < view_.ranks().size() ||
+                graph_.nodes[graph_.of_net[node]].kind == NodeKind::kLink;
   if (!it.circle) {
     row.who = label(graph_.of_net[node]);
-    row.waiters = row.is_rank ? input_.blame.waiters[node] : 0;
+    row.waiters = input_.blame.needed[id];
     return row;
   }
   const Ranks ranks = ranks_of_cause(graph_, it);

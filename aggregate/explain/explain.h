@@ -37,7 +37,8 @@ struct ExplainedCause {
   bool circle = false;
   bool closed = true;       // of a circle: no wait leads out of it
   std::size_t waiters = 0;  // ranks that need it, whoever the unknown holders are
-  bool is_rank = true;      // false: a call that all members are in, or whose members are unknown
+  // Or a link. False: a call that all members are in, or whose members are unknown.
+  bool is_rank = true;
   std::string pessimistic;  // what becomes of it if unknown holders may be ranks
 };
 

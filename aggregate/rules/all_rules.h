@@ -41,6 +41,7 @@ std::vector<Finding> device_stall(const RuleInput& input);
 std::vector<Finding> busy_rank(const RuleInput& input);
 std::vector<Finding> resource_cycle(const RuleInput& input);
 std::vector<Finding> early_exit(const RuleInput& input);
+std::vector<Finding> link_stall(const RuleInput& input);
 std::vector<Finding> below_host(const RuleInput& input);
 std::vector<Finding> recorded_mismatch(const RuleInput& input);
 std::vector<Finding> unknown(const RuleInput& input);  // always returns one finding
@@ -190,6 +191,12 @@ inline constexpr auto kKinds = std::to_array<KindRow>({
      .story = {14, is_busy, true},
      .pace = Pace::kBusy,
      .place_only = true},
+    // The kernel's own count of tries: it needs no second sample.
+    {.kind = Kind::kLinkStall,
+     .name = "link_stall",
+     .job_rule = link_stall,
+     .names_culprits = false,
+     .one_sample = true},
     {.kind = Kind::kBelowHost,
      .name = "below_host",
      .job_rule = below_host,

@@ -39,12 +39,32 @@ std::string not_ended_words(const RuleInput& input, const Slot& slot) {
       ranks_words(input, slot.inside) + (slot.inside.size() == 1 ? " is" : " are"), slot.words);
 }
 
+// Returns what the connections between the ranks show, with "; " before it; "" if none are known.
+std::string links_words(const RuleInput& input) {
+  const std::vector<UnreadData> unread = find_unread_data(input.view);
+  if (!unread.empty()) {
+    const UnreadData& first = unread.front();
+    return fmt::format("; the process of {} does not read what {} sends to it",
+                       JobView::name(input.view.ranks()[first.to]),
+                       ranks_words(input, {first.from}));
+  }
+  const auto& processes = input.view.capture().processes;
+  const bool any = std::any_of(processes.begin(), processes.end(), [&input](const auto& process) {
+    return std::any_of(process.connections.begin(), process.connections.end(),
+                       [&input](const snapshot::Connection& connection) {
+                         return input.view.has_other_end(connection);
+                       });
+  });
+  return any ? "; no TCP connection between the ranks is stuck" : "";
+}
+
 }  // namespace
 
 std::vector<Finding> below_host(const RuleInput& input) {
   const auto& ranks = input.view.ranks();
   const bool all_inside = std::all_of(ranks.begin(), ranks.end(), takes_part);
-  if (ranks.size() < 2 || !input.view.all_read() || !all_inside || input.graph.slots.empty()) {
+  if (ranks.size() < 2 || !input.graph.links.empty() || !input.view.all_read() || !all_inside ||
+      input.graph.slots.empty()) {
     return {};
   }
   // Each rank must wait for ranks that wait, or be in a call that all members have entered.
@@ -85,6 +105,7 @@ std::vector<Finding> below_host(const RuleInput& input) {
   }
   finding.summary =
       complete->beside.empty() ? inside_words(input, *complete) : not_ended_words(input, *complete);
+  finding.summary += links_words(input);
   finding.advice = {"ask the collective library: NCCL_DEBUG=INFO, ncclras, flight-recorder dumps",
                     "look at link and error counters of the NICs, and for Xid errors in dmesg",
                     "oddrank report --folded shows whether a helper thread differs on one rank"};

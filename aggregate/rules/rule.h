@@ -30,6 +30,8 @@ struct Finding {
   Confidence confidence = Confidence::kNone;  // a rule may return kNone only for kUnknown
   std::string summary;
   std::vector<Culprit> culprits;
+  std::vector<BrokenLink> links;  // as Verdict::links
+  std::vector<SuspectHost> suspect_hosts;
   std::vector<ChainLink> chain;
   std::vector<Advice> advice;
   std::vector<std::string> disproves;

@@ -2,7 +2,8 @@
 // box. Cycles are kept: an edge that leads back is drawn backwards.
 const BOX = { width: 250, height: 46, gapX: 70, gapY: 18 };
 const MOST_NODES = 60;
-const KIND = { rank: 0, slot: 1, process: 2, resource: 3 };
+// As NodeKind of aggregate/evidence/wait_graph.h.
+const KIND = { rank: 0, slot: 1, thread: 2, process: 3, resource: 4, link: 5 };
 
 // Chooses the nodes to draw: none without an edge and, if there are too many, only culprits and nodes
 // that edges connect to them.
@@ -111,7 +112,7 @@ function edgeElement(edge, from, to) {
 
 function showWaits() {
   const nodes = data.picture.nodes.map(([kind, label, phase, group, rank]) => ({
-    kind, label: text(label), phase: text(phase), group, rank, culprit: rank >= 0 && isCulprit(ranks[rank]),
+    kind, label: text(label), phase: text(phase), group, rank, culprit: kind === KIND.link || (rank >= 0 && isCulprit(ranks[rank])),
   }));
   const drawn = drawnNodes(nodes, data.picture.edges);
   const edges = data.picture.edges.filter(([from, to]) => drawn.has(from) && drawn.has(to));

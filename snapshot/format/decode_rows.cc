@@ -56,6 +56,7 @@ class Decoder {
         loops_(reader("loops")),
         loop_calls_(reader("loop_calls")),
         crashes_(reader("crashes")),
+        transfers_(reader("transfers")),
         possible_peers_(reader("possible_peers")),
         other_ends_(reader("other_ends")),
         shared_locks_(reader("shared_locks")),
@@ -79,6 +80,7 @@ class Decoder {
   void decode_nodes();
   void decode_processes();
   void decode_crashes();
+  void decode_transfers();
   void decode_possible_peers();
   void decode_other_ends();
   void decode_shared_locks();
@@ -100,7 +102,7 @@ class Decoder {
   RowReader frames_, stacks_, stack_frames_, job_, job_hosts_, job_notes_, nodes_, expected_ranks_,
       notes_, processes_, environment_, setup_, groups_, group_counters_, connections_, tasks_,
       task_members_, threads_, awaited_files_, pool_pids_, samples_, calls_, frame_locals_, locals_,
-      loops_, loop_calls_, crashes_, possible_peers_, other_ends_, shared_locks_;
+      loops_, loop_calls_, crashes_, transfers_, possible_peers_, other_ends_, shared_locks_;
   CollectiveDecoder collectives_;
   // How many columns the rare facts of the last thread were read from, if it has none; or else 0.
   std::size_t empty_columns_ = 0;
@@ -113,6 +115,7 @@ Result<Capture> Decoder::run() {
   decode_nodes();
   decode_processes();
   decode_crashes();
+  decode_transfers();
   decode_possible_peers();
   decode_other_ends();
   decode_shared_locks();
@@ -412,6 +415,20 @@ void Decoder::decode_crashes() {
   }
 }
 
+void Decoder::decode_transfers() {
+  std::size_t process = 0;
+  while (transfers_.next()) {
+    transfers_("process", process);
+    Transfer transfer;
+    transfer_fields(transfers_, transfer);
+    if (process < capture_.processes.size()) {
+      capture_.processes[process].transfers.push_back(transfer);
+    } else {
+      transfers_.refuse("a transfer is of a process that does not exist");
+    }
+  }
+}
+
 void Decoder::decode_possible_peers() {
   std::size_t process = 0;
   std::size_t thread = 0;
@@ -467,14 +484,14 @@ void Decoder::decode_shared_locks() {
 }
 
 Result<Capture> Decoder::finish() {
-  std::vector<RowReader*> all = {&frames_,         &stacks_,      &stack_frames_, &job_,
-                                 &job_hosts_,      &job_notes_,   &nodes_,        &notes_,
-                                 &expected_ranks_, &processes_,   &environment_,  &groups_,
-                                 &connections_,    &tasks_,       &task_members_, &threads_,
-                                 &samples_,        &calls_,       &frame_locals_, &locals_,
-                                 &awaited_files_,  &pool_pids_,   &loops_,        &loop_calls_,
-                                 &group_counters_, &setup_,       &crashes_,      &possible_peers_,
-                                 &other_ends_,     &shared_locks_};
+  std::vector<RowReader*> all = {&frames_,         &stacks_,       &stack_frames_, &job_,
+                                 &job_hosts_,      &job_notes_,    &nodes_,        &notes_,
+                                 &expected_ranks_, &processes_,    &environment_,  &groups_,
+                                 &connections_,    &tasks_,        &task_members_, &threads_,
+                                 &samples_,        &calls_,        &frame_locals_, &locals_,
+                                 &awaited_files_,  &pool_pids_,    &loops_,        &loop_calls_,
+                                 &group_counters_, &setup_,        &crashes_,      &possible_peers_,
+                                 &other_ends_,     &shared_locks_, &transfers_};
   const auto beside = collectives_.tables();
   all.insert(all.end(), beside.begin(), beside.end());
   std::size_t known = 0;

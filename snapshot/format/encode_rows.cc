@@ -190,6 +190,17 @@ void encode_crashes(const std::vector<ProcessCapture>& processes, Document& docu
   }
 }
 
+// Only captures in which something does not get through have this table.
+void encode_transfers(const std::vector<ProcessCapture>& processes, Document& document) {
+  for (std::size_t i = 0; i < processes.size(); ++i) {
+    for (const Transfer& transfer : processes[i].transfers) {
+      RowWriter rows(document.tables["transfers"]);
+      rows("process", i);
+      transfer_fields(rows, transfer);
+    }
+  }
+}
+
 // Only captures in which the other side of a transfer is one of several have this table.
 void encode_possible_peers(const std::vector<ProcessCapture>& processes, Document& document) {
   for (std::size_t i = 0; i < processes.size(); ++i) {
@@ -294,6 +305,7 @@ Document to_document(const Capture& capture) {
   encode_nodes(capture.nodes, texts, document);
   encode_processes(capture, document);
   encode_crashes(capture.processes, document);
+  encode_transfers(capture.processes, document);
   encode_possible_peers(capture.processes, document);
   encode_other_ends(capture.processes, document);
   encode_shared_locks(capture.processes, document);

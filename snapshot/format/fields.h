@@ -202,6 +202,21 @@ void connection_fields(Io& io, Row& connection) {
 }
 
 template <typename Io, typename Row>
+void transfer_fields(Io& io, Row& transfer) {
+  io("local", transfer.local);
+  io("peer", transfer.peer);
+  io("device", transfer.device);
+  io("trouble", transfer.trouble);
+  io("connecting", transfer.connecting);
+  io("tries", transfer.tries);
+  io("age_ms", transfer.age_ms);
+  io("unsent", transfer.unsent);
+  io("acknowledged", transfer.acknowledged);
+  io("received", transfer.received);
+  io("peer_pid", transfer.peer_pid);
+}
+
+template <typename Io, typename Row>
 void flight_record_fields(Io& io, Row& record) {
   io("rank", record.rank);
   io("node", record.node);

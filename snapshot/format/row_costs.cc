@@ -18,7 +18,7 @@ struct RowCost {
 };
 
 // Tables that are not listed have small rows.
-constexpr std::array<RowCost, 16> kRowCosts = {{
+constexpr std::array<RowCost, 17> kRowCosts = {{
     {"frames", 2 * sizeof(Frame) + 64},
     {"stacks", 2 * sizeof(Stack) + 64},
     {"stack_frames", kGrowth * sizeof(FrameId)},
@@ -31,6 +31,7 @@ constexpr std::array<RowCost, 16> kRowCosts = {{
     {"frame_locals", kGrowth * sizeof(FrameLocals) + 48},
     {"groups", kGrowth * sizeof(ProcessGroup) + 112},
     {"connections", kGrowth * sizeof(Connection) + 128},
+    {"transfers", kGrowth * sizeof(Transfer) + 128},
     {"loops", kGrowth * sizeof(PythonLoop) + 48},
     {"flight_records", kGrowth * sizeof(FlightRecord) + 512},
     {"flight_entries", kGrowth * sizeof(FlightEntry) + 128},

@@ -83,6 +83,9 @@ constexpr InnerLock last_value(InnerLock /*type*/) {
 constexpr Store last_value(Store /*type*/) {
   return Store::kOther;
 }
+constexpr TransferTrouble last_value(TransferTrouble /*type*/) {
+  return TransferTrouble::kNotTaken;
+}
 constexpr Known last_value(Known /*type*/) {
   return Known::kYes;
 }

@@ -94,7 +94,7 @@ REVIEWED_OPENS = {
     "ranks/process_facts.cc": 3,
     "waits/cgroups.cc": 2,
     "waits/ends/read_ends.cc": 1,
-    "waits/ends/read_sockets.cc": 2,
+    "waits/ends/read_sockets.cc": 4,
     "waits/node/collect_waits.cc": 1,
     "waits/node/lock_file_ages.cc": 1,
     "waits/node/lock_file_owners.cc": 1,

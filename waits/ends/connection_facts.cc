@@ -47,7 +47,7 @@ bool is_below_tls(const ThreadCapture& thread, const Tables& tables) {
 }
 
 void set_connection(const SocketRow& row,
-                    const TcpSilence* silence,
+                    const TcpInfo* info,
                     Tables& tables,
                     snapshot::AwaitedFile& file) {
   file.local = tables.string(row.local);
@@ -55,9 +55,9 @@ void set_connection(const SocketRow& row,
   file.state = row.state;
   file.unread = row.unread;
   file.unsent = row.unsent;
-  if (silence != nullptr) {
-    file.sent_ms = silence->sent_ms;
-    file.received_ms = silence->received_ms;
+  if (info != nullptr) {
+    file.sent_ms = info->sent_ms;
+    file.received_ms = info->received_ms;
   }
 }
 

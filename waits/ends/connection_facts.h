@@ -24,9 +24,9 @@ snapshot::Store store_of(const snapshot::ProcessCapture& process,
 // module around them.
 bool is_below_tls(const snapshot::ThreadCapture& thread, const snapshot::Tables& tables);
 
-// Fills in the addresses, the state and the numbers of `file`. `silence` may be null.
+// Fills in the addresses, the state and the numbers of `file`. `info` may be null.
 void set_connection(const SocketRow& row,
-                    const TcpSilence* silence,
+                    const TcpInfo* info,
                     snapshot::Tables& tables,
                     snapshot::AwaitedFile& file);
 

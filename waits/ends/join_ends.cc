@@ -13,6 +13,7 @@
 #include "waits/ends/connection_facts.h"
 #include "waits/ends/end_owners.h"
 #include "waits/ends/message_queues.h"
+#include "waits/ends/transfers.h"
 
 namespace oddrank::waits {
 namespace {
@@ -297,9 +298,8 @@ void Joiner::join_socket(std::size_t process,
     }
     return;
   }
-  const auto silence = node_.silences.find(inode);
-  set_connection(*row, silence == node_.silences.end() ? nullptr : &silence->second,
-                 capture_.tables, file);
+  const auto info = node_.tcp.find(inode);
+  set_connection(*row, info == node_.tcp.end() ? nullptr : &info->second, capture_.tables, file);
   if (row->state == static_cast<std::uint8_t>(SocketState::kListen)) {
     return;
   }
@@ -418,6 +418,7 @@ bool is_polled_lock(const Wait& wait) {
 
 void join_ends(const NodeEnds& node, Capture& capture) {
   Joiner(node, capture).run();
+  add_transfers(node, capture);
 }
 
 }  // namespace oddrank::waits

@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "waits/ends/routes.h"
 #include "waits/ends/socket_diag.h"
 #include "waits/ends/socket_table.h"
 
@@ -49,9 +50,11 @@ struct NodeEnds {
   // `ends`. (The inode itself would need a stat of the file, which may hang.)
   std::map<std::string, std::uint64_t, std::less<>> named_pipes;
   // For sockets that a thread waits for, by inode: the other end of a local socket, and how long a
-  // TCP connection has been silent. Only in the network namespace of the agent.
+  // TCP connection has been silent and what it carried, also of those in trouble (transfers.h).
+  // Only in the network namespace of the agent.
   std::map<std::uint64_t, std::uint64_t> local_peers;
-  std::map<std::uint64_t, TcpSilence> silences;
+  std::map<std::uint64_t, TcpInfo> tcp;
+  std::map<std::size_t, Routes> routes;  // by network namespace, of those with trouble
 };
 
 }  // namespace oddrank::waits

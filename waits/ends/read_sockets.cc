@@ -10,6 +10,7 @@
 
 #include "base/read_file.h"
 #include "waits/awaited_files.h"
+#include "waits/ends/transfers.h"
 
 namespace oddrank::waits {
 namespace {
@@ -52,11 +53,8 @@ class NetworkReader {
   // Returns the other end; nullopt if it is not a local socket, or has no other end.
   std::optional<std::uint64_t> local_peer(std::uint64_t inode) const;
 
-  // Returns the connection to query the sockets of this process; null if it is in another network
-  // namespace.
-  const SocketDiag* kernel_for(std::size_t process) const {
-    return node_.namespace_of[process] == our_table_ ? kernel() : nullptr;
-  }
+  // Reads more about a connection of this process, unless it is in another network namespace.
+  void ask(std::size_t process, const SocketRow& row) const;
 
  private:
   const SocketDiag* kernel() const { return diag_ ? &*diag_ : nullptr; }
@@ -100,6 +98,13 @@ void NetworkReader::read(const Capture& capture) {
   }
 }
 
+void NetworkReader::ask(std::size_t process, const SocketRow& row) const {
+  const SocketDiag* diag = node_.namespace_of[process] == our_table_ ? kernel() : nullptr;
+  if (const auto info = diag == nullptr ? std::nullopt : diag->info(row)) {
+    node_.tcp.emplace(row.inode, *info);
+  }
+}
+
 std::optional<std::uint64_t> NetworkReader::local_peer(std::uint64_t inode) const {
   const auto found = local_.find(inode);
   return found == local_.end() || found->second == 0 ? std::nullopt : std::optional(found->second);
@@ -123,9 +128,27 @@ void ask_for_connection(std::uint64_t inode,
   if (const SocketRow* other = table.other_end(*row)) {
     others.insert(other->inode);
   }
-  const SocketDiag* diag = networks.kernel_for(process);
-  if (const auto silence = diag == nullptr ? std::nullopt : diag->silence(*row)) {
-    node.silences.emplace(inode, *silence);
+  networks.ask(process, *row);
+}
+
+// Reads the routes and more about the connections on which something does not get through.
+void ask_about_trouble(const Capture& capture, const NetworkReader& networks, NodeEnds& node) {
+  for (const OpenEnd& end : node.ends) {
+    if (!end.socket || end.process >= capture.processes.size() ||
+        node.namespace_of[end.process] >= node.sockets.size()) {
+      continue;
+    }
+    const std::size_t network = node.namespace_of[end.process];
+    const SocketRow* row = node.sockets[network].by_inode(end.inode);
+    if (row == nullptr || !is_in_trouble(*row)) {
+      continue;
+    }
+    networks.ask(end.process, *row);
+    if (const auto [routes, is_new] = node.routes.try_emplace(network); is_new) {
+      const std::string net = "/proc/" + std::to_string(end.pid) + "/net/";
+      routes->second.add_v4(read_file(net + "route", kMaxNetTable).value_or(std::string()));
+      routes->second.add_v6(read_file(net + "ipv6_route", kMaxNetTable).value_or(std::string()));
+    }
   }
 }
 
@@ -146,6 +169,7 @@ std::set<std::uint64_t> read_sockets(const Capture& capture, NodeEnds& node) {
       }
     }
   }
+  ask_about_trouble(capture, networks, node);
   others.erase(0);
   return others;
 }

@@ -88,6 +88,9 @@ SocketRow row_of(const inet_diag_msg& message) {
   row.unsent = message.idiag_wqueue;
   row.unread = message.idiag_rqueue;
   row.inode = message.idiag_inode;
+  row.timer = message.idiag_timer;
+  row.tries = message.idiag_retrans;
+  row.expires_ms = message.idiag_expires;
   return row;
 }
 
@@ -243,7 +246,7 @@ std::optional<LocalSockets> SocketDiag::local_sockets() const {
   return all ? std::optional(std::move(sockets)) : std::nullopt;
 }
 
-std::optional<TcpSilence> SocketDiag::silence(const SocketRow& row) const {
+std::optional<TcpInfo> SocketDiag::info(const SocketRow& row) const {
   const auto local = parse_endpoint(row.local);
   const auto peer = parse_endpoint(row.peer);
   if (!local || !peer || local->family != peer->family) {
@@ -269,7 +272,15 @@ std::optional<TcpSilence> SocketDiag::silence(const SocketRow& row) const {
   const auto info = attribute(answer, sizeof(inet_diag_msg), INET_DIAG_INFO);
   const auto sent = read_at<std::uint32_t>(info, offsetof(tcp_info, tcpi_last_data_sent));
   const auto received = read_at<std::uint32_t>(info, offsetof(tcp_info, tcpi_last_data_recv));
-  return sent && received ? std::optional(TcpSilence{*sent, *received}) : std::nullopt;
+  const auto rto_us = read_at<std::uint32_t>(info, offsetof(tcp_info, tcpi_rto));
+  if (!sent || !received || !rto_us) {
+    return std::nullopt;
+  }
+  constexpr std::size_t kBytesAcked = 120;  // struct tcp_info of Linux 4.1; not in older headers
+  TcpInfo found_info{*sent, *received, *rto_us / 1000};
+  found_info.acknowledged = read_at<std::int64_t>(info, kBytesAcked).value_or(-1);
+  found_info.received = read_at<std::int64_t>(info, kBytesAcked + 8).value_or(-1);
+  return found_info;
 }
 
 }  // namespace oddrank::waits

@@ -1,6 +1,6 @@
 // Queries the kernel about sockets with netlink's sock_diag(7): all TCP sockets (ten times faster
 // than the tables as text), the other end of a local (AF_UNIX) socket, and how long a TCP
-// connection has been silent. Sends nothing over the sockets themselves.
+// connection has been silent and what it has carried. Sends nothing over the sockets themselves.
 #pragma once
 
 #include <cstdint>
@@ -13,10 +13,14 @@
 
 namespace oddrank::waits {
 
-// How long a connection has been silent; counts from its start if nothing was sent or received yet.
-struct TcpSilence {
-  std::uint32_t sent_ms = 0;      // since it last sent data
-  std::uint32_t received_ms = 0;  // since it last received data
+// What the kernel counts for a connection. Times count from its start if nothing was sent or
+// received yet.
+struct TcpInfo {
+  std::uint32_t sent_ms = 0;       // since it last sent data
+  std::uint32_t received_ms = 0;   // since it last received data
+  std::uint32_t rto_ms = 0;        // how long its retransmit timer runs this time
+  std::int64_t acknowledged = -1;  // bytes of its data; -1: not known (Linux before 4.1)
+  std::int64_t received = -1;      // bytes in order; -1: not known
 };
 
 // Inodes of local (AF_UNIX) sockets, and of the sockets that they are connected to; 0: not
@@ -40,7 +44,7 @@ class SocketDiag {
   std::optional<LocalSockets> local_sockets() const;
 
   // Returns nullopt if the connection does not exist (any more).
-  std::optional<TcpSilence> silence(const SocketRow& row) const;
+  std::optional<TcpInfo> info(const SocketRow& row) const;
 
  private:
   explicit SocketDiag(UniqueFd fd) : fd_(std::move(fd)) {}

@@ -1,5 +1,8 @@
 #include "waits/ends/socket_table.h"
 
+#include <unistd.h>
+
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <optional>
@@ -35,6 +38,28 @@ std::optional<std::string> parse_address(std::string_view text) {
   return endpoint_text(words, host.size() == 32, *port);
 }
 
+// Returns milliseconds from the ticks in which the tables count for users.
+std::uint32_t ms_of_ticks(std::uint64_t ticks) {
+  const auto per_second = static_cast<std::uint64_t>(::sysconf(_SC_CLK_TCK));
+  constexpr std::uint64_t kMost = 1'000'000;
+  return static_cast<std::uint32_t>(std::min(ticks, kMost) * 1000 / per_second);
+}
+
+// "01:00000064", how often it ran out; and how long it runs, if the row is of a connection.
+void parse_timer(const std::vector<std::string_view>& words, SocketRow& row) {
+  const auto timer = split(words[5], ':');
+  if (timer.size() != 2) {
+    return;
+  }
+  row.timer = parse_number<std::uint8_t>(timer[0], 16).value_or(0);
+  row.expires_ms = ms_of_ticks(parse_number<std::uint64_t>(timer[1], 16).value_or(0));
+  row.tries = row.timer == kRetransmits ? parse_number<std::uint32_t>(words[6], 16).value_or(0)
+                                        : parse_number<std::uint32_t>(words[8]).value_or(0);
+  if (words.size() > 12) {
+    row.rto_ms = ms_of_ticks(parse_number<std::uint64_t>(words[12]).value_or(0));
+  }
+}
+
 // "  0: 0100007F:1F90 00000000:0000 0A 00000000:00000000 00:00000000 00000000 0 0 12345 ..."
 std::optional<SocketRow> parse_socket_row(std::string_view line) {
   const auto words = split_blanks(line);
@@ -56,6 +81,7 @@ std::optional<SocketRow> parse_socket_row(std::string_view line) {
   row.unsent = parse_number<std::uint64_t>(queues[0], 16).value_or(0);
   row.unread = parse_number<std::uint64_t>(queues[1], 16).value_or(0);
   row.inode = *inode;
+  parse_timer(words, row);
   return row;
 }
 

@@ -27,7 +27,16 @@ struct SocketRow {
   std::uint64_t unsent = 0;  // bytes that the peer has not acknowledged
   std::uint64_t unread = 0;  // bytes that have arrived and were not read
   std::uint64_t inode = 0;   // 0: the process has closed it
+  // The timer that runs, and how often it has run out in a row without an answer.
+  std::uint8_t timer = 0;
+  std::uint32_t tries = 0;
+  std::uint32_t expires_ms = 0;  // until it runs out
+  std::uint32_t rto_ms = 0;      // how long it runs this time; 0: not known (socket_diag.h asks)
 };
+
+// Timers of SocketRow (net/ipv4/tcp_ipv4.c, get_tcp4_sock()).
+inline constexpr std::uint8_t kRetransmits = 1;
+inline constexpr std::uint8_t kProbesWindow = 4;
 
 // "10.0.0.1:29500", "[fe80::1]:80"; `words` in network order (one for IPv4), `port` in the host's.
 std::string endpoint_text(const std::array<std::uint32_t, 4>& words,

@@ -398,4 +398,33 @@ void set_peer(CaptureBuilder& job,
   process.connections.push_back({wait.rare->local, wait.rare->peer});
 }
 
+void lose(CaptureBuilder& job, std::int32_t from, std::int32_t to, const Loss& loss) {
+  constexpr std::int64_t kCarried = 48'000;  // bytes each way, before
+  auto& tables = job.capture.tables;
+  const auto local =
+      tables.string("10.0.0." + std::to_string(from + 10) + ":43" + std::to_string(100 + to));
+  const auto peer = tables.string("10.0.0." + std::to_string(to + 10) + ":35275");
+  job.process(pid_of(from)).connections.push_back({local, peer});
+  job.process(pid_of(to)).connections.push_back({peer, local});
+  snapshot::Transfer transfer;
+  transfer.local = local;
+  transfer.peer = peer;
+  transfer.device = tables.string("eth0");
+  transfer.trouble = loss.trouble;
+  transfer.tries = loss.tries;
+  transfer.age_ms = loss.age_ms;
+  transfer.unsent = 96;
+  if (loss.counted) {
+    transfer.acknowledged = kCarried;
+    transfer.received = kCarried + loss.got_by_first;
+  }
+  job.process(pid_of(from)).transfers.push_back(transfer);
+  if (loss.both) {
+    std::swap(transfer.local, transfer.peer);
+    transfer.age_ms -= 100;
+    transfer.received = loss.counted ? kCarried : -1;
+    job.process(pid_of(to)).transfers.push_back(transfer);
+  }
+}
+
 }  // namespace oddrank::tests

@@ -99,4 +99,15 @@ void set_peer(CaptureBuilder& job,
               std::string_view peer,
               const Silence& silence);
 
+struct Loss {
+  snapshot::TransferTrouble trouble = snapshot::TransferTrouble::kUnanswered;
+  bool both = false;  // both ranks send in vain
+  std::uint32_t tries = 6;
+  std::int64_t age_ms = 25'000;
+  bool counted = false;           // the bytes are known
+  std::int64_t got_by_first = 0;  // bytes that arrived there, though the second one does not know
+};
+// Adds a connection between two ranks on which what the first one sends does not get through.
+void lose(CaptureBuilder& job, std::int32_t from, std::int32_t to, const Loss& loss);
+
 }  // namespace oddrank::tests

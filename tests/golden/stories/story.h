@@ -39,6 +39,7 @@ std::vector<Story> stories_of_order();         // collective_order, p2p_order
 std::vector<Story> stories_of_circles();       // resource_cycle
 std::vector<Story> stories_of_servers();       // stuck_rank
 std::vector<Story> stories_of_engines();       // the same kinds in MPI and in pipelines
+std::vector<Story> stories_of_links();         // link_stall
 std::vector<Story> stories_of_nobody();        // below_host, unknown
 std::vector<Story> stories_of_children();      // input_stall, child_deadlock
 std::vector<Story> stories_of_files();         // io_stall, file_lock

@@ -35,6 +35,7 @@ Capture telling_capture() {
   process.environment.emplace_back(string("HOME"), string("/home/ann"));
   process.environment.emplace_back(string("MASTER_ADDR"), string("ann:kitten@gpu08"));
   process.connections.push_back({string("10.9.8.6:40000"), string("10.9.8.7:29500")});
+  process.transfers.push_back({string("10.9.8.6:40000"), string("10.9.8.7:29500"), {}});
   ThreadCapture thread;
   thread.tid = 71;
   thread.wait.path = string("/home/ann/d.tar?token=kitten");
@@ -110,6 +111,7 @@ TEST_CASE("a redacted capture has no hosts, people, addresses, homes or locals")
   CHECK(capture.tables.text(process.threads.front().wait.path) == "/home/user1/d.tar?token=kitten");
   CHECK(capture.tables.text(process.connections.front().peer) ==
         std::string(capture.nodes.front().notes[1]).substr(5, 16));
+  CHECK(process.transfers.front().peer == process.connections.front().peer);
   const Frame& frame = capture.tables.frame(
       capture.tables.stack(process.threads.front().samples.front().stack).frames.front());
   CHECK(capture.tables.text(frame.function) == "load_ann");  // functions stay

@@ -196,6 +196,12 @@ TEST_CASE("unknown tables, unknown columns and rows that are missing are refused
   SECTION("a shared lock of a thread that is not there") {
     document.tables["shared_locks"]["thread"] = {9};
   }
+  SECTION("a transfer of a process that is not there") {
+    document.tables["transfers"]["process"] = {9};
+  }
+  SECTION("a transfer in unknown trouble") {
+    document.tables["transfers"]["trouble"] = {2};
+  }
   SECTION("awaited files that are not there") {
     document.tables["threads"]["awaited"] = {3};
   }

@@ -202,7 +202,7 @@ TEST_CASE("the other end in a process outside the job") {
   Sockets scene;
   const auto client = scene.add_socket(10, 702);
   scene.node.ends.push_back({701, true, true, true, kOutside, 90});
-  scene.node.silences[702] = {64'100, 3'600'900};
+  scene.node.tcp[702] = {64'100, 3'600'900};
   scene.waits(client, "recvfrom", "socket:[702]");
   CHECK(scene.join(client).holder_pid == 90);
   REQUIRE(scene.build.wait(client).rare->awaited.size() == 1);
@@ -217,7 +217,7 @@ TEST_CASE("the other end in a process outside the job") {
 TEST_CASE("a connection that was used a moment ago; and one below TLS") {
   Sockets scene;
   const auto client = scene.add_socket(10, 703);
-  scene.node.silences[703] = {0, 999};
+  scene.node.tcp[703] = {0, 999};
   scene.build.process(client).threads[0].samples.edit(0).stack =
       scene.build.stack({{"SSLSocket.read", "/usr/lib/python3.11/ssl.py"}});
   scene.waits(client, "recvfrom", "socket:[703]");

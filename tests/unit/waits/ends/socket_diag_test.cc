@@ -80,17 +80,17 @@ TEST_CASE("how long a connection has been silent") {
   table.add(*text);
   const SocketRow* row = table.by_inode(inode_of(connection.client));
   REQUIRE(row != nullptr);
-  const auto silence = diag->silence(*row);
-  REQUIRE(silence);
-  CHECK(silence->received_ms < 60'000);  // since the connection was made, just now
+  const auto info = diag->info(*row);
+  REQUIRE(info);
+  CHECK(info->received_ms < 60'000);  // since the connection was made, just now
   SocketRow listening = *row;
   listening.inode += 1;
-  CHECK_FALSE(diag->silence(listening));
+  CHECK_FALSE(diag->info(listening));
   SocketRow broken = *row;
   broken.peer = "nothing";
-  CHECK_FALSE(diag->silence(broken));
+  CHECK_FALSE(diag->info(broken));
   broken.peer = "[::1]:80";
-  CHECK_FALSE(diag->silence(broken));
+  CHECK_FALSE(diag->info(broken));
 }
 
 TEST_CASE("the list of TCP sockets agrees with the table as text") {

@@ -1,0 +1,258 @@
+#include "aggregate/evidence/links.h"
+
+#include <algorithm>
+#include <chrono>
+#include <map>
+#include <set>
+#include <string_view>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/printable.h"
+#include "base/span_words.h"
+
+namespace oddrank::aggregate {
+
+using snapshot::ProcessCapture;
+using snapshot::Transfer;
+using snapshot::TransferTrouble;
+
+namespace {
+
+using Pair = std::pair<std::size_t, std::size_t>;
+
+// Returns the rank that a process belongs to; kNone if it is none of the job's.
+std::size_t rank_of(const JobView& view, const ProcessCapture& process) {
+  const ProcessCapture* owner =
+      process.is_rank || process.owner == 0 ? &process : view.process(process.node, process.owner);
+  return owner == nullptr ? JobView::kNone : view.index_of_rank(*owner);
+}
+
+std::string_view ip_of(std::string_view address) {
+  return address.substr(0, address.rfind(':'));
+}
+
+std::string_view port_of(std::string_view address) {
+  return address.substr(std::min(address.rfind(':'), address.size()));
+}
+
+// The ranks at each address of the job's network, as far as their sockets show it.
+class Addresses {
+ public:
+  explicit Addresses(const JobView& view);
+
+  // Returns the rank that a request to connect to the address is for: the only one there, or the
+  // only one there that listens at that port; kNone if that is not known.
+  std::size_t rank_at(std::string_view address) const;
+
+ private:
+  std::map<std::string_view, std::set<std::size_t>> of_host_;
+  std::map<std::string_view, std::set<std::size_t>> listening_;  // by port, with its ':'
+};
+
+Addresses::Addresses(const JobView& view) {
+  for (const ProcessCapture& process : view.capture().processes) {
+    const std::size_t rank = rank_of(view, process);
+    if (rank == JobView::kNone) {
+      continue;
+    }
+    for (const snapshot::Connection& connection : process.connections) {
+      of_host_[ip_of(view.text(connection.local))].insert(rank);
+    }
+    for (const Transfer& transfer : process.transfers) {
+      of_host_[ip_of(view.text(transfer.local))].insert(rank);
+    }
+    for (const snapshot::ThreadCapture& thread : process.threads) {
+      for (const snapshot::AwaitedFile& file : thread.wait.rare->awaited) {
+        if (file.state == snapshot::kTcpListens) {
+          listening_[port_of(view.text(file.local))].insert(rank);
+        }
+      }
+    }
+  }
+}
+
+std::size_t Addresses::rank_at(std::string_view address) const {
+  const auto there = of_host_.find(ip_of(address));
+  if (there == of_host_.end()) {
+    return JobView::kNone;
+  }
+  std::set<std::size_t> ranks = there->second;
+  if (const auto listening = listening_.find(port_of(address)); listening != listening_.end()) {
+    std::erase_if(ranks, [&](std::size_t rank) { return !listening->second.contains(rank); });
+  }
+  return ranks.size() == 1 ? *ranks.begin() : JobView::kNone;
+}
+
+std::size_t rank_at_other_end(const JobView& view,
+                              const Addresses& addresses,
+                              const ProcessCapture& process,
+                              const Transfer& transfer) {
+  if (transfer.connecting) {
+    return addresses.rank_at(view.text(transfer.peer));
+  }
+  const ProcessCapture* other = transfer.peer_pid != 0
+                                    ? view.process(process.node, transfer.peer_pid)
+                                    : view.other_end(transfer.local, transfer.peer);
+  return other == nullptr ? JobView::kNone : rank_of(view, *other);
+}
+
+// Calls take(from, to, transfer) for what ranks send to each other, with this trouble.
+template <typename Take>
+void each_between_ranks(const JobView& view, TransferTrouble trouble, const Take& take) {
+  const auto& processes = view.capture().processes;
+  if (std::all_of(processes.begin(), processes.end(),
+                  [](const ProcessCapture& process) { return process.transfers.empty(); })) {
+    return;
+  }
+  const Addresses addresses(view);
+  for (const ProcessCapture& process : processes) {
+    for (const Transfer& transfer : process.transfers) {
+      if (transfer.trouble != trouble) {
+        continue;
+      }
+      const std::size_t from = rank_of(view, process);
+      const std::size_t to = rank_at_other_end(view, addresses, process, transfer);
+      if (from != JobView::kNone && to != JobView::kNone && from != to) {
+        take(from, to, transfer);
+      }
+    }
+  }
+}
+
+// Returns the age of the transfer; if that is not known, the least that its tries take, the first
+// of which waits for 200 ms (TCP_RTO_MIN), and each for twice as long as the one before.
+std::int64_t age_of(const Transfer& transfer) {
+  constexpr std::uint32_t kMaxDoublings = 10;  // then each takes two minutes
+  const std::int64_t doubled = std::int64_t{1} << std::min(transfer.tries, kMaxDoublings);
+  return transfer.age_ms >= 0 ? transfer.age_ms : 200 * (doubled - 1);
+}
+
+// Both ends of one connection send in vain. Where one end has received
+// what the other one does not know to be acknowledged, it is the acknowledgements that are lost.
+LossWay way_of(const Transfer& one, const Transfer& other) {
+  if (one.acknowledged < 0 || one.received < 0 || other.acknowledged < 0 || other.received < 0) {
+    return LossWay::kUnknown;
+  }
+  // At the end that has connected, the handshake counts as a byte that was acknowledged, so that a
+  // single byte is missed there.
+  const bool other_got = other.received > one.acknowledged;
+  const bool one_got = one.received > other.acknowledged;
+  return other_got ? LossWay::kUnknown : one_got ? LossWay::kOneWay : LossWay::kBoth;
+}
+
+// What one end of a connection sends in vain.
+struct Sent {
+  std::size_t rank = 0;
+  std::string_view local;
+  std::string_view peer;
+  const Transfer* transfer = nullptr;
+};
+
+StuckLink link_of(const std::vector<Sent>& sent, const Pair& ranks) {
+  StuckLink link;
+  const Sent& oldest = *std::max_element(
+      sent.begin(), sent.end(),
+      [](const Sent& a, const Sent& b) { return age_of(*a.transfer) < age_of(*b.transfer); });
+  const std::size_t other = ranks.first + ranks.second - oldest.rank;
+  link.ends = {{{oldest.rank, printable(oldest.local, 60), oldest.transfer},
+                {other, printable(oldest.peer, 60), nullptr}}};
+  link.age_ms = age_of(*oldest.transfer);
+  link.way = LossWay::kOneWay;
+  std::set<std::pair<std::string_view, std::string_view>> connections;
+  for (const Sent& one : sent) {
+    connections.insert(std::minmax(one.local, one.peer));
+    if (one.local == oldest.peer && one.peer == oldest.local) {
+      link.ends[1].transfer = one.transfer;
+    }
+  }
+  link.connections = connections.size();
+  auto& [first, second] = link.ends;
+  if (second.transfer != nullptr) {
+    link.way = way_of(*first.transfer, *second.transfer);
+    if (link.way == LossWay::kUnknown &&
+        way_of(*second.transfer, *first.transfer) == LossWay::kOneWay) {
+      std::swap(first, second);
+      link.way = LossWay::kOneWay;
+    }
+  }
+  return link;
+}
+
+std::string end_name(const JobView& view, const StuckLink::End& end) {
+  const RankView& rank = view.ranks()[end.rank];
+  return rank.rank >= 0 ? fmt::format("rank {}", rank.rank) : fmt::format("pid {}", rank.pid());
+}
+
+std::string join_ends(const StuckLink& link, const std::string& one, const std::string& other) {
+  return fmt::format("{} {} {}", one, link.way == LossWay::kOneWay ? "->" : "-", other);
+}
+
+}  // namespace
+
+std::vector<StuckLink> find_stuck_links(const JobView& view) {
+  std::map<Pair, std::vector<Sent>> by_ranks;
+  each_between_ranks(view, TransferTrouble::kUnanswered,
+                     [&](std::size_t from, std::size_t to, const Transfer& transfer) {
+                       by_ranks[std::minmax(from, to)].push_back(
+                           {from, view.text(transfer.local), view.text(transfer.peer), &transfer});
+                     });
+  std::vector<StuckLink> links;
+  links.reserve(by_ranks.size());
+  for (const auto& [ranks, sent] : by_ranks) {
+    links.push_back(link_of(sent, ranks));
+  }
+  return links;
+}
+
+std::vector<UnreadData> find_unread_data(const JobView& view) {
+  std::vector<UnreadData> unread;
+  each_between_ranks(view, TransferTrouble::kNotTaken,
+                     [&](std::size_t from, std::size_t to, const Transfer& transfer) {
+                       unread.push_back({from, to, &transfer});
+                     });
+  return unread;
+}
+
+bool is_between_members(const Slot& slot, const StuckLink& link) {
+  const auto has = [&link](const std::vector<std::size_t>& ranks, std::size_t end) {
+    return std::find(ranks.begin(), ranks.end(), link.ends.at(end).rank) != ranks.end();
+  };
+  const auto is_member = [&](std::size_t end) {
+    return has(slot.inside, end) || has(slot.absent, end) || has(slot.beside, end) ||
+           has(slot.unclear, end);
+  };
+  return is_member(0) && is_member(1) && (has(slot.inside, 0) || has(slot.inside, 1));
+}
+
+std::string link_names(const JobView& view, const StuckLink& link) {
+  return join_ends(link, end_name(view, link.ends[0]), end_name(view, link.ends[1]));
+}
+
+std::string link_words(const JobView& view, const StuckLink& link) {
+  const auto words = [&view](const StuckLink::End& end) {
+    const std::string device =
+        end.transfer == nullptr ? "" : printable(view.text(end.transfer->device), 40);
+    return fmt::format("{} ({}{}{} {})", end_name(view, end),
+                       printable(view.ranks()[end.rank].host, 60), device.empty() ? "" : " ",
+                       device, end.address.substr(0, end.address.rfind(':')));
+  };
+  return join_ends(link, words(link.ends[0]), words(link.ends[1]));
+}
+
+std::string tries_words(const StuckLink& link) {
+  const Transfer& transfer = *link.ends[0].transfer;
+  return fmt::format(
+      "{} sent {} times in vain for {}{}",
+      transfer.connecting ? std::string("a request to connect") : count_of(transfer.unsent, "byte"),
+      transfer.tries, span_words(std::chrono::milliseconds(link.age_ms)),
+      link.ends[1].transfer == nullptr ? "" : ", by both ends");
+}
+
+std::string link_evidence(const StuckLink& link) {
+  return fmt::format("TCP {} - {}: {}", link.ends[0].address, link.ends[1].address,
+                     tries_words(link));
+}
+
+}  // namespace oddrank::aggregate

@@ -1,0 +1,68 @@
+// Links between ranks that do not carry: connections on which the kernel sends the same data again
+// and again, and gets no answer.
+//
+// A rank's own code has no part in that: the kernel of the other end acknowledges what arrives,
+// whatever its processes do, be they stopped. So the link, or the other host, is to blame.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "aggregate/evidence/slots.h"
+#include "aggregate/view/job_view.h"
+#include "snapshot/connection.h"
+
+namespace oddrank::aggregate {
+
+// Which data is lost.
+enum class LossWay : std::uint8_t {
+  kUnknown = 0,
+  kOneWay,  // what the first end sends
+  kBoth,
+};
+
+struct StuckLink {
+  struct End {
+    std::size_t rank = 0;                          // index of JobView::ranks()
+    std::string address;                           // of the oldest connection: "10.0.0.1:80"
+    const snapshot::Transfer* transfer = nullptr;  // what it sends in vain; null: nothing
+  };
+
+  // The first one sends in vain; if both do, and not both ways are known to lose, for longer.
+  std::array<End, 2> ends;
+  LossWay way = LossWay::kUnknown;
+  std::size_t connections = 0;  // between the two ranks that are stuck
+  std::int64_t age_ms = -1;     // of the oldest
+};
+
+// What a process does not read: its window is closed.
+struct UnreadData {
+  std::size_t from = 0;  // indices of JobView::ranks()
+  std::size_t to = 0;    // does not read
+  const snapshot::Transfer* transfer = nullptr;
+};
+
+// Returns what ranks send to each other and is not read.
+std::vector<UnreadData> find_unread_data(const JobView& view);
+
+// By ranks. One for each pair of ranks.
+std::vector<StuckLink> find_stuck_links(const JobView& view);
+
+// Returns whether the call cannot end before the link carries: one end is in it, and the other one
+// is a member.
+bool is_between_members(const Slot& slot, const StuckLink& link);
+
+// Returns "rank 1 -> rank 2"; "-" if both ways lose, or which one does is not known.
+std::string link_names(const JobView& view, const StuckLink& link);
+// Returns the same as "rank 1 (n1 eth0 10.0.0.1) -> rank 2 (n2 eth0 10.0.0.2)".
+std::string link_words(const JobView& view, const StuckLink& link);
+
+// Returns "96 bytes sent 5 times in vain for 12 s, by both ends".
+std::string tries_words(const StuckLink& link);
+// Returns the same behind "TCP 10.0.0.1:80 - 10.0.0.2:4711: ".
+std::string link_evidence(const StuckLink& link);
+
+}  // namespace oddrank::aggregate
