@@ -46,12 +46,28 @@ class Addresses {
   // only one there that listens at that port; kNone if that is not known.
   std::size_t rank_at(std::string_view address) const;
 
+  // Returns the first of the ranks that were not read, if all of them are on one host that gave no
+  // answer, and nobody is known to be at the address; kNone otherwise.
+  std::size_t unread_at(std::string_view address) const {
+    return of_host_.contains(ip_of(address)) ? JobView::kNone : unread_;
+  }
+
  private:
+  std::size_t unread_ = JobView::kNone;
   std::map<std::string_view, std::set<std::size_t>> of_host_;
   std::map<std::string_view, std::set<std::size_t>> listening_;  // by port, with its ':'
 };
 
 Addresses::Addresses(const JobView& view) {
+  const auto& ranks = view.ranks();
+  std::set<std::string_view> unread_hosts;
+  for (std::size_t at = 0; at < ranks.size(); ++at) {
+    if (ranks[at].presence == Presence::kUnread && ranks[at].process == nullptr) {
+      unread_hosts.insert(ranks[at].host);
+      const bool is_one = unread_hosts.size() == 1 && !ranks[at].host.empty();
+      unread_ = is_one ? std::min(unread_, at) : JobView::kNone;
+    }
+  }
   for (const ProcessCapture& process : view.capture().processes) {
     const std::size_t rank = rank_of(view, process);
     if (rank == JobView::kNone) {
@@ -98,7 +114,8 @@ std::size_t rank_at_other_end(const JobView& view,
   return other == nullptr ? JobView::kNone : rank_of(view, *other);
 }
 
-// Calls take(from, to, transfer) for what ranks send to each other, with this trouble.
+// Calls take(from, to, transfer, whether `to` is known by exclusion only) for what ranks send to
+// each other, with this trouble.
 template <typename Take>
 void each_between_ranks(const JobView& view, TransferTrouble trouble, const Take& take) {
   const auto& processes = view.capture().processes;
@@ -113,9 +130,11 @@ void each_between_ranks(const JobView& view, TransferTrouble trouble, const Take
         continue;
       }
       const std::size_t from = rank_of(view, process);
-      const std::size_t to = rank_at_other_end(view, addresses, process, transfer);
+      std::size_t to = rank_at_other_end(view, addresses, process, transfer);
+      const bool excluded = to == JobView::kNone;
+      to = excluded ? addresses.unread_at(view.text(transfer.peer)) : to;
       if (from != JobView::kNone && to != JobView::kNone && from != to) {
-        take(from, to, transfer);
+        take(from, to, transfer, excluded);
       }
     }
   }
@@ -148,6 +167,7 @@ struct Sent {
   std::string_view local;
   std::string_view peer;
   const Transfer* transfer = nullptr;
+  bool excluded = false;
 };
 
 StuckLink link_of(const std::vector<Sent>& sent, const Pair& ranks) {
@@ -156,8 +176,8 @@ StuckLink link_of(const std::vector<Sent>& sent, const Pair& ranks) {
       sent.begin(), sent.end(),
       [](const Sent& a, const Sent& b) { return age_of(*a.transfer) < age_of(*b.transfer); });
   const std::size_t other = ranks.first + ranks.second - oldest.rank;
-  link.ends = {{{oldest.rank, printable(oldest.local, 60), oldest.transfer},
-                {other, printable(oldest.peer, 60), nullptr}}};
+  link.ends = {{{oldest.rank, false, printable(oldest.local, 60), oldest.transfer},
+                {other, oldest.excluded, printable(oldest.peer, 60), nullptr}}};
   link.age_ms = age_of(*oldest.transfer);
   link.way = LossWay::kOneWay;
   std::set<std::pair<std::string_view, std::string_view>> connections;
@@ -193,11 +213,12 @@ std::string join_ends(const StuckLink& link, const std::string& one, const std::
 
 std::vector<StuckLink> find_stuck_links(const JobView& view) {
   std::map<Pair, std::vector<Sent>> by_ranks;
-  each_between_ranks(view, TransferTrouble::kUnanswered,
-                     [&](std::size_t from, std::size_t to, const Transfer& transfer) {
-                       by_ranks[std::minmax(from, to)].push_back(
-                           {from, view.text(transfer.local), view.text(transfer.peer), &transfer});
-                     });
+  each_between_ranks(
+      view, TransferTrouble::kUnanswered,
+      [&](std::size_t from, std::size_t to, const Transfer& transfer, bool excluded) {
+        by_ranks[std::minmax(from, to)].push_back(
+            {from, view.text(transfer.local), view.text(transfer.peer), &transfer, excluded});
+      });
   std::vector<StuckLink> links;
   links.reserve(by_ranks.size());
   for (const auto& [ranks, sent] : by_ranks) {
@@ -209,7 +230,7 @@ std::vector<StuckLink> find_stuck_links(const JobView& view) {
 std::vector<UnreadData> find_unread_data(const JobView& view) {
   std::vector<UnreadData> unread;
   each_between_ranks(view, TransferTrouble::kNotTaken,
-                     [&](std::size_t from, std::size_t to, const Transfer& transfer) {
+                     [&](std::size_t from, std::size_t to, const Transfer& transfer, bool) {
                        unread.push_back({from, to, &transfer});
                      });
   return unread;
@@ -233,10 +254,10 @@ std::string link_names(const JobView& view, const StuckLink& link) {
 std::string link_words(const JobView& view, const StuckLink& link) {
   const auto words = [&view](const StuckLink::End& end) {
     const std::string device =
-        end.transfer == nullptr ? "" : printable(view.text(end.transfer->device), 40);
-    return fmt::format("{} ({}{}{} {})", end_name(view, end),
-                       printable(view.ranks()[end.rank].host, 60), device.empty() ? "" : " ",
-                       device, end.address.substr(0, end.address.rfind(':')));
+        end.transfer == nullptr ? "" : printable(view.text(end.transfer->device), 40) + " ";
+    return fmt::format(
+        "{} ({} {}{}{})", end_name(view, end), printable(view.ranks()[end.rank].host, 60), device,
+        end.address.substr(0, end.address.rfind(':')), end.by_exclusion ? ", by exclusion" : "");
   };
   return join_ends(link, words(link.ends[0]), words(link.ends[1]));
 }

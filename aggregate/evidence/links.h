@@ -26,7 +26,10 @@ enum class LossWay : std::uint8_t {
 
 struct StuckLink {
   struct End {
-    std::size_t rank = 0;                          // index of JobView::ranks()
+    std::size_t rank = 0;  // index of JobView::ranks()
+    // No process is known that has the address, and all ranks that were not read are on one host:
+    // the rank is the first of these.
+    bool by_exclusion = false;
     std::string address;                           // of the oldest connection: "10.0.0.1:80"
     const snapshot::Transfer* transfer = nullptr;  // what it sends in vain; null: nothing
   };

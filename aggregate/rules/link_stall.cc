@@ -126,16 +126,32 @@ std::vector<ChainLink> chain_of(const RuleInput& input, const Needed& needed) {
   return chain;
 }
 
+// Returns "; n3 gave no answer either" for a host known by exclusion.
+std::string silent_words(const JobView& view, const std::vector<Needed>& links) {
+  for (const Needed& one : links) {
+    for (const StuckLink::End& end : one.link->ends) {
+      if (end.by_exclusion) {
+        return fmt::format("; {} gave no answer either: the host is down, or its network",
+                           printable(view.ranks()[end.rank].host, 60));
+      }
+    }
+  }
+  return {};
+}
+
 Confidence sureness(const RuleInput& input, const std::vector<Needed>& links) {
   std::int64_t age_ms = links.front().link->age_ms;
   bool all_read = true;
+  // One connection to an address that nobody is known to have may lead elsewhere.
+  const bool alone = links.size() == 1 && (links.front().link->ends[0].by_exclusion ||
+                                           links.front().link->ends[1].by_exclusion);
   for (const Needed& one : links) {
     age_ms = std::min(age_ms, one.link->age_ms);
     for (const StuckLink::End& end : one.link->ends) {
       all_read = all_read && input.view.ranks()[end.rank].presence == Presence::kRead;
     }
   }
-  return age_ms < kLikelyMs                 ? Confidence::kPossible
+  return age_ms < kLikelyMs || alone        ? Confidence::kPossible
          : age_ms < kCertainMs || !all_read ? Confidence::kLikely
                                             : Confidence::kCertain;
 }
@@ -160,7 +176,7 @@ std::vector<Finding> link_stall(const RuleInput& input) {
   Finding finding;
   finding.kind = Kind::kLinkStall;
   finding.confidence = sureness(input, links);
-  finding.summary = summary_of(input, links);
+  finding.summary = summary_of(input, links) + silent_words(input.view, links);
   finding.explains = input.blame.needed[links.front().cause];
   finding.chain = chain_of(input, links.front());
   for (const Needed& one : links) {

@@ -66,7 +66,23 @@ CaptureBuilder young() {
   return job;
 }
 
+// Its agent cannot be started, and nobody knows who has its address.
+CaptureBuilder a_host_that_is_down() {
+  CaptureBuilder job = reducing();
+  lose(job, 0, 2, {});
+  lose(job, 1, 2, {});
+  job.silence("gpu03", "SLURM could not start an agent there: Communication connection failure");
+  return job;
+}
+
 // --- near misses ---
+
+// The same with two hosts that gave no answer: the address may be of either.
+CaptureBuilder two_hosts_unread() {
+  CaptureBuilder job = a_host_that_is_down();
+  job.silence("gpu04", "node did not answer in 20 s");
+  return job;
+}
 
 // The link belongs to no call that anybody waits in.
 CaptureBuilder a_link_nobody_needs() {
@@ -99,6 +115,8 @@ std::vector<Story> stories_of_links() {
       {"one_link", "below-host.md: a wrong neighbour entry", Kind::kLinkStall, {}, one_link},
       {"one_direction", "a firewall that loses one direction", Kind::kLinkStall, {}, one_direction},
       {"a_host", "a host without a network", Kind::kLinkStall, {}, a_host_without_a_network},
+      {"a_host_is_down", "a host that crashed", Kind::kLinkStall, {}, a_host_that_is_down},
+      {"two_hosts", "", Kind::kUnknown, {}, two_hosts_unread, Kind::kLinkStall},
       {"some_have_gone_on", "", Kind::kLinkStall, {}, some_have_gone_on},
       {"a_transfer", "both sides of one transfer stand", Kind::kLinkStall, {}, a_transfer},
       {"young", "a path that loses much", Kind::kLinkStall, {}, young},
