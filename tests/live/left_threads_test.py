@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Tests Python threads whose process is not as Python knows it: the child of a fork() of which Python was not
-told, as a C library and uWSGI do it (python3 -m pip install pyuwsgi), with every Python at hand.
+told, as a C library and uWSGI do it (python3 -m pip install pyuwsgi), and a process whose main thread has
+ended; with every Python at hand.
 
     left_threads_test.py --oddrank PATH
 """
@@ -33,6 +34,19 @@ def main():
     if ctypes.PyDLL(None).fork() == 0:
         work()
     background()
+main()
+"""
+MAIN_ENDS = """
+import ctypes, os, sys, threading
+inner, outer = os.pipe()
+def work():
+    os.read(inner, 1)
+def main():
+    child = os.fork()
+    if child:
+        os.waitpid(child, 0)
+    threading.Thread(target=work, name="loader").start()
+    ctypes.CDLL(None).syscall(int(sys.argv[1]), 0)
 main()
 """
 SERVER = """
@@ -110,6 +124,47 @@ class ForkWithoutPython(unittest.TestCase):
                 shown, run = self.read(worker)
         self.assertEqual(shown[f"Thread {worker}"][1:4], ["handle", "application", "<module>"], run)
         self.assertEqual(shown['Python thread "loader"'][0], "background", run)
+
+
+class MainThreadEnds(unittest.TestCase):
+    def start(self, python):
+        """Returns the pids of a process that waits for its child, and of the child, and the child's last tid."""
+        exit_call = 93 if os.uname().machine == "aarch64" else 60  # of one thread
+        victim = subprocess.Popen([python, "-c", MAIN_ENDS, str(exit_call)], stdin=subprocess.DEVNULL,
+                                  start_new_session=True)
+        self.addCleanup(victim.wait, 60)
+        self.addCleanup(os.killpg, victim.pid, signal.SIGKILL)
+        child, = proc_facts.wait_until(lambda: proc_facts.children(victim.pid), "the child")
+        proc_facts.wait_until(lambda: proc_facts.state(child) == "Z", "its main thread ends")
+        left = max(proc_facts.threads(child))
+        proc_facts.wait_until(lambda: proc_facts.in_call(left, proc_facts.READ), "it blocks")
+        return victim.pid, child, left
+
+    def test_the_other_threads_are_read(self):
+        for python in interpreters.all_here():
+            with self.subTest(python=python):
+                _, child, left = self.start(python)
+                for pid in (child, left):
+                    run = harness.Run(harness.run_here(
+                        [harness.Options.oddrank, "node", str(pid), "--samples", "1"]))
+                    self.assertEqual(run.status, 0, run)
+                    self.assertIn(f"Process {child} ", run.out)
+                    self.assertIn("1 thread, its main thread has ended", run.out)
+                    shown = sections(run.out)
+                    self.assertEqual(shown[f"Thread {left}"][:2], ["read", "work"], run)
+                    self.assertNotIn(f"Thread {child}", shown, run)
+                    self.assertEqual(f"Note: {os.uname().nodename}: {left} is a thread of pid {child}" in run.out,
+                                     pid == left, run)
+
+    def test_its_parent_does_not_wait_for_a_dead_child(self):
+        parent, child, _ = self.start(sys.executable)
+        run = harness.Run(harness.run_here(
+            [harness.Options.oddrank, "node", str(parent), str(child), "--json", "-", "--samples", "1"]))
+        report = run.json()
+        self.assertEqual(run.status, 0, run)
+        self.assertEqual({row["pid"]: row["state"] for row in report["ranks"]}, {parent: "S", child: "S"}, run)
+        self.assertNotIn(report["verdict"]["kind"], ("early_exit", "child_deadlock", "missing_rank"), run)
+        self.assertNotRegex(run.out, r"\bdead\b|zombie")
 
 
 if __name__ == "__main__":
