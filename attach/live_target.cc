@@ -18,6 +18,7 @@
 #include "attach/proc_status.h"
 #include "attach/proc_task.h"
 #include "attach/restarted_call.h"
+#include "attach/task_path.h"
 #include "attach/thread_stop.h"
 #include "base/hex.h"
 
@@ -55,13 +56,14 @@ Result<std::unique_ptr<LiveTarget>> LiveTarget::open(pid_t pid) {
   }
   // The kernel checks our right here, once; reading through this descriptor is not checked again.
   // Opening touches neither the target's locks nor its memory.
-  const std::string path = "/proc/" + std::to_string(pid) + "/mem";
+  const pid_t through = stat->living == 0 ? pid : stat->living;
+  const std::string path = task_path(pid, through, "mem");
   UniqueFd memory(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!memory.valid()) {
     return fail(why_unreadable(pid));
   }
   return std::unique_ptr<LiveTarget>(
-      new LiveTarget(pid, stat->name, stat->start_us, std::move(memory)));
+      new LiveTarget(pid, through, stat->name, stat->start_us, std::move(memory)));
 }
 
 std::size_t LiveTarget::read_batch(std::span<ReadRequest> requests) const {
@@ -76,7 +78,7 @@ std::size_t LiveTarget::read_batch(std::span<ReadRequest> requests) const {
     remote.at(i) = iovec{reinterpret_cast<void*>(value_of(request.address)),  // NOLINT
                          request.into.size()};
   }
-  const ssize_t got = ::process_vm_readv(pid_, local.data(), count, remote.data(), count, 0);
+  const ssize_t got = ::process_vm_readv(through_, local.data(), count, remote.data(), count, 0);
   if (got < 0) {
     if (errno == ENOSYS || errno == EPERM || errno == EACCES) {
       use_pread_ = true;  // the memory could be opened, so it is the call that is filtered
@@ -179,6 +181,9 @@ Result<std::vector<ThreadState>> LiveTarget::threads() const {
       name_restarted_call(*this, *state);
       states.push_back(*std::move(state));
     }
+  }
+  if (stat->living != 0 && !states.empty() && states.front().tid == pid_) {
+    states.erase(states.begin());
   }
   if (states.empty()) {
     return fail(gone(pid_));

@@ -24,6 +24,7 @@ namespace oddrank::attach {
 
 class LiveTarget final : public Target {
  public:
+  // A process whose main thread has ended is read through another one, and has only the others.
   // kGone: no such process, or a zombie. kPermission: with the reason and a remedy
   // (attach/permission.h). kUnsupported: a kernel thread.
   static Result<std::unique_ptr<LiveTarget>> open(pid_t pid);
@@ -55,8 +56,9 @@ class LiveTarget final : public Target {
       const std::function<void(std::span<const StopAttempt>)>& look) const override;
 
  private:
-  LiveTarget(pid_t pid, std::string name, std::uint64_t start_us, UniqueFd memory)
+  LiveTarget(pid_t pid, pid_t reader, std::string name, std::uint64_t start_us, UniqueFd memory)
       : pid_(pid),
+        through_(reader),
         name_(std::move(name)),
         start_us_(start_us),
         memory_(std::move(memory)),
@@ -68,6 +70,7 @@ class LiveTarget final : public Target {
   void read_one_by_pread(ReadRequest& request) const;
 
   pid_t pid_;
+  pid_t through_;  // the thread by which its memory is read
   std::string name_;
   std::uint64_t start_us_;  // distinguishes the process from a later one with the same pid
   UniqueFd memory_;

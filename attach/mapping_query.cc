@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "attach/proc_maps.h"
+#include "attach/proc_stat.h"
 #include "base/read_file.h"
 
 namespace oddrank::attach {
@@ -86,7 +87,7 @@ Result<std::optional<Mapping>> ask(int maps,
 // and still shows (/proc/PID/auxv). AT_RANDOM points at bytes on that stack.
 std::vector<Addr> places_without_files(pid_t pid) {
   std::vector<Addr> places;
-  const auto text = read_file("/proc/" + std::to_string(pid) + "/auxv", 4096);
+  const auto text = read_file(process_folder(pid) + "/auxv", 4096);
   if (!text) {
     return places;
   }
@@ -126,7 +127,7 @@ Result<MemoryMap> ask_memory_map(pid_t pid) {
 }  // namespace
 
 Result<std::shared_ptr<MappingQuery>> MappingQuery::open(pid_t pid) {
-  const std::string path = "/proc/" + std::to_string(pid) + "/maps";
+  const std::string path = process_folder(pid) + "/maps";
   UniqueFd maps(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!maps.valid()) {
     return fail(errno_code(errno), "cannot open " + path + ": " + errno_text(errno));

@@ -53,7 +53,7 @@ bool is_descendant_of_us(pid_t pid) {
 // itself stays the process's own.
 bool looks_dumpable(pid_t pid, const ProcStatus& target) {
   struct stat info {};
-  const std::string path = "/proc/" + std::to_string(pid) + "/environ";
+  const std::string path = process_folder(pid) + "/environ";
   if (::stat(path.c_str(), &info) != 0) {
     return true;
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "attach/proc_stat.h"
 #include "base/ascii.h"
 #include "base/read_file.h"
 
@@ -85,8 +86,7 @@ Environment parse_proc_environ(std::string_view text) {
 }
 
 Result<Environment> read_proc_environ(pid_t pid) {
-  ODDRANK_TRY(const std::string text,
-              read_file("/proc/" + std::to_string(pid) + "/environ", kMaxEnviron));
+  ODDRANK_TRY(const std::string text, read_file(process_folder(pid) + "/environ", kMaxEnviron));
   return parse_proc_environ(text);
 }
 

@@ -8,6 +8,7 @@
 #include <array>
 #include <cerrno>
 
+#include "attach/proc_stat.h"
 #include "base/directory.h"
 #include "base/parse_number.h"
 #include "base/read_file.h"
@@ -26,7 +27,7 @@ std::optional<std::uint64_t> inode_of(std::string_view link, std::string_view pr
 }
 
 std::string fd_path(pid_t pid, const char* folder, int fd) {
-  return "/proc/" + std::to_string(pid) + "/" + folder + "/" + std::to_string(fd);
+  return process_folder(pid) + "/" + folder + "/" + std::to_string(fd);
 }
 
 }  // namespace
@@ -59,7 +60,7 @@ Result<OpenFd> read_fd(pid_t pid, int fd) {
 }
 
 Result<std::vector<OpenFd>> read_fds(pid_t pid, std::size_t limit) {
-  const std::string path = "/proc/" + std::to_string(pid) + "/fd";
+  const std::string path = process_folder(pid) + "/fd";
   const Directory directory(::opendir(path.c_str()));
   if (directory == nullptr) {
     return fail(errno_code(errno), "cannot list " + path + ": " + errno_text(errno));

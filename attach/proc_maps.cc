@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "attach/proc_path.h"
+#include "attach/proc_stat.h"
 #include "base/parse_number.h"
 #include "base/read_file.h"
 
@@ -102,8 +103,7 @@ MemoryMap parse_proc_maps(std::string_view text, const RootPath& root) {
 }
 
 Result<MemoryMap> read_proc_maps(pid_t pid) {
-  ODDRANK_TRY(const std::string text,
-              read_file("/proc/" + std::to_string(pid) + "/maps", kMaxMaps));
+  ODDRANK_TRY(const std::string text, read_file(process_folder(pid) + "/maps", kMaxMaps));
   return parse_proc_maps(text, RootPath::of(pid));
 }
 

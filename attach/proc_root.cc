@@ -1,13 +1,14 @@
 #include "attach/proc_root.h"
 
 #include "attach/proc_path.h"
+#include "attach/proc_stat.h"
 #include "base/read_file.h"
 
 namespace oddrank::attach {
 namespace {
 
 std::string link_name(pid_t pid, const std::string& name) {
-  return "/proc/" + std::to_string(pid) + "/" + name;
+  return process_folder(pid) + "/" + name;
 }
 
 }  // namespace

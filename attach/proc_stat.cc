@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "attach/proc_task.h"
 #include "attach/task_path.h"
 #include "base/parse_number.h"
 #include "base/read_file.h"
@@ -60,6 +61,24 @@ Result<ProcStat> read_stat_file(const std::string& path, pid_t pid) {
   return stat;
 }
 
+bool has_ended(const ProcStat& stat) {
+  return stat.state == 'Z' || stat.state == 'X';
+}
+
+// Looks whether other threads outlive the main thread. (The kernel counts a thread until it is
+// reaped, and the main thread is reaped last.)
+void find_living(ProcStat& main) {
+  const auto tids = read_tids(main.pid);
+  for (std::size_t i = 0; tids && i < tids->size(); ++i) {
+    const auto stat = read_thread_stat(main.pid, (*tids)[i]);
+    if (stat && !has_ended(*stat)) {
+      main.living = stat->pid;
+      main.state = stat->state;
+      return;
+    }
+  }
+}
+
 }  // namespace
 
 Result<ProcStat> parse_proc_stat(std::string_view text) {
@@ -108,7 +127,17 @@ Result<ProcStat> parse_proc_stat(std::string_view text) {
 }
 
 Result<ProcStat> read_proc_stat(pid_t pid) {
-  return read_stat_file("/proc/" + std::to_string(pid) + "/stat", pid);
+  auto stat = read_stat_file("/proc/" + std::to_string(pid) + "/stat", pid);
+  if (stat && stat->pid == pid && has_ended(*stat) && stat->threads > 1) {
+    find_living(*stat);
+  }
+  return stat;
+}
+
+std::string process_folder(pid_t pid) {
+  const std::string folder = "/proc/" + std::to_string(pid);
+  const auto stat = read_proc_stat(pid);
+  return stat && stat->living != 0 ? folder + "/task/" + std::to_string(stat->living) : folder;
 }
 
 Result<ProcStat> read_thread_stat(pid_t pid, pid_t tid) {

@@ -27,6 +27,9 @@ struct ProcStat {
   int cpu = -1;  // where it last ran, or runs
   // In the form of wait(2). Valid in state Z only, and 0 if we may not read the target.
   std::int32_t exit_code = 0;
+  // If the main thread of a process has ended and others live: one of those, whose state is in
+  // `state`. Else 0.
+  pid_t living = 0;
 };
 
 // Parses `text` as the kernel wrote it. Fails with kBadData if it is cut or not a stat line.
@@ -34,6 +37,12 @@ Result<ProcStat> parse_proc_stat(std::string_view text);
 
 // Reads the stat of a process (or of any thread by its tid). Fails with kGone if it does not exist.
 Result<ProcStat> read_proc_stat(pid_t pid);
+
+// Returns the folder in /proc whose files tell about a process: "/proc/7". A main thread that has
+// ended has no memory and no files any more, so while others live (a killed process may have one in
+// a driver; a main thread may call pthread_exit) it is "/proc/7/task/9". That folder has the files
+// of proc(5) but for map_files and a few others.
+std::string process_folder(pid_t pid);
 // Reads that of a thread of this very process.
 Result<ProcStat> read_thread_stat(pid_t pid, pid_t tid);
 

@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <limits>
 
+#include "attach/proc_stat.h"
+
 namespace oddrank::attach {
 namespace {
 
@@ -19,8 +21,7 @@ constexpr std::uint64_t kPresent = std::uint64_t{1} << 63;
 
 ResidentTarget::ResidentTarget(const Target& target)
     : target_(target),
-      pages_(::open(("/proc/" + std::to_string(target.pid()) + "/pagemap").c_str(),
-                    O_RDONLY | O_CLOEXEC)) {}
+      pages_(::open((process_folder(target.pid()) + "/pagemap").c_str(), O_RDONLY | O_CLOEXEC)) {}
 
 bool ResidentTarget::is_resident(Addr address, std::size_t size) const {
   const auto begin = static_cast<std::uint64_t>(address);

@@ -57,15 +57,17 @@ std::optional<std::uint32_t> find_offset(RemoteReader& reader,
   // elsewhere.
   constexpr std::uint32_t kUsual = kOurMachine == Machine::kAmd64 ? 720 : 208;
   constexpr std::uint32_t kEnd = 2304;  // sizeof(struct pthread) of glibc 2.36
-  if (tasks.main == 0) {
-    return std::nullopt;
-  }
   // At the usual offset, any tid of the target is accepted: the main thread of an embedded Python
-  // need not be the process's main thread.
-  if (tasks.tids.contains(tid_at(reader, main_pthread, kUsual))) {
+  // need not be the process's main thread, and that of a forked child may be any thread of its
+  // parent.
+  const auto has_tid = [&](std::uint64_t pthread) {
+    return tasks.tids.contains(tid_at(reader, pthread, kUsual));
+  };
+  if (has_tid(main_pthread) || std::any_of(rows.begin(), rows.end(),
+                                           [&](const auto& row) { return has_tid(row.pthread); })) {
     return kUsual;
   }
-  for (std::uint32_t offset = 0; offset < kEnd; offset += sizeof(std::int32_t)) {
+  for (std::uint32_t offset = 0; tasks.main != 0 && offset < kEnd; offset += sizeof(std::int32_t)) {
     if (tid_at(reader, main_pthread, offset) == tasks.main &&
         fits(reader, rows, offset, tasks.tids)) {
       return offset;
@@ -89,16 +91,40 @@ std::uint64_t pthread_of_main(PythonMemory& memory,
 
 }  // namespace
 
+void KernelTids::correct_stale(PythonMemory& memory,
+                               Addr runtime,
+                               std::span<const ThreadStateRow> rows,
+                               std::vector<pid_t>& tids) {
+  const Tasks tasks = read_tasks(memory.target());
+  if (!offset_) {
+    offset_ = find_offset(memory, pthread_of_main(memory, runtime, rows), rows, tasks);
+  }
+  for (std::size_t i = 0; offset_ && i < rows.size(); ++i) {
+    const pid_t tid = tasks.tids.contains(tids[i]) ? 0 : tid_at(memory, rows[i].pthread, *offset_);
+    // Two states on one thread are told apart by more than this (correct_tids).
+    if (tasks.tids.contains(tid) && std::find(tids.begin(), tids.end(), tid) == tids.end()) {
+      tids[i] = tid;
+    }
+  }
+}
+
 std::vector<pid_t> KernelTids::resolve(PythonMemory& memory,
                                        Addr runtime,
-                                       std::span<const ThreadStateRow> rows) {
+                                       std::span<const ThreadStateRow> rows,
+                                       std::span<const pid_t> live) {
   const Layout& layout = memory.layout();
   std::vector<pid_t> tids(rows.size(), 0);
   if (layout.thread.native_thread_id != kAbsent) {
+    bool stale = false;
     for (std::size_t i = 0; i < rows.size(); ++i) {
       if (rows[i].native_thread_id <= std::numeric_limits<pid_t>::max()) {
         tids[i] = static_cast<pid_t>(rows[i].native_thread_id);
       }
+      stale = stale || (rows[i].newest_frame != Addr{} &&
+                        std::find(live.begin(), live.end(), tids[i]) == live.end());
+    }
+    if (stale && !live.empty()) {
+      correct_stale(memory, runtime, rows, tids);
     }
     return tids;
   }

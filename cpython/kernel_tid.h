@@ -2,8 +2,10 @@
 //
 // From 3.11 on CPython stores the tid. Before that, only the pthread_t is known: the address of
 // glibc's struct pthread, which has the tid in a field. The offset of this field is found once per
-// process, in the struct of the main thread, whose tid is the pid. Both ways also work in forked
-// children. All tids here are those of the target's own pid namespace.
+// process, in the struct of the main thread, whose tid is the pid. A stored tid is stale in the
+// child of a fork() that Python was not told of (uWSGI's workers, programs that embed Python):
+// there it is the parent's, and the pthread_t tells. All tids here are those of the target's own
+// pid namespace.
 #pragma once
 
 #include <sys/types.h>
@@ -21,12 +23,20 @@ namespace oddrank::cpython {
 
 class KernelTids {
  public:
-  // Returns one tid for each row; 0 = the thread exited, or its tid could not be found.
+  // Returns one tid for each row; 0 = the thread exited, or its tid could not be found. `live`: the
+  // tids that are known to be threads of the target; a stored tid is doubted if it is not among
+  // them. What is stored stays if nothing better is found.
   std::vector<pid_t> resolve(PythonMemory& memory,
                              Addr runtime,
-                             std::span<const ThreadStateRow> rows);
+                             std::span<const ThreadStateRow> rows,
+                             std::span<const pid_t> live);
 
  private:
+  void correct_stale(PythonMemory& memory,
+                     Addr runtime,
+                     std::span<const ThreadStateRow> rows,
+                     std::vector<pid_t>& tids);
+
   // Offset of the tid in struct pthread of this target; searched for until it is found.
   std::optional<std::uint32_t> offset_;
 };

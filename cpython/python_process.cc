@@ -373,7 +373,8 @@ elf::ElfRange PythonProcess::gil_words() const {
 }
 
 Result<std::vector<PythonThread>> PythonProcess::threads(Locals locals,
-                                                         ContentsOptions contents) const {
+                                                         ContentsOptions contents,
+                                                         std::span<const pid_t> live) const {
   const Addr runtime = impl_->runtime.address;
   PythonMemory& memory = impl_->begin_sample();
   ODDRANK_TRY(const ThreadStates states, read_thread_states(memory, runtime));
@@ -385,7 +386,7 @@ Result<std::vector<PythonThread>> PythonProcess::threads(Locals locals,
   }
   std::vector<FrameChain> chains = read_chains(memory, newest);
   impl_->load_codes(memory, chains);
-  std::vector<pid_t> tids = impl_->tids.resolve(memory, runtime, rows);
+  std::vector<pid_t> tids = impl_->tids.resolve(memory, runtime, rows, live);
   const std::vector<Addr> anchors = anchors_of(rows, chains);
   const pid_t main_tid = impl_->find_main_tid();
   if (states.interpreters.size() > 1) {
@@ -408,6 +409,7 @@ Result<std::vector<PythonThread>> PythonProcess::threads(Locals locals,
     PythonThread& thread = threads[i].thread;
     threads[i].anchor = anchors[i];
     thread.target_tid = tids[i];
+    thread.pthread = rows[i].pthread;
     // Without an anchor, the thread of a subinterpreter's thread state is uncertain.
     const bool certain = states.interpreters[rows[i].interpreter].id == 0 || anchors[i] != Addr{};
     thread.holds_gil = rows[i].holds_gil && certain;

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -56,8 +57,11 @@ struct PythonFrame {
 };
 
 struct PythonThread {
-  pid_t target_tid = 0;  // in the target's pid namespace; 0 = exited or unknown
-  std::string name;      // of threading.Thread; "" if unknown
+  // In the target's pid namespace; 0 = exited or unknown. Of a state that a fork() has left behind,
+  // a tid that is no thread of the target.
+  pid_t target_tid = 0;
+  std::uint64_t pthread = 0;  // Python's identifier of the thread
+  std::string name;           // of threading.Thread; "" if unknown
   bool holds_gil = false;
   bool collects = false;         // garbage; false also if that is uncertain
   std::int8_t generation = -1;   // that its interpreter collects; -1 = none, or unknown
@@ -131,7 +135,11 @@ class PythonProcess {
   // Takes a sample of all Python threads of all interpreters. A thread that runs several
   // interpreters, one called by the other, is one row with the frames of all, the newest first.
   // Locals are bounded in number, length and depth. `contents`: how much Locals::kAll shows.
-  Result<std::vector<PythonThread>> threads(Locals locals, ContentsOptions contents = {}) const;
+  // `live`: the tids in the target's pid namespace of the threads that it is known to have, by
+  // which a stale tid is noticed (kernel_tid.h).
+  Result<std::vector<PythonThread>> threads(Locals locals,
+                                            ContentsOptions contents = {},
+                                            std::span<const pid_t> live = {}) const;
 
   // Returns the asyncio tasks and parked greenlets of all interpreters, sorted by name; bounded
   // (tasks/).

@@ -14,6 +14,7 @@
 
 #include "attach/live_target.h"
 #include "attach/proc_pids.h"
+#include "attach/proc_status.h"
 #include "attach/proc_view.h"
 #include "base/clock_us.h"
 #include "base/deadline.h"
@@ -266,6 +267,34 @@ void note_survivors(Capture& capture) {
   }
 }
 
+void note_ended_main_threads(Capture& capture) {
+  for (const ProcessCapture& process : capture.processes) {
+    const auto& threads = process.threads;
+    if (!threads.empty() && std::none_of(threads.begin(), threads.end(), [&](const auto& thread) {
+          return thread.tid == process.pid;
+        })) {
+      capture.nodes.front().notes.push_back("the main thread of pid " +
+                                            std::to_string(process.pid) + " has ended, " +
+                                            std::to_string(threads.size()) + " of its threads " +
+                                            (threads.size() == 1 ? "lives" : "live"));
+    }
+  }
+}
+
+// Puts the processes of threads that were named by their tids in the place of these.
+void name_processes(NodeRequest& request, std::vector<std::string>& notes) {
+  for (pid_t& pid : request.pids) {
+    const auto status = attach::read_proc_status(pid);
+    if (status && status->process != 0 && status->process != pid) {
+      notes.push_back(std::to_string(pid) + " is a thread of pid " +
+                      std::to_string(status->process));
+      pid = status->process;
+    }
+  }
+  std::set<pid_t> seen;
+  std::erase_if(request.pids, [&seen](pid_t pid) { return !seen.insert(pid).second; });
+}
+
 }  // namespace
 
 std::string host_name() {
@@ -276,13 +305,14 @@ std::string host_name() {
   return name.data();
 }
 
-Result<Capture> capture_node(const NodeRequest& request, const CaptureOptions& options) {
+Result<Capture> capture_node(NodeRequest request, const CaptureOptions& options) {
   const auto started = Deadline::Clock::now();
   StepLog steps;
   Capture node;
   node.nodes.emplace_back();
   node.nodes.front().host = request.host.empty() ? host_name() : request.host;
   node.nodes.front().answered = true;
+  name_processes(request, node.nodes.front().notes);
   const std::uint64_t found_us = clock_us(CLOCK_BOOTTIME);
   waits::NodeStart start;
   attach::note_kernel_threads();
@@ -320,6 +350,7 @@ Result<Capture> capture_node(const NodeRequest& request, const CaptureOptions& o
   steps.done("names of native frames");
   settle_ranks(capture);
   note_survivors(capture);
+  note_ended_main_threads(capture);
   note_endings(capture);
   const waits::OpenTarget open = [](pid_t pid) -> Result<std::unique_ptr<attach::Target>> {
     return attach::LiveTarget::open(pid);

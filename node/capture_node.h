@@ -26,10 +26,11 @@ struct NodeRequest {
   std::function<void(SampleReason reason, std::size_t sample)> sampling_again = {};
 };
 
-// Captures this node. Fails if there is nothing to read: no rank on this node (kNotFound), a given
-// pid that is gone or may not be read, ranks of several jobs and none selected (kUsage; the hint
-// lists them). All other problems are recorded in the capture. Precondition: one thread (it forks).
-Result<snapshot::Capture> capture_node(const NodeRequest& request, const CaptureOptions& options);
+// Captures this node. The tid of a thread stands for its process. Fails if there is nothing to
+// read: no rank on this node (kNotFound), a given pid that is gone or may not be read, ranks of
+// several jobs and none selected (kUsage; the hint lists them). All other problems are recorded in
+// the capture. Precondition: one thread (it forks).
+Result<snapshot::Capture> capture_node(NodeRequest request, const CaptureOptions& options);
 
 // Returns the kernel's name of this host, which is the node's name if the request has none.
 std::string host_name();

@@ -14,6 +14,7 @@
 
 #include "attach/proc_pids.h"
 #include "attach/proc_root.h"
+#include "attach/proc_stat.h"
 #include "base/isolated.h"
 #include "base/parse_number.h"
 #include "base/read_file.h"
@@ -96,7 +97,7 @@ std::uint64_t network_of(const std::string& folder) {
 // Reads the details of one process, in the child. `with_libraries`: whether it is to be looked at
 // for a library, too, which takes as long as all the rest.
 void read_details(ProcessFacts& facts, bool with_libraries) {
-  const std::string folder = "/proc/" + std::to_string(facts.stat.pid);
+  const std::string folder = attach::process_folder(facts.stat.pid);
   if (const auto text = read_file(folder + "/cmdline", kMaxCommandText)) {
     facts.arguments = split_arguments(*text);
   }

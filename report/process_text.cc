@@ -66,6 +66,11 @@ std::string header(const aggregate::JobView& view,
   }
   facts.push_back(fmt::format("state {}", process.state));
   facts.push_back(count_of(process.threads.size(), "thread"));
+  const auto is_main = [&process](const auto& thread) { return thread.tid == process.pid; };
+  if (!process.threads.empty() &&
+      std::none_of(process.threads.begin(), process.threads.end(), is_main)) {
+    facts.emplace_back("its main thread has ended");
+  }
   if (process.stopped != 0) {
     facts.push_back(fmt::format("{} of at most {:.1f} ms", count_of(process.stopped, "thread stop"),
                                 static_cast<double>(process.longest_stop_us) / 1000));

@@ -217,7 +217,9 @@ Json thread_json(const aggregate::JobView& view,
 
 Json task_json(const aggregate::JobView& view, const snapshot::AsyncTask& task) {
   Json json = object_for(6);
-  json["kind"] = task.state == snapshot::TaskState::kParked ? "greenlet" : "asyncio";
+  json["kind"] = task.state == snapshot::TaskState::kParked       ? "greenlet"
+                 : task.state == snapshot::TaskState::kLeftBehind ? "left_behind"
+                                                                  : "asyncio";
   json["name"] = or_null(view.text(task.name));
   json["words"] = task_words(view, task);
   json["awaits"] = or_null(view.text(task.awaits));

@@ -35,6 +35,15 @@ std::string member_words(const aggregate::JobView& view,
                                    : fmt::format("{} and {} more", text, words.size() - kMaxShown);
 }
 
+std::string title_of(const AsyncTask& task, const std::string& name) {
+  if (task.state == TaskState::kParked) {
+    return "greenlet";
+  }
+  return fmt::format("{}{}",
+                     task.state == TaskState::kLeftBehind ? "Python thread" : "asyncio task",
+                     name.empty() ? "" : " \"" + name + '"');
+}
+
 }  // namespace
 
 std::string task_words(const aggregate::JobView& view, const AsyncTask& task) {
@@ -45,6 +54,10 @@ std::string task_words(const aggregate::JobView& view, const AsyncTask& task) {
       return "is running; the stack of its thread shows where";
     case TaskState::kParked:
       return "is parked";
+    case TaskState::kLeftBehind:
+      return "has no thread in this process: left behind by a fork() of which Python was not told, "
+             "or "
+             "its thread ended outside of Python";
     case TaskState::kWaits:
       break;
     default:
@@ -69,10 +82,7 @@ std::string tasks_text(const aggregate::JobView& view,
   std::string text;
   for (const AsyncTask& task : process.tasks) {
     const std::string name = printable(view.text(task.name), 100);
-    const std::string title =
-        task.state == TaskState::kParked
-            ? "greenlet"
-            : fmt::format("asyncio task{}", name.empty() ? "" : " \"" + name + '"');
+    const std::string title = title_of(task, name);
     text += '\n' + style.bold(title) + ' ' + task_words(view, task) + '\n';
     snapshot::ThreadSample sample;
     sample.stack = task.stack;

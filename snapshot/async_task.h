@@ -1,4 +1,5 @@
-// An unfinished asyncio task and what it waits for, or a parked greenlet.
+// Python frames that no thread runs now: of an unfinished asyncio task, with what it waits for; of
+// a parked greenlet; of a thread that is not there any more.
 #pragma once
 
 #include <cstdint>
@@ -14,6 +15,9 @@ enum class TaskState : std::uint8_t {
   kWaits,
   kRuns,    // in some thread, whose stack has its frames
   kParked,  // a greenlet, which has no more than frames (new in format 13)
+  // A thread of the parent, left behind by a fork() of which Python was not told; it has a name
+  // (of threading.Thread) and frames (new in format 14).
+  kLeftBehind,
 };
 
 struct AsyncTask {

@@ -45,6 +45,7 @@ class Collector {
   StackEnd end_of(const Reading& reading) const;
   void note_gil(const Reading& reading, snapshot::ThreadCapture& thread) const;
   void add_tasks();
+  void add_left_behind();
   void judge(const Reading& main);
 
   ProcessReader& reader_;
@@ -240,7 +241,6 @@ void Collector::add_tasks() {
   if (!tasks) {
     return;
   }
-  process_.tasks.clear();
   for (const cpython::PythonTask& task : *tasks) {
     snapshot::AsyncTask& row = process_.tasks.emplace_back();
     row.name = tables_.string(task.name);
@@ -251,6 +251,19 @@ void Collector::add_tasks() {
     row.state = state_of(task.state);
     snapshot::Stack stack;
     for (const snapshot::Frame& frame : converter_.python(task.frames)) {
+      stack.frames.push_back(tables_.frame(frame));
+    }
+    row.stack = tables_.stack(stack);
+  }
+}
+
+void Collector::add_left_behind() {
+  for (const cpython::PythonThread& thread : reader_.left_behind()) {
+    snapshot::AsyncTask& row = process_.tasks.emplace_back();
+    row.name = tables_.string(thread.name);
+    row.state = snapshot::TaskState::kLeftBehind;
+    snapshot::Stack stack;
+    for (const snapshot::Frame& frame : converter_.python(thread.frames)) {
       stack.frames.push_back(tables_.frame(frame));
     }
     row.stack = tables_.stack(stack);
@@ -280,6 +293,8 @@ void Collector::add(const std::vector<Reading>& readings) {
   if (reader_.python()) {
     process_.python_version = tables_.string(reader_.python()->version());
     gils_ = reader_.python()->gils();
+    process_.tasks.clear();
+    add_left_behind();
     if (options_.tasks) {
       add_tasks();
     }

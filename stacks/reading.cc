@@ -104,16 +104,24 @@ void ProcessReader::read_python(std::vector<Reading>& readings, const Which& whi
   if (!python_) {
     return;
   }
-  auto threads = python_->threads(options_.locals, options_.contents);
+  std::vector<pid_t> live;
+  live.reserve(readings.size());
+  for (const Reading& reading : readings) {
+    live.push_back(reading.state.target_tid);
+  }
+  auto threads = python_->threads(options_.locals, options_.contents, live);
   if (!threads) {
     python_trouble_ = "no Python frames: " + threads.error().what;
     return;
   }
   python_trouble_.clear();
   std::unordered_map<pid_t, PythonThread*> by_tid;
+  left_behind_.clear();
   for (PythonThread& thread : *threads) {
-    if (thread.target_tid != 0) {
+    if (std::find(live.begin(), live.end(), thread.target_tid) != live.end()) {
       by_tid.emplace(thread.target_tid, &thread);
+    } else if (!thread.frames.empty()) {
+      left_behind_.push_back(std::move(thread));
     }
   }
   for (Reading& reading : readings) {
@@ -276,6 +284,25 @@ bool ProcessReader::is_of_one_moment(const Reading& reading) const {
   return false;
 }
 
+void ProcessReader::check_left_behind() {
+  if (left_behind_.empty()) {
+    return;
+  }
+  std::vector<PythonThread> before = std::exchange(left_behind_, {});
+  std::vector<Reading> none;
+  if (auto states = target_.threads()) {
+    for (ThreadState& state : *states) {
+      none.emplace_back().state = std::move(state);
+    }
+  }
+  read_python(none, [](const Reading&) { return false; });
+  std::erase_if(left_behind_, [&before](const PythonThread& thread) {
+    return std::none_of(before.begin(), before.end(), [&thread](const PythonThread& other) {
+      return other.target_tid == thread.target_tid && other.pthread == thread.pthread;
+    });
+  });
+}
+
 Result<std::vector<Reading>> ProcessReader::read() {
   ODDRANK_TRY(auto states, target_.threads());
   if (states.empty()) {
@@ -301,6 +328,7 @@ Result<std::vector<Reading>> ProcessReader::read() {
     read_round(readings, false);
   }
   settle_python(readings);
+  check_left_behind();
   return readings;
 }
 

@@ -46,6 +46,9 @@ class ProcessReader {
   const std::optional<cpython::PythonProcess>& python() const { return python_; }
   // Moves the last sample out; nullopt like python().
   std::optional<cpython::PythonSample> release_sample();
+  // Returns the Python threads with frames that no thread of the process runs: fork() has left them
+  // behind, in a child of which Python was not told.
+  const std::vector<cpython::PythonThread>& left_behind() const { return left_behind_; }
   // Returns why Python frames are missing that should be there; "" if none is missing.
   const std::string& python_trouble() const { return python_trouble_; }
   // Return how many threads were stopped, and for how long: from the first request until all were
@@ -68,12 +71,16 @@ class ProcessReader {
   bool is_of_one_moment(const Reading& reading) const;
   // Reads the Python frames of threads that have no native ones until they are of one moment.
   void settle_python(std::vector<Reading>& readings);
+  // Keeps of left_behind_ what is there after the process's threads were listed again: others have
+  // only just ended, or begun.
+  void check_left_behind();
 
   const attach::Target& target_;
   CollectOptions options_;
   elf::ModuleMap modules_;
   unwind::NativeUnwinder unwinder_;
   std::optional<cpython::PythonProcess> python_;
+  std::vector<cpython::PythonThread> left_behind_;
   std::string python_trouble_;
   std::size_t stopped_ = 0;
   std::chrono::microseconds stop_took_{0};

@@ -15,6 +15,7 @@
 #include <string_view>
 #include <utility>
 
+#include "attach/proc_stat.h"
 #include "attach/proc_status.h"
 #include "base/parse_number.h"
 #include "base/read_file.h"
@@ -46,7 +47,7 @@ std::vector<gid_t> groups_in(std::string_view status) {
 // Returns whether exec(2) gave the process the rights of the program's owner. Never waits for a
 // file server (AT_STATX_DONT_SYNC): the file is open as long as the process lives.
 bool has_privileged_program(pid_t pid) {
-  const std::string path = "/proc/" + std::to_string(pid) + "/exe";
+  const std::string path = process_folder(pid) + "/exe";
   struct statx facts {};
   if (::statx(AT_FDCWD, path.c_str(), AT_STATX_DONT_SYNC, STATX_MODE, &facts) != 0) {
     return false;  // a kernel thread, or an old kernel

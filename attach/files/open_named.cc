@@ -17,6 +17,7 @@
 #include <utility>
 
 #include "attach/proc_fds.h"
+#include "attach/proc_stat.h"
 #include "base/base_name.h"
 #include "base/directory.h"
 #include "base/parse_number.h"
@@ -27,10 +28,6 @@ namespace oddrank::attach {
 namespace {
 
 constexpr std::size_t kMaxUnixTable = std::size_t{8} << 20;
-
-std::string process_folder(pid_t pid) {
-  return "/proc/" + std::to_string(pid);
-}
 
 // Our own link to a descriptor leads to the very file, for open(2) and connect(2).
 std::string own_link(const UniqueFd& found) {

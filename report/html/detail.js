@@ -26,16 +26,20 @@ function threadElement(row) {
     stackTable(stack, locals));
 }
 
-// Shows what --tasks read: each asyncio task with the chain of what it awaits, and parked greenlets.
+// Shows what --tasks read: each asyncio task with the chain of what it awaits, and parked greenlets; and Python
+// threads that no thread runs.
+const TASK_KINDS = ["Task", "Greenlet", "Python thread"];
+
 function tasksElement(tasks) {
   if (tasks.length === 0) return "";
-  const kind = tasks.some((task) => task[3]) ? "task or greenlet" : "asyncio task";
-  const kinds = kind === "asyncio task" ? "asyncio tasks" : "tasks and greenlets";
+  const plain = tasks.every((task) => task[3] === 0);
+  const kind = plain ? "asyncio task" : "task, greenlet or Python thread";
+  const kinds = plain ? "asyncio tasks" : "tasks, greenlets or Python threads";
   return make("details", { class: "tasks", open: "" },
     make("summary", {}, `${tasks.length} ${tasks.length === 1 ? kind : kinds} that ${
       tasks.length === 1 ? "has" : "have"} not ended`),
-    ...tasks.map(([nameId, wordsId, stack, isGreenlet]) => make("div", {},
-      make("h4", {}, `${isGreenlet ? "Greenlet" : "Task"}${text(nameId) === "" ? "" : ` “${text(nameId)}”`} `,
+    ...tasks.map(([nameId, wordsId, stack, kindNumber]) => make("div", {},
+      make("h4", {}, `${TASK_KINDS[kindNumber]}${text(nameId) === "" ? "" : ` “${text(nameId)}”`} `,
         make("span", { class: "soft" }, text(wordsId))),
       stackTable(stack))));
 }

@@ -247,7 +247,9 @@ Json PageData::task_row(const snapshot::AsyncTask& task) {
   sample.stack = task.stack;
   return {tables_.text(printable(view_.text(task.name), 100)),
           tables_.text(task_words(view_, task)), tables_.stack(sample),
-          task.state == snapshot::TaskState::kParked};
+          task.state == snapshot::TaskState::kParked       ? 1
+          : task.state == snapshot::TaskState::kLeftBehind ? 2
+                                                           : 0};
 }
 
 Json PageData::process_row(std::int64_t rank, const ProcessCapture& process) {

@@ -96,7 +96,7 @@ constexpr ReadState last_value(ReadState /*type*/) {
   return ReadState::kFull;
 }
 constexpr TaskState last_value(TaskState /*type*/) {
-  return TaskState::kParked;
+  return TaskState::kLeftBehind;
 }
 constexpr FlightState last_value(FlightState /*type*/) {
   return FlightState::kCompleted;

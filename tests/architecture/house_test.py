@@ -68,7 +68,7 @@ OPENS = re.compile(r"(?:(?<![\w:])::(?:open|openat|openat2|opendir|fopen|freopen
                    r"filesystem::(?:exists|status|file_size|canonical|read_symlink|is_\w+|"
                    r"(?:recursive_)?directory_iterator))\(([^;]*)")
 OF_KERNEL = re.compile(r'\s*(?:[\w:]+\()*"/(?:proc|sys|dev)/|\s*"/proc"|\s*"/dev/|'
-                       r"\s*(?:\w+::)?(?:task_path|fd_path|proc_folder)\(")
+                       r"\s*(?:\w+::)?(?:task_path|fd_path|proc_folder|process_folder)\(")
 BELOW_TARGET = re.compile(r'["\w]/root(?:/|")|map_files')
 READING_ROOMS = ("attach", "ranks", "elf", "unwind", "cpython", "stacks", "waits", "collectives", "node")
 REVIEWED_OPENS = {

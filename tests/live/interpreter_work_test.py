@@ -19,6 +19,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), "support"))
 # pylint: disable=wrong-import-position
 import harness
+import interpreters
 import proc_facts
 
 # Each blocks in a read from a pipe that nobody writes to.
@@ -73,26 +74,8 @@ WORDS = {"collects_garbage": ", collects garbage", "ends_interpreter": ", ends t
 GENERATIONS = {"collects_garbage": 2, "collects_generation_1": 1, "collects_young": 0}
 
 
-def interpreters():
-    found = {"/usr/bin/python3", sys.executable}
-    found.update(glob.glob(os.path.expanduser("~/.pyenv/versions/3.*/bin/python3")))
-    found.update(path for path in os.environ.get("ODDRANK_PYTHONS", "").split(":") if path)
-    told = {path: subprocess.run([path, "-c", "import sys; print(sys.version_info >= (3, 6))"],
-                                 stdout=subprocess.PIPE, check=False) for path in sorted(found)}
-    return [path for path, run in told.items() if run.stdout == b"True\n"]
-
-
-def told_by(python, expression):
-    return subprocess.run([python, "-c", f"import sys, sysconfig; print({expression})"],
-                          stdout=subprocess.PIPE, check=True, encoding="utf-8").stdout.split()
-
-
-def version_of(python):
-    return tuple(map(int, told_by(python, "*sys.version_info[:2]")))
-
-
 def is_free_threaded(python):
-    return told_by(python, "sysconfig.get_config_var('Py_GIL_DISABLED')") == ["1"]
+    return interpreters.told_by(python, "sysconfig.get_config_var('Py_GIL_DISABLED')") == ["1"]
 
 
 def has_names(pid):
@@ -144,9 +127,9 @@ class InterpreterWork(unittest.TestCase):
         return thread.get("interpreter", []), text
 
     def test_each_is_said_and_nothing_else(self):
-        for python in interpreters():
+        for python in interpreters.all_here():
             for work in (*WORDS, "plain"):
-                if work == "runs_fork_hooks" and version_of(python) < (3, 7):
+                if work == "runs_fork_hooks" and interpreters.version_of(python) < (3, 7):
                     continue  # os.register_at_fork is of 3.7
                 with self.subTest(python=python, work=work):
                     pid = self.start(python, work)
@@ -162,7 +145,7 @@ class InterpreterWork(unittest.TestCase):
                             self.assertEqual(words in text, name in expected, text)
 
     def test_the_generation_is_told(self):
-        for python in interpreters():
+        for python in interpreters.all_here():
             for work, generation in GENERATIONS.items():
                 with self.subTest(python=python, work=work):
                     pid = self.start(python, work)
@@ -171,14 +154,14 @@ class InterpreterWork(unittest.TestCase):
                         self.assertEqual(told, [], text)  # it is not known which thread it is
                         continue
                     self.assertEqual(told, ["collects_garbage"], text)
-                    if (3, 8) <= version_of(python) < (3, 14) and not is_free_threaded(python):
+                    if (3, 8) <= interpreters.version_of(python) < (3, 14) and not is_free_threaded(python):
                         self.assertEqual(self.generation, generation, text)
                         self.assertIn(f", collects garbage (generation {generation})", text)
                     else:
                         self.assertIsNone(self.generation, text)
 
     def test_an_import_of_another_thread(self):
-        for python in interpreters():
+        for python in interpreters.all_here():
             with self.subTest(python=python):
                 told, text = self.read(self.start(python, "waits_for_import"))
                 self.assertEqual(told, ["waits_for_import"], text)

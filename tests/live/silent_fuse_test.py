@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Runs `oddrank node` on ranks that wait for a file system which does not respond. The report names the
-file, the file system and the kernel function, and oddrank sends the file system no further request.
+file, the file system and the kernel function, and oddrank sends the file system no further request. A killed
+rank of which a thread is left there is no dead one.
 
     silent_fuse_test.py --oddrank PATH
 """
@@ -21,9 +22,9 @@ SERVER = os.path.join(os.path.dirname(HERE), "victims", "silent_fuse.py")
 
 
 class SilentFuse(unittest.TestCase):
-    def start(self, folder):
+    def start(self, folder, *how):
         """Returns the server, and the pids of ranks 0 and 1."""
-        process = subprocess.Popen(harness.unshare("/usr/bin/python3", SERVER, folder),
+        process = subprocess.Popen(harness.unshare("/usr/bin/python3", SERVER, folder, *how),
                                    stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                    stderr=subprocess.DEVNULL, start_new_session=True)
         self.addCleanup(self.end, process)
@@ -58,6 +59,33 @@ class SilentFuse(unittest.TestCase):
             self.assertFalse(select.select([server.stdout], [], [], 0)[0],
                              "the file system was asked for something more")
             self.assertIsNone(server.poll())  # the server is alive, and would have printed it
+
+    def test_a_killed_rank_of_which_a_thread_is_left(self):
+        """Its main thread is a zombie, as after a killed job with a thread in a driver."""
+        with harness.scratch() as folder:
+            _, reader, syncer = self.start(folder, "threads")
+            os.kill(reader, 9)
+            proc_facts.wait_until(lambda: proc_facts.state(reader) == "Z", "its main thread ends")
+            left, = set(proc_facts.threads(reader)) - {reader}
+            proc_facts.wait_until(lambda: proc_facts.sleeping(left) and proc_facts.state(left) == "D",
+                                  "its other thread can no longer be killed")
+            run = harness.Run(harness.run_here([harness.Options.oddrank, "node", str(reader), str(syncer),
+                                                "--json", "-", "-q"]))
+            report = run.json()
+            row = {row["pid"]: row for row in report["ranks"]}[reader]
+            self.assertEqual((run.status, row["state"]), (0, "D"), run)
+            self.assertEqual([(thread["tid"], thread["wait"]["path"]) for thread in row["threads"]],
+                             [(left, f"{folder}/shard-0.tar")], run)
+            verdict = report["verdict"]
+            self.assertEqual(verdict["kind"], "io_stall", run)
+            self.assertIn(reader, [culprit["pid"] for culprit in verdict["culprits"]], run)
+            self.assertIn(f"in read() of {folder}/shard-0.tar", verdict["summary"], run)
+            for words in ((str(left),), (str(reader), "--never-stop")):
+                run = harness.Run(harness.run_here([harness.Options.oddrank, "node", *words]))
+                self.assertEqual(run.status, 0, run)
+                self.assertIn("its main thread has ended", run.out, run)
+                self.assertRegex(run.out, rf"Thread {left} .*\s+in read\(\) of {folder}/shard-0.tar", run)
+                self.assertRegex(run.out, r"(?m)^    <lambda> +<string>:1$", run)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """Two ranks that wait for a file system whose server does not answer them:
-`unshare -m silent_fuse.py FOLDER`, as root. FOLDER becomes a FUSE file system in a mount namespace of
-its own. Rank 0 reads FOLDER/shard-0.tar through the page cache, rank 1 syncs FOLDER/shard-1.tar.
+`unshare -m silent_fuse.py FOLDER [threads]`, as root. FOLDER becomes a FUSE file system in a mount namespace of
+its own. Rank 0 reads FOLDER/shard-0.tar through the page cache, rank 1 syncs FOLDER/shard-1.tar; with
+"threads" not in their main threads, but in one of their own.
 Prints "ready RANK0 RANK1" when both requests have reached the server, and from then on a line
 "asked OPCODE" for each further request. Exits with status 3 if FUSE may not be used.
 
@@ -63,8 +64,10 @@ def start_rank(rank):
     if pid == 0:
         ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
         environment = dict(os.environ, RANK=str(rank), WORLD_SIZE="2")
-        code = ("import os; fd = os.open(%r, os.O_RDWR); %s"
-                % (f"{FOLDER}/shard-{rank}.tar", ("os.read(fd, 1)", "os.fsync(fd)")[rank]))
+        call = ("os.read(fd, 1)", "os.fsync(fd)")[rank]
+        code = ("import os, threading; fd = os.open(%r, os.O_RDWR); call = lambda: %s; %s"
+                % (f"{FOLDER}/shard-{rank}.tar", call, "threading.Thread(target=call).start()"
+                   if "threads" in sys.argv else "call()"))
         os.execve(sys.executable, [sys.executable, "-c", code], environment)
     return pid
 

@@ -58,7 +58,7 @@ void add_pipe(int fd, std::uint64_t inode, pid_t pid, std::size_t process, NodeE
 }
 
 void add_file(const attach::OpenFd& fd, pid_t pid, NodeEnds& node) {
-  const std::string path = "/proc/" + std::to_string(pid) + "/fdinfo/" + std::to_string(fd.fd);
+  const std::string path = attach::process_folder(pid) + "/fdinfo/" + std::to_string(fd.fd);
   const std::string text = read_file(path, kMaxEndInfo).value_or(std::string());
   if (const auto info = attach::parse_fdinfo(text)) {
     node.files.push_back({fd.link, pid, has_lock(text, pid), (info->flags & O_ACCMODE) == O_RDWR});

@@ -8,6 +8,7 @@
 #include <string>
 #include <unordered_map>
 
+#include "attach/proc_stat.h"
 #include "base/read_file.h"
 #include "waits/awaited_files.h"
 #include "waits/ends/transfers.h"
@@ -23,7 +24,7 @@ constexpr std::size_t kMaxNamespaces = 16;
 // Returns the network namespace of a process: "net:[4026531840]".
 std::string network_of(pid_t pid) {
   std::array<char, 64> link{};
-  const std::string path = "/proc/" + std::to_string(pid) + "/ns/net";
+  const std::string path = attach::process_folder(pid) + "/ns/net";
   const auto size = ::readlink(path.c_str(), link.data(), link.size() - 1);
   return size > 0 ? std::string(link.data(), static_cast<std::size_t>(size)) : std::string();
 }
@@ -36,7 +37,7 @@ SocketTable read_table(pid_t pid, const SocketDiag* diag) {
   }
   table = {};
   for (const char* name : {"tcp", "tcp6"}) {
-    const std::string path = "/proc/" + std::to_string(pid) + "/net/" + name;
+    const std::string path = attach::process_folder(pid) + "/net/" + name;
     table.add(read_file(path, kMaxNetTable).value_or(std::string()));
   }
   return table;

@@ -63,7 +63,7 @@ std::string LiveFiles::folder() const {
 }
 
 std::string LiveFiles::info(int fd) const {
-  const std::string path = "/proc/" + std::to_string(pid_) + "/fdinfo/" + std::to_string(fd);
+  const std::string path = attach::process_folder(pid_) + "/fdinfo/" + std::to_string(fd);
   return read_file(path, kMaxFdinfo).value_or(std::string());
 }
 
@@ -76,7 +76,7 @@ std::string LiveFiles::locked_files() const {
 
 std::string LiveFiles::mounts() const {
   if (!mounts_) {
-    mounts_ = read_file("/proc/" + std::to_string(pid_) + "/mountinfo", kMaxMountinfo)
+    mounts_ = read_file(attach::process_folder(pid_) + "/mountinfo", kMaxMountinfo)
                   .value_or(std::string());
   }
   return *mounts_;
