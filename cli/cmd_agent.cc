@@ -140,6 +140,10 @@ void add_agent_command(Parser& parser) {
   command.option("--slurm-job", options->request.slurm_job, "Read only ranks of this SLURM job")
       .value("JOBID");
   command
+      .option("--slurm-user", options->request.slurm_user,
+              "Number of the user of this SLURM job; processes of others that name it are not read")
+      .value("UID");
+  command
       .option("--slurm-step", options->request.slurm_step,
               "Read only ranks of this step of the job")
       .value("STEP");

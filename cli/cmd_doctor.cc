@@ -72,8 +72,11 @@ Result<slurm::GatherResult> ask_job(const DoctorOptions& options) {
   ODDRANK_TRY(const slurm::Job job,
               slurm::find_job(options.job, Deadline::after(options.capture.timeout)));
   ProgressLine progress("nodes", false);
-  ODDRANK_TRY(auto agents, agent_options({"doctor", "--framed", "--slurm-job", job.id},
-                                         options.capture, progress));
+  std::vector<std::string> words{"doctor", "--framed", "--slurm-job", job.id};
+  if (job.uid >= 0) {
+    words.insert(words.end(), {"--slurm-user", std::to_string(job.uid)});
+  }
+  ODDRANK_TRY(auto agents, agent_options(std::move(words), options.capture, progress));
   slurm::GatherOptions gather{std::move(agents)};
   if (!options.send_to.empty()) {
     gather.send_to = {options.send_to};
@@ -177,6 +180,7 @@ void add_doctor_command(Parser& parser) {
   add_mode_option(command, options->mode);
   command.flag("--framed", options->framed).hidden();
   command.option("--slurm-job", options->request.slurm_job).hidden();
+  command.option("--slurm-user", options->request.slurm_user).hidden();
   command.option("--host", options->request.host).hidden();
   command.option("--delete-self", options->shipped).hidden();
   command.option("--run", options->run).hidden();

@@ -61,6 +61,9 @@ Result<snapshot::Capture> capture_job(const JobOptions& options) {
   if (!asked.step.empty()) {
     command.insert(command.end(), {"--slurm-step", asked.step});
   }
+  if (job.uid >= 0) {
+    command.insert(command.end(), {"--slurm-user", std::to_string(job.uid)});
+  }
   ProgressLine progress("nodes", options.output.quiet);
   ODDRANK_TRY(auto agents, agent_options(std::move(command), options.capture, progress));
   slurm::GatherOptions gather{std::move(agents)};

@@ -51,7 +51,7 @@ Status write_dumps(const snapshot::Capture& capture, const std::string& folder) 
 
 ExitStatus deliver_each(const snapshot::Capture& capture, const OutputOptions& output) {
   ExitStatus worst = kAllRead;
-  for (const std::string& key : snapshot::job_keys(capture)) {
+  for (const std::string& key : snapshot::keys_to_select(capture)) {
     worst = std::max(worst, deliver(snapshot::job_of(capture, key), output));
   }
   return worst;

@@ -9,6 +9,7 @@
 
 #include "base/log.h"
 #include "base/parse_number.h"
+#include "base/proc/own_proc.h"
 #include "base/read_file.h"
 #include "base/split.h"
 #include "cli/commands.h"
@@ -257,7 +258,11 @@ watch::WatchHooks WatchSetup::hooks() {
 }
 
 int watch_command(WatchCommand& options) {
-  auto beside = watch::split_off_watcher();
+  const Status own = check_own_proc();
+  if (!own) {
+    log_line(LogLevel::kWarning, "the command is not watched: " + own.error().what);
+  }
+  auto beside = own ? watch::split_off_watcher() : std::nullopt;
   if (!beside) {
     return watch::become_command(options.command.argv, options.command.ignored_broken_pipe);
   }

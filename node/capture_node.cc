@@ -19,6 +19,7 @@
 #include "base/clock_us.h"
 #include "base/deadline.h"
 #include "base/isolated.h"
+#include "base/proc/own_proc.h"
 #include "base/shell_words.h"
 #include "base/split.h"
 #include "base/step_log.h"
@@ -64,6 +65,9 @@ Result<Capture> find_processes(const NodeRequest& request, Capture node, millise
   discover.pids = request.pids;
   discover.slurm_job = request.slurm_job;
   discover.slurm_step = request.slurm_step;
+  if (request.slurm_user != kAnyUser) {
+    discover.slurm_user = static_cast<uid_t>(request.slurm_user);
+  }
   discover.exclude = {::getpid()};
   discover.ask = ask_process;
   const IsolatedTask task{[&](int fd) {
@@ -235,7 +239,7 @@ std::string job_beside(const Capture& capture, pid_t pid) {
 
 Status check_jobs(Capture& capture, const NodeRequest& request) {
   if (const std::string job = job_beside(capture, request.beside); !job.empty()) {
-    snapshot::keep_job(capture, job);
+    ODDRANK_TRY_STATUS(snapshot::select_job(capture, job));
   }
   if (!request.select.empty()) {
     ODDRANK_TRY_STATUS(snapshot::select_job(capture, request.select));
@@ -306,6 +310,7 @@ std::string host_name() {
 }
 
 Result<Capture> capture_node(NodeRequest request, const CaptureOptions& options) {
+  ODDRANK_TRY_STATUS(check_own_proc());
   const auto started = Deadline::Clock::now();
   StepLog steps;
   Capture node;

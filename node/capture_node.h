@@ -2,6 +2,7 @@
 // several samples, names the frames, joins the waits. Shared by `oddrank node` and `oddrank agent`.
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <string>
 #include <vector>
@@ -13,11 +14,14 @@
 
 namespace oddrank::node {
 
+inline constexpr std::size_t kAnyUser = ~std::size_t{0};
+
 struct NodeRequest {
-  std::vector<pid_t> pids;  // empty: all ranks of the node
-  std::string slurm_job;    // only ranks of this SLURM job
-  std::string slurm_step;   // and of this step
-  std::string select;       // only ranks whose job_key is this
+  std::vector<pid_t> pids;            // empty: all ranks of the node
+  std::string slurm_job;              // only ranks of this SLURM job
+  std::string slurm_step;             // and of this step
+  std::size_t slurm_user = kAnyUser;  // the number of the user of the SLURM job, if known
+  std::string select;                 // only ranks whose job_key is this
   pid_t beside = 0;      // only ranks of the job of this process, or of one that it started; 0: any
   bool any_job = false;  // take the ranks of all jobs (the caller separates them)
   std::string host;      // name for the report; "" = this host's

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "attach/permission.h"
+#include "base/proc/own_proc.h"
 #include "base/read_file.h"
 #include "base/version.h"
 #include "node/sources/check_recorder.h"
@@ -195,6 +196,10 @@ snapshot::NodeHealth examine_node(const NodeRequest& request, const CaptureOptio
   snapshot::NodeHealth node;
   node.reached = true;
   node.version = kVersion;
+  if (const Status own = check_own_proc(); !own) {
+    node.checks.push_back({"access", Answer::kNo, own.error().what, own.error().hint});
+    return node;
+  }
   CaptureOptions once = options;
   once.until_decided = false;
   once.samples = 1;

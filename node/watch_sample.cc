@@ -14,6 +14,7 @@
 #include "base/base_name.h"
 #include "base/isolated.h"
 #include "base/parse_number.h"
+#include "base/proc/own_proc.h"
 #include "base/read_file.h"
 #include "base/split.h"
 #include "collectives/collect_groups.h"
@@ -333,6 +334,7 @@ std::vector<RankSign> sample_ranks(const std::vector<RankSign>& targets,
 }
 
 Result<snapshot::Capture> find_ranks(const std::string& slurm_job) {
+  ODDRANK_TRY_STATUS(check_own_proc());
   ranks::DiscoverOptions discover;
   discover.slurm_job = slurm_job;
   discover.training_only = !slurm_job.empty();

@@ -1,5 +1,7 @@
 #include "ranks/discover.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <optional>
 #include <string>
@@ -67,24 +69,26 @@ Status check_pids(const DiscoverOptions& options, std::vector<std::string>& note
 }  // namespace
 
 Status discover(const DiscoverOptions& options, Capture& capture) {
+  DiscoverOptions known = options;
+  known.reader = ::geteuid();
   std::vector<std::string> notes;
-  ODDRANK_TRY_STATUS(check_pids(options, notes));
-  ODDRANK_TRY(std::vector<ProcessFacts> facts, read_process_facts(options.pids));
+  ODDRANK_TRY_STATUS(check_pids(known, notes));
+  ODDRANK_TRY(std::vector<ProcessFacts> facts, read_process_facts(known.pids));
   for (int round = 0; round < kMaxAskingRounds; ++round) {
-    const std::vector<std::size_t> which = processes_to_ask(facts, options);
+    const std::vector<std::size_t> which = processes_to_ask(facts, known);
     if (which.empty()) {
       break;
     }
-    ask_processes(which, options.ask, facts);
+    ask_processes(which, known.ask, facts);
   }
   for (int round = 0; round < kMaxRounds; ++round) {
-    const std::vector<std::size_t> which = conducts_to_read(facts, options);
+    const std::vector<std::size_t> which = conducts_to_read(facts, known);
     if (which.empty()) {
       break;
     }
     read_conducts(which, facts);
   }
-  RankDecision decision = decide_ranks(facts, options);
+  RankDecision decision = decide_ranks(facts, known);
   for (const RankRow& row : decision.rows) {
     append_row(facts[row.process], row, capture);
     log_row(facts[row.process], row);

@@ -15,6 +15,7 @@
 #include "attach/proc_pids.h"
 #include "attach/proc_root.h"
 #include "attach/proc_stat.h"
+#include "attach/proc_status.h"
 #include "base/isolated.h"
 #include "base/parse_number.h"
 #include "base/read_file.h"
@@ -94,6 +95,14 @@ std::uint64_t network_of(const std::string& folder) {
              : 0;
 }
 
+// Returns the effective user, which the kernel shows of zombies, too; nobody's number if it is
+// gone.
+uid_t effective_user(pid_t pid) {
+  constexpr uid_t kNobody = 65534;
+  struct stat status {};
+  return ::stat(("/proc/" + std::to_string(pid)).c_str(), &status) == 0 ? status.st_uid : kNobody;
+}
+
 // Reads the details of one process, in the child. `with_libraries`: whether it is to be looked at
 // for a library, too, which takes as long as all the rest.
 void read_details(ProcessFacts& facts, bool with_libraries) {
@@ -110,6 +119,11 @@ void read_details(ProcessFacts& facts, bool with_libraries) {
   if (environment) {
     facts.environment = *std::move(environment);
     const auto identity = identify_rank(facts.environment, true);
+    if (identity) {
+      // A setuid program is of the user who runs it.
+      const auto status = attach::read_proc_status(facts.stat.pid);
+      facts.user = status ? status->real_uid : facts.user;
+    }
     facts.loaded = with_libraries && (!identity || identity->outside_step) &&
                    role_of(facts.arguments, facts.stat.name) == ProcessRole::kProgram &&
                    communicates(facts.stat.pid);
@@ -121,14 +135,14 @@ std::string cgroups_of(pid_t pid) {
 }
 
 bool is_of_root(pid_t pid) {
-  struct stat status {};
-  return ::stat(("/proc/" + std::to_string(pid)).c_str(), &status) == 0 && status.st_uid == 0;
+  return effective_user(pid) == 0;
 }
 
 std::string encode_details(const ProcessFacts& facts) {
   std::string record;
   put_field(record, std::to_string(facts.stat.pid));
   put_field(record, std::to_string(static_cast<int>(facts.read)));
+  put_field(record, std::to_string(facts.user));
   put_field(record, facts.executable);
   put_field(record, std::to_string(facts.network));
   put_field(record, facts.loaded ? "1" : "0");
@@ -144,16 +158,18 @@ std::optional<ProcessFacts> decode_details(FieldReader& reader) {
   ProcessFacts facts;
   const auto pid = reader.next_number();
   const auto read = reader.next_number();
+  const auto user = reader.next_number<uid_t>();
   const auto executable = reader.next();
   const auto network = reader.next_number();
   const auto loaded = reader.next_number();
   const auto arguments = reader.next_number();
-  if (!pid || !read || *read > 3 || !executable || !network || !loaded || !arguments ||
+  if (!pid || !read || *read > 3 || !user || !executable || !network || !loaded || !arguments ||
       *arguments > kMaxArguments) {
     return std::nullopt;
   }
   facts.stat.pid = static_cast<pid_t>(*pid);
   facts.read = static_cast<FactsRead>(*read);
+  facts.user = *user;
   facts.executable = std::string(*executable);
   facts.network = *network;
   facts.loaded = *loaded == 1;
@@ -205,6 +221,7 @@ std::size_t read_batch(const std::vector<ProcessFacts*>& wanted,
       break;
     }
     wanted[done]->read = details->read;
+    wanted[done]->user = details->user;
     wanted[done]->executable = std::move(details->executable);
     wanted[done]->network = details->network;
     wanted[done]->loaded = details->loaded;
@@ -276,6 +293,7 @@ Result<std::vector<ProcessFacts>> read_process_facts(const std::vector<pid_t>& g
     if (stat && !stat->kernel_thread) {
       ProcessFacts facts;
       facts.stat = *std::move(stat);
+      facts.user = effective_user(pid);
       all.push_back(std::move(facts));
     }
   }

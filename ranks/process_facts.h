@@ -31,10 +31,13 @@ enum class FactsRead : std::uint8_t {
 struct ProcessFacts {
   attach::ProcStat stat;
   FactsRead read = FactsRead::kNone;
+  uid_t user = 0;             // its real user; of a zombie the effective one
   std::string executable;     // "" if it may not be read
   std::uint64_t network = 0;  // the inode of its network namespace; 0 = unknown
   std::vector<std::string> arguments;
   attach::Environment environment;
+  // What names its SLURM job in `environment` is the kernel's or slurmstepd's word, not its own.
+  bool step_proven = false;
   // Has a communication library mapped. Read only if its variables do not identify it, or only as
   // something that a batch script runs.
   bool loaded = false;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <set>
@@ -36,8 +37,8 @@ void add_numbered_brothers(RankTable& table,
   }
   for (const std::size_t child : table.tree[parent].children) {
     const std::int32_t index = table.facts[child].told.index;
-    const bool late =
-        index >= 0 && table.row_of[child] == kNoProcess && !table.tree[child].identity;
+    const bool late = index >= 0 && table.facts[child].user == table.facts[known.process].user &&
+                      table.row_of[child] == kNoProcess && !table.tree[child].identity;
     if (!late || base + index < 0 || base + index >= known.world_size ||
         table.owner_of.count(JobRank(known.job, base + index)) != 0) {
       continue;
@@ -58,6 +59,9 @@ bool is_older(const RankTable& table, std::size_t a, std::size_t b) {
 
 bool is_unidentified(const RankTable& table, std::size_t i, const std::vector<std::size_t>& rows) {
   const ProcessFacts& facts = table.facts[i];
+  if (facts.user != table.facts[table.rows[rows.front()].process].user) {
+    return false;
+  }
   const bool silent = facts.stat.state == 'Z' || facts.read == FactsRead::kRefused ||
                       facts.read == FactsRead::kBlocked;
   if (!silent || table.row_of[i] != kNoProcess || table.tree[i].role != ProcessRole::kProgram) {
@@ -103,8 +107,42 @@ std::set<std::int32_t> rest_of_world(const RankTable& table,
   return missing;
 }
 
+// Returns the ranks of the job of these rows that have a row.
+std::set<std::int32_t> ranks_with_rows(const RankTable& table, const std::string& job) {
+  std::set<std::int32_t> ranks;
+  for (const RankRow& row : table.rows) {
+    if (row.job == job && row.rank >= 0) {
+      ranks.insert(row.rank);
+    }
+  }
+  return ranks;
+}
+
+// Leaves those that are most like the ranks, as many as are missing: a launcher may also have
+// started helpers, and the ranks of an earlier run. The ranks of a run are started together.
+void keep_likely(const RankTable& table,
+                 const std::vector<std::size_t>& rows,
+                 std::size_t missing,
+                 std::vector<std::size_t>& silent) {
+  const auto unlike = [&](std::size_t i) {
+    bool other_name = true;
+    std::uint64_t apart = ~std::uint64_t{0};
+    for (const std::size_t row : rows) {
+      const attach::ProcStat& rank = table.stat(table.rows[row].process);
+      const std::uint64_t start = table.stat(i).start_us;
+      other_name = other_name && rank.name != table.stat(i).name;
+      apart =
+          std::min(apart, start > rank.start_us ? start - rank.start_us : rank.start_us - start);
+    }
+    return std::pair(other_name, apart);
+  };
+  std::stable_sort(silent.begin(), silent.end(),
+                   [&unlike](std::size_t a, std::size_t b) { return unlike(a) < unlike(b); });
+  silent.resize(std::min(silent.size(), missing));
+}
+
 // Adds zombies, and processes that may not be read. Their rank follows from the others if the
-// launcher numbers its ranks without gaps.
+// launcher numbers its ranks without gaps. If none is missing, they are not ranks.
 void add_brothers(RankTable& table, std::size_t parent, const std::vector<std::size_t>& rows) {
   const RankRow first = table.rows[rows.front()];
   std::set<std::int32_t> missing;
@@ -115,11 +153,9 @@ void add_brothers(RankTable& table, std::size_t parent, const std::vector<std::s
     const auto& listed = table.tree[table.rows[row].process].identity->node_ranks;
     missing.insert(listed.begin(), listed.end());
   }
-  for (const RankRow& row : table.rows) {
-    if (row.job == first.job) {
-      missing.erase(row.rank);
-    }
-  }
+  const std::set<std::int32_t> known = ranks_with_rows(table, first.job);
+  const bool all_listed = !missing.empty();
+  std::erase_if(missing, [&known](std::int32_t rank) { return known.contains(rank); });
   std::vector<std::size_t> silent;
   for (const std::size_t child : table.tree[parent].children) {
     if (is_unidentified(table, child, rows)) {
@@ -129,7 +165,22 @@ void add_brothers(RankTable& table, std::size_t parent, const std::vector<std::s
   std::sort(silent.begin(), silent.end(),
             [&table](std::size_t a, std::size_t b) { return is_older(table, a, b); });
   if (missing.empty()) {
+    const auto world = static_cast<std::size_t>(std::max(first.world_size, 0));
+    if (!silent.empty() && (all_listed || (world > 0 && known.size() >= world))) {
+      table.no_ranks.insert(table.no_ranks.end(), silent.begin(), silent.end());
+      return;
+    }
     missing = rest_of_world(table, rows, silent);
+  }
+  if (!missing.empty() && silent.size() > missing.size()) {
+    std::vector<std::size_t> all = silent;
+    keep_likely(table, rows, missing.size(), silent);
+    std::copy_if(all.begin(), all.end(), std::back_inserter(table.no_ranks),
+                 [&silent](std::size_t i) {
+                   return std::find(silent.begin(), silent.end(), i) == silent.end();
+                 });
+    std::sort(silent.begin(), silent.end(),
+              [&table](std::size_t a, std::size_t b) { return is_older(table, a, b); });
   }
   const bool told = silent.size() == missing.size();
   auto number = missing.begin();
@@ -215,8 +266,8 @@ bool has_started(const RankTable& table, std::size_t process) {
 bool runs_same_program(const RankTable& table, std::size_t process, const RankRow& row) {
   const ProcessFacts& facts = table.facts[process];
   const ProcessFacts& other = table.facts[row.process];
-  return table.row_of[process] == kNoProcess && facts.asked && facts.loaded &&
-         facts.told.by == ToldBy::kNothing && !facts.stat.forked &&
+  return table.row_of[process] == kNoProcess && facts.user == other.user && facts.asked &&
+         facts.loaded && facts.told.by == ToldBy::kNothing && !facts.stat.forked &&
          table.tree[process].role == ProcessRole::kProgram && !table.tree[process].identity &&
          !table.is_excluded(process) && facts.executable == other.executable &&
          !script_of(facts.arguments).empty() &&

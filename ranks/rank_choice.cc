@@ -5,12 +5,12 @@
 #include <map>
 #include <set>
 #include <string_view>
-#include <tuple>
 #include <utility>
 
-#include "ranks/job_split.h"
-#include "ranks/job_tiers.h"
-#include "ranks/other_runs.h"
+#include "ranks/jobs/job_split.h"
+#include "ranks/jobs/job_tiers.h"
+#include "ranks/jobs/other_runs.h"
+#include "ranks/jobs/rank_claims.h"
 #include "ranks/wrappers.h"
 
 namespace oddrank::ranks {
@@ -104,9 +104,15 @@ bool is_excluded(const TreeNode& node, const DiscoverOptions& options) {
          options.exclude.end();
 }
 
+bool names_job(const ProcessFacts& facts, const DiscoverOptions& options) {
+  const attach::Environment& environment = facts.environment;
+  return (options.slurm_job.empty() || environment.get("SLURM_JOB_ID") == options.slurm_job) &&
+         (options.slurm_step.empty() || environment.get("SLURM_STEP_ID") == options.slurm_step);
+}
+
 bool may_be_rank(const TreeNode& node, const DiscoverOptions& options) {
   return node.identity && node.role == ProcessRole::kProgram && !is_excluded(node, options) &&
-         matches(node.facts->environment, options);
+         matches(*node.facts, options);
 }
 
 bool same_rank(const RankIdentity& a, const RankIdentity& b) {
@@ -233,24 +239,15 @@ std::vector<std::size_t> take_survivors(const ProcessTree& tree,
   return survivors;
 }
 
-// Returns how badly a process fits if there are several for one rank: the smallest value is the
-// rank. An orphan may be a worker that outlived its rank; a program that is not Python may be a
-// monitor beside it.
-auto fitness(const ProcessTree& tree, std::size_t index) {
-  const TreeNode& node = tree[index];
-  const bool is_sleep = node.facts->stat.name == "sleep";
-  const bool orphan = is_orphan(tree, index);
-  const bool is_other = !is_python(node.facts->arguments);
-  const bool follows = node.facts->stat.group != node.facts->stat.pid;
-  return std::tuple(is_sleep, orphan, is_other, orphan && follows, node.facts->stat.start_us,
-                    node.facts->stat.pid);
-}
-
 }  // namespace
 
-bool matches(const attach::Environment& environment, const DiscoverOptions& options) {
-  return (options.slurm_job.empty() || environment.get("SLURM_JOB_ID") == options.slurm_job) &&
-         (options.slurm_step.empty() || environment.get("SLURM_STEP_ID") == options.slurm_step);
+bool matches(const ProcessFacts& facts, const DiscoverOptions& options) {
+  return names_job(facts, options) && !is_pretender(facts, options);
+}
+
+bool is_pretender(const ProcessFacts& facts, const DiscoverOptions& options) {
+  return names_job(facts, options) && options.slurm_user && facts.user != *options.slurm_user &&
+         !facts.step_proven;
 }
 
 std::vector<std::size_t> conducts_to_read(ProcessTree& tree, const DiscoverOptions& options) {
@@ -262,7 +259,9 @@ std::vector<std::size_t> conducts_to_read(ProcessTree& tree, const DiscoverOptio
     return wanted;
   }
   name_jobs_by_launcher(tree);
-  return conducts_of_jobs(tree, options, outermost(tree, find_wrapped(question), options));
+  const std::vector<std::size_t> candidates = outermost(tree, find_wrapped(question), options);
+  split_users(tree, options.slurm_user.value_or(options.reader), candidates);
+  return conducts_of_jobs(tree, options, candidates);
 }
 
 RankChoice choose_ranks(ProcessTree& tree, const DiscoverOptions& options) {
@@ -272,6 +271,7 @@ RankChoice choose_ranks(ProcessTree& tree, const DiscoverOptions& options) {
   RankChoice choice;
   choice.wrapped = find_wrapped(question_of_wrappers(tree, options));
   std::vector<std::size_t> candidates = outermost(tree, choice.wrapped, options);
+  split_users(tree, options.slurm_user.value_or(options.reader), candidates);
   if (options.pids.empty()) {
     choice.side_jobs = drop_side_jobs(tree, options, candidates);
   }
@@ -280,10 +280,9 @@ RankChoice choose_ranks(ProcessTree& tree, const DiscoverOptions& options) {
     choice.survivors = take_survivors(tree, candidates);
   }
   choice.other_runs = drop_other_runs(tree, options, candidates);
+  const RankClaims claims(tree, candidates);
   for (const auto& [key, group] : by_rank(tree, candidates)) {
-    const std::size_t best = *std::min_element(
-        group.begin(), group.end(),
-        [&tree](std::size_t a, std::size_t b) { return fitness(tree, a) < fitness(tree, b); });
+    const std::size_t best = claims.best_of(group);
     choice.ranks.push_back(best);
     for (const std::size_t i : group) {
       if (is_orphan(tree, i) && tree[i].facts->stat.start_us < tree[best].facts->stat.start_us) {

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "ranks/job_split.h"
+#include "ranks/jobs/job_split.h"
 #include "ranks/process_tree.h"
 #include "ranks/rank_tree.h"
 
@@ -31,8 +31,11 @@ struct RankChoice {
   bool is_wrapper(std::size_t index) const { return wrapped[index] != kNoProcess; }
 };
 
-// Returns whether the variables are of the SLURM job and step that the options name, if any.
-bool matches(const attach::Environment& environment, const DiscoverOptions& options);
+// Returns whether the process is of the SLURM job and step that the options name, if any.
+bool matches(const ProcessFacts& facts, const DiscoverOptions& options);
+
+// Returns whether it only says so, and the job is another user's.
+bool is_pretender(const ProcessFacts& facts, const DiscoverOptions& options);
 
 // Completes identities (job) and drops those that only say where a launcher runs.
 RankChoice choose_ranks(ProcessTree& tree, const DiscoverOptions& options);

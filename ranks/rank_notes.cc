@@ -6,7 +6,7 @@
 #include <set>
 #include <string_view>
 
-#include "ranks/job_tiers.h"
+#include "ranks/jobs/job_tiers.h"
 #include "ranks/process_tree.h"
 #include "ranks/rank_choice.h"
 #include "ranks/self_reports.h"
@@ -20,6 +20,17 @@ constexpr std::size_t kMaxStrangers = 3;  // named in one note
 
 std::string pid_and_name(const attach::ProcStat& stat) {
   return "pid " + std::to_string(stat.pid) + " (" + stat.name + ")";
+}
+
+// Returns "pid 7 (python3), pid 8 (tail) and 3 more".
+std::string list_of(const RankTable& table, const std::vector<std::size_t>& processes) {
+  std::string list;
+  for (std::size_t i = 0; i < std::min(processes.size(), kMaxStrangers); ++i) {
+    list += (i == 0 ? "" : ", ") + pid_and_name(table.stat(processes[i]));
+  }
+  return processes.size() <= kMaxStrangers
+             ? list
+             : list + " and " + std::to_string(processes.size() - kMaxStrangers) + " more";
 }
 
 // Says where the variables of a process and what it says of itself differ.
@@ -86,6 +97,15 @@ void note_side_jobs(const RankTable& table, Notes& notes) {
   }
 }
 
+void note_no_ranks(const RankTable& table, Notes& notes) {
+  if (!table.no_ranks.empty()) {
+    notes.push_back(list_of(table, table.no_ranks) +
+                    (table.no_ranks.size() == 1 ? " has" : " have") +
+                    " ended or cannot be read, and " + (table.no_ranks.size() == 1 ? "is" : "are") +
+                    " no rank: the launcher has a process for each of its ranks");
+  }
+}
+
 void note_leftovers(const RankTable& table, Notes& notes) {
   for (const std::size_t i : table.choice.leftovers) {
     notes.push_back(pid_and_name(table.stat(i)) + " carries the variables of rank " +
@@ -104,6 +124,54 @@ void note_other_runs(const RankTable& table, Notes& notes) {
   }
   for (const auto& [job, list] : lists) {
     notes.push_back("not read, unless by pid: " + list + " of " + std::string(job));
+  }
+}
+
+// Names processes that say they are of the SLURM job that was asked for, which is another user's.
+void note_pretenders(const RankTable& table, Notes& notes) {
+  std::map<uid_t, std::vector<std::size_t>> by_user;
+  for (std::size_t i = 0; i < table.tree.size(); ++i) {
+    if (table.tree[i].identity && table.tree[i].role == ProcessRole::kProgram &&
+        is_pretender(table.facts[i], table.options)) {
+      by_user[table.facts[i].user].push_back(i);
+    }
+  }
+  for (const auto& [user, processes] : by_user) {
+    notes.push_back("not read: " + list_of(table, processes) + " of user " + std::to_string(user) +
+                    ", with variables of job " + table.options.slurm_job + ", which is of user " +
+                    std::to_string(*table.options.slurm_user));
+  }
+}
+
+// Returns whether it may be the program of a rank: not a monitor or a `tee` beside it.
+bool may_train(const ProcessFacts& facts) {
+  return facts.loaded || facts.conduct.communicates || facts.told.told() ||
+         is_python(facts.arguments);
+}
+
+// Names whatever else carries the number of a rank and is neither a rank nor read as part of one.
+void note_unread(const RankTable& table, Notes& notes) {
+  const RankChoice& choice = table.choice;
+  std::set<std::size_t> known;
+  for (const auto* list :
+       {&choice.leftovers, &choice.other_runs, &choice.survivors, &choice.side_jobs}) {
+    known.insert(list->begin(), list->end());
+  }
+  const auto is_known = [&known](std::size_t above) { return known.contains(above); };
+  std::map<std::string_view, std::vector<std::size_t>> by_job;
+  for (std::size_t i = 0; i < table.tree.size(); ++i) {
+    const TreeNode& node = table.tree[i];
+    if (node.identity && node.role == ProcessRole::kProgram && table.row_of[i] == kNoProcess &&
+        matches(table.facts[i], table.options) && !table.is_excluded(i) && !choice.is_wrapper(i) &&
+        !is_known(i) && may_train(table.facts[i]) &&
+        table.tree.ancestor(i, is_known) == kNoProcess) {
+      by_job[node.identity->job].push_back(i);
+    }
+  }
+  for (const auto& [job, processes] : by_job) {
+    notes.push_back("not read, unless by pid: " + list_of(table, processes) +
+                    (processes.size() == 1 ? ", which carries" : ", which carry") +
+                    " the number of a rank of " + std::string(job) + " beside that rank");
   }
 }
 
@@ -156,6 +224,20 @@ std::size_t ranks_not_given(const RankTable& table) {
       }));
 }
 
+// Names a process that was taken for a rank of another run, if its number is missing in this one:
+// then it may be this one's all the same.
+std::string doubtful_runs(const RankTable& table) {
+  for (const std::size_t i : table.choice.other_runs) {
+    const RankIdentity& identity = *table.tree[i].identity;
+    const std::string job = identity.job.substr(0, identity.job.rfind(" ("));
+    if (table.owner_of.count(JobRank(job, identity.rank)) == 0) {
+      return pid_and_name(table.stat(i)) + " has the number of rank " +
+             std::to_string(identity.rank) + ", but was taken for another run's";
+    }
+  }
+  return "";
+}
+
 std::string blocked_processes(const RankTable& table) {
   std::string first;
   std::size_t count = 0;
@@ -181,9 +263,12 @@ std::vector<std::string> notes_on(const RankTable& table) {
     note_other_runs(table, notes);
     note_strangers(table, notes);
     note_idle_launchers(table, notes);
+    note_unread(table, notes);
   }
+  note_pretenders(table, notes);
   note_side_jobs(table, notes);
   note_leftovers(table, notes);
+  note_no_ranks(table, notes);
   note_blocked(table, notes);
   note_refused(table, notes);
   return notes;
@@ -193,7 +278,8 @@ std::string obstacle_of(const RankTable& table) {
   // Nobody who asks for some ranks of a job should read that the others are gone.
   const std::size_t others = table.options.pids.empty() ? 0 : ranks_not_given(table);
   if (others == 0) {
-    return blocked_processes(table);
+    const std::string blocked = blocked_processes(table);
+    return blocked.empty() && table.options.pids.empty() ? doubtful_runs(table) : blocked;
   }
   return (others == 1 ? "1 more rank runs" : std::to_string(others) + " more ranks run") +
          " here, but only the given processes were read";

@@ -34,6 +34,7 @@ struct RankTable {
   RankChoice choice;
   std::vector<RankRow> rows;
   std::vector<std::size_t> row_of;          // process -> row, or kNoProcess
+  std::vector<std::size_t> no_ranks;        // zombies and unread ones beside complete ranks
   std::map<JobRank, std::size_t> owner_of;  // (job, rank) -> row of its own process
 };
 

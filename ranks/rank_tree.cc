@@ -40,7 +40,7 @@ void add_waiting_launchers(RankTable& table) {
   }
   for (std::size_t i = 0; i < table.tree.size(); ++i) {
     if (launches(i) && outer.count(i) == 0 && !table.is_excluded(i) &&
-        matches(table.facts[i].environment, table.options)) {
+        matches(table.facts[i], table.options)) {
       table.add_row(i, true, table.stat(i).pid);
     }
   }

@@ -21,6 +21,7 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -33,6 +34,10 @@ struct DiscoverOptions {
   std::vector<pid_t> pids;  // these processes and those that they forked; empty: all ranks
   std::string slurm_job;    // only processes whose SLURM_JOB_ID is this; empty: any
   std::string slurm_step;   // the same for SLURM_STEP_ID
+  // The user of that SLURM job, if known. Variables of other users' processes that name the job are
+  // not believed.
+  std::optional<uid_t> slurm_user;
+  uid_t reader = 0;  // our own user, whose jobs' names do not say it; discover() fills it in
   std::vector<pid_t> exclude;
   // Leaves out jobs of which nothing is Python or has a library of collectives, even if there is no
   // other: a watch of sleepers would raise an alarm.

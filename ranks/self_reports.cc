@@ -32,8 +32,7 @@ bool may_be_asked(const TreeNode& node, const DiscoverOptions& options) {
   const ProcessFacts& facts = *node.facts;
   const bool excluded = std::find(options.exclude.begin(), options.exclude.end(), facts.stat.pid) !=
                         options.exclude.end();
-  const bool of_other_job =
-      facts.environment.has("SLURM_JOB_ID") && !matches(facts.environment, options);
+  const bool of_other_job = facts.environment.has("SLURM_JOB_ID") && !matches(facts, options);
   return node.role == ProcessRole::kProgram && facts.read == FactsRead::kRead && !excluded &&
          !of_other_job;
 }

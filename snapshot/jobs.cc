@@ -16,6 +16,8 @@
 namespace oddrank::snapshot {
 namespace {
 
+constexpr std::size_t kMaxLeftOut = 8;  // jobs that a note names
+
 using Place = std::pair<std::uint32_t, pid_t>;  // node and pid
 
 bool is_counted(const ProcessCapture& process) {
@@ -37,28 +39,44 @@ JobTier tier_of(const Capture& capture, const ProcessCapture& process) {
   return python ? JobTier::kPython : JobTier::kPrograms;
 }
 
-// Those of ranks, and those of which only children outlive their ranks.
-std::vector<std::string> keys_to_select(const Capture& capture) {
-  std::set<std::string, std::less<>> keys;
-  for (const ProcessCapture& process : capture.processes) {
-    if (is_counted(process) || process.outlives_rank) {
-      keys.emplace(capture.tables.text(process.job_key));
-    }
-  }
-  return {keys.begin(), keys.end()};
+// "n0:29500" and "n0:29500 of user 1001": root's names of other users' jobs say of which user they
+// are.
+std::string_view without_user(std::string_view key) {
+  return key.substr(0, key.find(" of user "));
 }
 
 // "34" and "slurm 34" mean "slurm 34.0".
 bool is_meant(std::string_view key, std::string_view wanted) {
   constexpr std::string_view kSlurm = "slurm ";
-  if (key == wanted || !key.starts_with(kSlurm)) {
-    return key == wanted;
+  if (key == wanted || without_user(key) == wanted) {
+    return true;
+  }
+  if (!key.starts_with(kSlurm)) {
+    return false;
   }
   key.remove_prefix(kSlurm.size());
   if (wanted.starts_with(kSlurm)) {
     wanted.remove_prefix(kSlurm.size());
   }
   return key.starts_with(wanted) && (key.size() == wanted.size() || key[wanted.size()] == '.');
+}
+
+// Adds a note on the jobs that are left out because `kept` was chosen.
+void note_left_out(Capture& capture, std::string_view kept) {
+  std::string list;
+  std::size_t count = 0;
+  for (const JobShare& job : jobs_of(capture)) {
+    if (job.key != kept && ++count <= kMaxLeftOut) {
+      list += (count == 1 ? "" : ", ") + job.key + " (" + std::to_string(job.ranks) +
+              (job.ranks == 1 ? " rank)" : " ranks)");
+    }
+  }
+  if (count > kMaxLeftOut) {
+    list += " and " + std::to_string(count - kMaxLeftOut) + " more";
+  }
+  if (count != 0) {
+    capture.job.notes.push_back("left out, because another job was chosen: " + list);
+  }
 }
 
 }  // namespace
@@ -111,6 +129,16 @@ std::int32_t world_size_of(const Capture& capture) {
     size = std::max(size, process.world_size);
   }
   return of_groups > 0 ? of_groups : of_variables;
+}
+
+std::vector<std::string> keys_to_select(const Capture& capture) {
+  std::set<std::string, std::less<>> keys;
+  for (const ProcessCapture& process : capture.processes) {
+    if (is_counted(process) || process.outlives_rank) {
+      keys.emplace(capture.tables.text(process.job_key));
+    }
+  }
+  return {keys.begin(), keys.end()};
 }
 
 bool has_rank(const Capture& capture) {
@@ -179,6 +207,7 @@ Status select_job(Capture& capture, const std::string& wanted) {
     return fail(Errc::kNotFound, "no rank here belongs to " + shell_quoted(printable(wanted, 80)),
                 "the jobs that have ranks here:" + choices(keys));
   }
+  note_left_out(capture, meant.front());
   keep_job(capture, meant.front());
   return ok();
 }

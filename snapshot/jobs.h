@@ -31,6 +31,9 @@ std::vector<JobShare> jobs_of(const Capture& capture);
 // Returns their keys.
 std::vector<std::string> job_keys(const Capture& capture);
 
+// The same, and those of which only children outlive their ranks.
+std::vector<std::string> keys_to_select(const Capture& capture);
+
 // Returns the jobs that a report may be about: those of the highest tier. The one with the most
 // ranks is first.
 std::vector<JobShare> jobs_to_judge(const Capture& capture);
@@ -48,7 +51,8 @@ void keep_jobs(Capture& capture, const std::vector<std::string>& keys);
 void keep_job(Capture& capture, const std::string& key);
 
 // Keeps the job that a user has asked for: by its key, or, of a SLURM job, by "slurm 34" or "34",
-// which means its only step here. kNotFound: no job is meant, kUsage: several are; the hint lists
+// which means its only step here; the user in a key may be left out. The capture gets a note on the
+// jobs that are left out. kNotFound: no job is meant, kUsage: several are; the hint lists
 // those that may be chosen, and nothing is removed. A capture without a job is left as it is.
 Status select_job(Capture& capture, const std::string& wanted);
 

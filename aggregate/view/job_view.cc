@@ -180,6 +180,19 @@ void JobView::add_processes() {
       at->second = wins ? &process : at->second;
     }
   }
+  // If each rank of the job has a process, a zombie beside them is a helper's.
+  const auto world = static_cast<std::size_t>(std::max(capture_.job.world_size, 0));
+  if (world > 0 && chosen.size() >= world) {
+    std::erase_if(mains, [this](const ProcessCapture* process) {
+      const bool helper = process->state == 'Z';
+      if (helper) {
+        notes_.push_back(
+            fmt::format("pid {} ({}) on {} has ended, and is no rank: all ranks have a process",
+                        process->pid, text(process->name), host(*process)));
+      }
+      return helper;
+    });
+  }
   for (const auto& entry : chosen) {
     mains.push_back(entry.second);
   }

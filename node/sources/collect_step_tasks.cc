@@ -60,7 +60,9 @@ std::string step_of_ranks(const Capture& capture) {
         parse_number<std::int32_t>(task.value_or("")) != process.rank) {
       return {};
     }
-    steps.insert(key.substr(kOfSlurm.size()));
+    // "slurm 4711.0 of user 1001" is a step, too.
+    const std::string_view step = key.substr(kOfSlurm.size());
+    steps.insert(step.substr(0, step.find(' ')));
   }
   return steps.size() == 1 ? std::string(*steps.begin()) : std::string();
 }

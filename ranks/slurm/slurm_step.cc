@@ -32,13 +32,17 @@ std::optional<SlurmStep> checked(std::string_view job, std::string_view step) {
                                                                  : std::nullopt;
 }
 
-// "/slurm/uid_0/job_7/step_0/task_1"
+// "/slurm/uid_0/job_7/step_0/task_1". What systemd has handed over to a user, that user may name
+// like a step.
 std::optional<SlurmStep> step_of_path(std::string_view path) {
   constexpr std::string_view kJob = "job_";
   constexpr std::string_view kStep = "step_";
   const auto parts = split(path, '/');
   bool of_slurm = false;
   for (std::size_t i = 0; i + 1 < parts.size(); ++i) {
+    if (parts[i] == "user.slice" || parts[i].starts_with("user@")) {
+      return std::nullopt;
+    }
     of_slurm = of_slurm || parts[i].find("slurm") != std::string_view::npos;
     if (of_slurm && parts[i].starts_with(kJob) && parts[i + 1].starts_with(kStep)) {
       return checked(parts[i].substr(kJob.size()), parts[i + 1].substr(kStep.size()));
@@ -148,6 +152,7 @@ void add_slurm_steps(std::vector<ProcessFacts>& all,
     step = step ? step : daemons.above(facts);
     if (step && (step->step != "extern" || identify_rank(facts.environment))) {
       facts.environment = with_step(facts.environment, *step);
+      facts.step_proven = true;
     }
   }
 }

@@ -113,6 +113,15 @@ class Node {
     facts_.back().network = inode;
     return *this;
   }
+  Node& user(uid_t number) {
+    facts_.back().user = number;
+    return *this;
+  }
+  // Says that the kernel or slurmstepd has told its SLURM job.
+  Node& proven() {
+    facts_.back().step_proven = true;
+    return *this;
+  }
   Node& started(std::uint64_t start_us) {
     facts_.back().stat.start_us = start_us;
     return *this;

@@ -364,6 +364,31 @@ TEST_CASE("a zombie of torchrun is the rank that is missing") {
   CHECK(node.decide().expected == std::vector<std::int32_t>{2, 3, 4, 5});
 }
 
+TEST_CASE("a zombie beside ranks of which none lacks is a helper's") {
+  Node node;
+  const auto of_two = [](int rank) {
+    return "RANK=" + std::to_string(rank) + " WORLD_SIZE=2 MASTER_ADDR=a MASTER_PORT=1";
+  };
+  node.add(90, 50, "python launch.py").add(91, 90, "python -c helper").zombie();
+  node.add(100, 90, "python train.py", of_two(0)).add(101, 90, "python train.py", of_two(1));
+  CHECK(node.ranks() == "0:100 1:101");
+  CHECK(node.decide().notes ==
+        std::vector<std::string>{"pid 91 (python) has ended or cannot be read, and is no rank: the "
+                                 "launcher has a process for "
+                                 "each of its ranks"});
+}
+
+TEST_CASE("of several zombies, those that began with the ranks are ranks") {
+  Node node;
+  node.add(90, 50, "torchrun train.py");
+  node.add(95, 90, "python train.py").zombie();  // of the run before
+  node.add(96, 90, "python train.py").zombie();
+  node.add(100, 90, "python train.py", torch(0, 0, 2)).started(60'000'000);
+  node.add(101, 90, "python train.py").zombie().started(60'010'000);
+  CHECK(node.ranks() == "0:100 1:101");
+  CHECK(node.decide().notes.size() == 1);
+}
+
 TEST_CASE("a zombie with an unknown number is a process of the job") {
   Node node;
   node.add(90, 50, "bash run.sh")

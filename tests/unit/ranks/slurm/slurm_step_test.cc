@@ -68,6 +68,10 @@ TEST_CASE("steps in cgroups of version 2, as SLURM 22.05 to 26.05 name them") {
   // Made below it by a container's runtime.
   CHECK(step_of_cgroups("0::/system.slice/slurmstepd.scope/job_7/step_0/user/task_0/box\n") ==
         step);
+  // A user names groups of his own as he likes.
+  CHECK_FALSE(
+      step_of_cgroups("0::/user.slice/user-1002.slice/user@1002.service/app.slice/"
+                      "slurmstepd.scope/job_7/step_0/user/task_0\n"));
   CHECK(step_of_cgroups("0::/system.slice/slurmstepd.scope/job_7/step_interactive/user/task_0") ==
         SlurmStep{"7", "interactive"});
 }

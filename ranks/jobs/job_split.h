@@ -5,6 +5,8 @@
 // whose ranks all meet at localhost:29500.
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -26,6 +28,11 @@ std::map<JobRank, std::vector<std::size_t>> by_rank(const ProcessTree& tree,
 // belongs to no candidate.
 std::vector<std::size_t> heads_of(const ProcessTree& tree,
                                   const std::vector<std::size_t>& candidates);
+
+// Makes the user part of the names of jobs that are not of `user`: whatever processes of two users
+// say of themselves, they are never of one job. What a rank has started is of its job, whoever runs
+// it.
+void split_users(ProcessTree& tree, uid_t user, const std::vector<std::size_t>& candidates);
 
 // Makes the address part of a job's name if one of its ranks occurs with several addresses; and its
 // network if ranks of the same number are in several, or if the address is the machine's own, which

@@ -2,8 +2,9 @@
 // there. Private to ranks/.
 //
 // A run that has lost its first rank leaves its port to the next one, while others of its ranks
-// hang. Two processes that are both rank 1 by their own groups are never of one job, though all
-// that names it is the same. Which ranks ran together is told by who started them, and when.
+// hang; runs of a sweep have the same variables. Two processes that are both rank 1 (rank_claims.h)
+// are never of one job, though all that names it is the same. Which ranks ran together is told by
+// who started them, and when.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-#include "ranks/other_runs.h"
+#include "ranks/jobs/other_runs.h"
 
 #include "tests/support/catch.h"
 #include "tests/unit/ranks/node_table.h"
@@ -114,11 +114,88 @@ TEST_CASE("helpers with the number of a rank, which is not theirs, are no other 
   CHECK(runs.notes().empty());
 }
 
-TEST_CASE("programs that are each a world of their own are no runs of one job") {
+TEST_CASE("runs of one rank each, a sweep, are as many jobs") {
   Runs runs;
   runs.process(50, 1, "bash run.sh", 1);
   runs.rank(100, 50, 0, 2, 1).rank(101, 50, 0, 3, 1).rank(102, 50, 0, 4, 1);
-  CHECK(runs.ranks() == "0:100[101,102]");
+  CHECK(runs.ranks() == "0:102 0:100 0:101");
+  CHECK(runs.node().jobs() == "n0:29500 | n0:29500 from pid 100 | n0:29500 from pid 101");
+  CHECK(runs.notes().empty());
+}
+
+TEST_CASE("runs are as few as they can be, whenever their ranks began") {
+  Runs runs;
+  runs.process(50, 1, "bash run.sh", 1);
+  runs.rank(100, 50, 0, 2, 2).rank(101, 50, 1, 20, 2).rank(201, 50, 1, 21, 2);
+  CHECK(runs.ranks() == "0:100 1:101");
+  CHECK(runs.node().decide().obstacle.empty());
+}
+
+TEST_CASE("a rank that may have been taken for another run's is not said to be gone") {
+  Runs runs;
+  runs.process(50, 1, "bash run.sh", 1).process(60, 1, "bash run.sh", 20);
+  runs.rank(100, 50, 0, 2).rank(101, 50, 1, 2);
+  runs.rank(201, 60, 1, 21).rank(202, 60, 2, 21).rank(203, 60, 3, 21);
+  CHECK(runs.ranks() == "1:201 2:202 3:203");
+  CHECK(runs.node().decide().obstacle ==
+        "pid 100 (python) has the number of rank 0, but was taken for another run's");
+}
+
+TEST_CASE("a sweep is told by its variables alone, whoever started it") {
+  const std::string alone = "RANK=0 WORLD_SIZE=1 MASTER_ADDR=localhost MASTER_PORT=29500";
+  for (const pid_t starter : {50, 1}) {
+    Node node;
+    node.add(50, 1, "bash run.sh");
+    node.add(100, starter, "python train.py --lr 1", alone);
+    node.add(101, starter, "python train.py --lr 2", alone);
+    node.add(102, 101, "python train.py --lr 2", alone).forked();
+    CHECK(node.ranks() == "0:101[102] 0:100");
+  }
+}
+
+TEST_CASE("programs that only initialise MPI are no runs of the job beside them") {
+  Node node;
+  ranks::ToldWorld told;
+  told.by = ranks::ToldBy::kMpi;
+  told.rank = 0;
+  told.world_size = 1;
+  node.add(50, 1, "bash run.sh");
+  node.add(100, 50, "python train.py", test::torch(0, 0, 2)).loaded();
+  node.add(101, 50, "python train.py", test::torch(1, 1, 2)).loaded();
+  node.add(120, 50, "python convert.py", test::torch(0, 0, 2)).says(told);
+  CHECK(node.ranks().starts_with("0:100"));
+}
+
+TEST_CASE("processes of two users are never of one job") {
+  Node node;
+  node.add(50, 1, "sshd").add(60, 50, "bash").user(1002).add(70, 50, "bash").user(1001);
+  node.add(90, 60, "python train.py", test::torch(0, 0, 2, 2)).user(1002);
+  node.add(100, 70, "python train.py", test::torch(0, 0, 2, 2)).user(1001);
+  node.add(101, 70, "python train.py", test::torch(1, 1, 2, 2)).user(1001);
+  node.add(102, 101, "python train.py", test::torch(1, 1, 2, 2)).user(1003).forked();
+  node.add(110, 60, "python train.py", test::torch(1, 1, 2, 2)).user(1002);
+  CHECK(node.ranks() == "0:100 1:101[102] 0:90 1:110");
+  CHECK(node.jobs() ==
+        "n0:29500 of user 1001 | n0:29500 of user 1001 | n0:29500 of user 1002 | "
+        "n0:29500 of user 1002");
+  ranks::DiscoverOptions options;
+  options.reader = 1001;
+  CHECK(node.jobs(options).starts_with("n0:29500 | n0:29500 | "));
+}
+
+TEST_CASE("a SLURM job is its user's, whatever others say of themselves") {
+  Node node;
+  node.add(80, 1, "slurmstepd:").add(85, 1, "bash").user(1002);
+  node.add(90, 85, "python train.py", test::slurm(0, 2)).user(1002);
+  node.add(100, 80, "python train.py", test::slurm(0, 2)).user(1001);
+  node.add(101, 80, "python train.py", test::slurm(1, 2)).user(0).proven();  // sudo
+  ranks::DiscoverOptions options;
+  options.slurm_job = "7";
+  options.slurm_user = 1001;
+  CHECK(node.ranks(options) == "0:100 1:101");
+  CHECK(node.decide(options).notes ==
+        std::vector<std::string>{"not read: pid 90 (python) of user 1002, with variables of job 7, "
+                                 "which is of user 1001"});
 }
 
 TEST_CASE("ranks that are given by pid are read, of whatever run they are") {

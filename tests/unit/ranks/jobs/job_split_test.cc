@@ -1,4 +1,4 @@
-#include "ranks/job_split.h"
+#include "ranks/jobs/job_split.h"
 
 #include "tests/support/catch.h"
 #include "tests/unit/ranks/node_table.h"

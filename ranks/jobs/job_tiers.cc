@@ -1,4 +1,4 @@
-#include "ranks/job_tiers.h"
+#include "ranks/jobs/job_tiers.h"
 
 #include <algorithm>
 #include <cstdint>

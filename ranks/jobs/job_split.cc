@@ -1,4 +1,4 @@
-#include "ranks/job_split.h"
+#include "ranks/jobs/job_split.h"
 
 #include <algorithm>
 #include <set>
@@ -98,6 +98,16 @@ std::vector<std::size_t> heads_of(const ProcessTree& tree,
                    : tree.ancestor(i, [&all](std::size_t above) { return all.contains(above); });
   }
   return heads;
+}
+
+void split_users(ProcessTree& tree, uid_t user, const std::vector<std::size_t>& candidates) {
+  const std::vector<std::size_t> heads = heads_of(tree, candidates);
+  for (std::size_t i = 0; i < tree.size(); ++i) {
+    const uid_t own = tree[heads[i] == kNoProcess ? i : heads[i]].facts->user;
+    if (tree[i].identity && own != user) {
+      tree[i].identity->job += " of user " + std::to_string(own);
+    }
+  }
 }
 
 void split_jobs(ProcessTree& tree, const std::vector<std::size_t>& candidates) {

@@ -1,4 +1,4 @@
-#include "ranks/other_runs.h"
+#include "ranks/jobs/other_runs.h"
 
 #include <algorithm>
 #include <map>
@@ -8,7 +8,8 @@
 #include <tuple>
 #include <utility>
 
-#include "ranks/job_split.h"
+#include "ranks/jobs/job_split.h"
+#include "ranks/jobs/rank_claims.h"
 
 namespace oddrank::ranks {
 namespace {
@@ -21,18 +22,11 @@ struct Unit {
 
 using Run = std::span<const Unit>;
 
-// Returns whether the process itself says which rank it is. A world of one has no run to belong to:
-// any program that initialises MPI without a launcher is rank 0 of 1.
-bool is_proven(const ProcessTree& tree, std::size_t index) {
-  const ToldWorld& told = tree[index].facts->told;
-  return told.told() && told.world_size > 1;
-}
-
-std::size_t proven_ranks(const ProcessTree& tree, Run run) {
+std::size_t ranks_in(const ProcessTree& tree, const RankClaims& claims, Run run) {
   std::set<std::int32_t> ranks;
   for (const Unit& unit : run) {
     for (const std::size_t i : unit.members) {
-      if (is_proven(tree, i)) {
+      if (claims.is_rank(i)) {
         ranks.insert(tree[i].identity->rank);
       }
     }
@@ -40,19 +34,21 @@ std::size_t proven_ranks(const ProcessTree& tree, Run run) {
   return ranks.size();
 }
 
-bool has_rank_twice(const ProcessTree& tree, Run run) {
-  std::size_t proven = 0;
+bool has_rank_twice(const ProcessTree& tree, const RankClaims& claims, Run run) {
+  std::size_t all = 0;
   for (const Unit& unit : run) {
-    proven += static_cast<std::size_t>(
+    all += static_cast<std::size_t>(
         std::count_if(unit.members.begin(), unit.members.end(),
-                      [&tree](std::size_t i) { return is_proven(tree, i); }));
+                      [&claims](std::size_t i) { return claims.is_rank(i); }));
   }
-  return proven > proven_ranks(tree, run);
+  return all > ranks_in(tree, claims, run);
 }
 
 // Returns the units of one job, the oldest first. A starter whose processes include a rank twice
 // has started several runs, or did not start them as one.
-std::vector<Unit> units_of(const ProcessTree& tree, const std::vector<std::size_t>& job) {
+std::vector<Unit> units_of(const ProcessTree& tree,
+                           const RankClaims& claims,
+                           const std::vector<std::size_t>& job) {
   std::map<std::size_t, Unit> by_starter;
   std::vector<Unit> units;
   const auto single = [&tree](std::size_t i) { return Unit{tree[i].facts->stat.start_us, {i}}; };
@@ -64,7 +60,7 @@ std::vector<Unit> units_of(const ProcessTree& tree, const std::vector<std::size_
     }
   }
   for (auto& [starter, unit] : by_starter) {
-    if (has_rank_twice(tree, Run(&unit, 1))) {
+    if (has_rank_twice(tree, claims, Run(&unit, 1))) {
       std::transform(unit.members.begin(), unit.members.end(), std::back_inserter(units), single);
       continue;
     }
@@ -81,20 +77,52 @@ std::vector<Unit> units_of(const ProcessTree& tree, const std::vector<std::size_
   return units;
 }
 
-// Cuts where the most time passed between two starts, until no part has a rank twice.
-void cut(const ProcessTree& tree, Run all, std::vector<Run>& runs) {
-  if (all.size() < 2 || !has_rank_twice(tree, all)) {
-    runs.push_back(all);
-    return;
+// Returns the first unit of the longest run without a rank twice that ends with each of them.
+std::vector<std::size_t> first_units(const ProcessTree& tree, const RankClaims& claims, Run all) {
+  std::vector<std::size_t> firsts;
+  std::map<std::int32_t, std::size_t> last;  // rank -> the last unit with it
+  std::size_t first = 0;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    for (const std::size_t member : all[i].members) {
+      if (!claims.is_rank(member)) {
+        continue;
+      }
+      const auto [at, is_new] = last.emplace(tree[member].identity->rank, i);
+      if (!is_new && at->second != i) {
+        first = std::max(first, at->second + 1);
+      }
+      at->second = i;
+    }
+    firsts.push_back(first);
   }
-  std::size_t at = 1;
-  for (std::size_t i = 2; i < all.size(); ++i) {
-    if (all[i].start_us - all[i - 1].start_us > all[at].start_us - all[at - 1].start_us) {
-      at = i;
+  return firsts;
+}
+
+// Cuts into as few runs as have no rank twice, where the most time passed between two starts.
+std::vector<Run> cut(const ProcessTree& tree, const RankClaims& claims, Run all) {
+  struct Way {
+    std::size_t runs = 0;
+    std::uint64_t gaps_us = 0;  // between its runs
+    std::size_t first = 0;      // unit of its last run
+  };
+  const std::vector<std::size_t> firsts = first_units(tree, claims, all);
+  std::vector<Way> ways(all.size() + 1);  // [n]: the best way for the first n units
+  for (std::size_t end = 1; end <= all.size(); ++end) {
+    Way& best = ways[end];
+    for (std::size_t first = firsts[end - 1]; first < end; ++first) {
+      const std::uint64_t gap = first == 0 ? 0 : all[first].start_us - all[first - 1].start_us;
+      const Way way{ways[first].runs + 1, ways[first].gaps_us + gap, first};
+      const bool better = best.runs == 0 || way.runs < best.runs ||
+                          (way.runs == best.runs && way.gaps_us > best.gaps_us);
+      best = better ? way : best;
     }
   }
-  cut(tree, all.first(at), runs);
-  cut(tree, all.subspan(at), runs);
+  std::vector<Run> runs;
+  for (std::size_t end = all.size(); end > 0; end = ways[end].first) {
+    runs.push_back(all.subspan(ways[end].first, end - ways[end].first));
+  }
+  std::reverse(runs.begin(), runs.end());
+  return runs;
 }
 
 std::ptrdiff_t given_members(const ProcessTree& tree, const DiscoverOptions& options, Run run) {
@@ -109,9 +137,9 @@ std::ptrdiff_t given_members(const ProcessTree& tree, const DiscoverOptions& opt
 }
 
 // Returns whether all ranks of the run's world are in it.
-bool is_complete(const ProcessTree& tree, Run run) {
+bool is_complete(const ProcessTree& tree, const RankClaims& claims, Run run) {
   const std::int32_t world = tree[run.front().members.front()].identity->world_size;
-  return world > 0 && proven_ranks(tree, run) == static_cast<std::size_t>(world);
+  return world > 0 && ranks_in(tree, claims, run) == static_cast<std::size_t>(world);
 }
 
 // What the other runs' candidates are called, and which of them do not count.
@@ -120,8 +148,8 @@ struct Others {
   std::set<std::size_t> dropped;
 };
 
-void name_run(const ProcessTree& tree, Run run, Others& others) {
-  const bool complete = is_complete(tree, run);
+void name_run(const ProcessTree& tree, const RankClaims& claims, Run run, Others& others) {
+  const bool complete = is_complete(tree, claims, run);
   const std::size_t first = run.front().members.front();
   const std::string suffix =
       complete ? " from pid " + std::to_string(tree[first].facts->stat.pid) : " (another run)";
@@ -137,24 +165,24 @@ void name_run(const ProcessTree& tree, Run run, Others& others) {
 
 // Adds all runs of the job but the one that keeps its name.
 void find_others(const ProcessTree& tree,
+                 const RankClaims& claims,
                  const DiscoverOptions& options,
                  const std::vector<std::size_t>& job,
                  Others& others) {
-  const std::vector<Unit> units = units_of(tree, job);
-  if (!has_rank_twice(tree, units)) {
+  const std::vector<Unit> units = units_of(tree, claims, job);
+  if (!has_rank_twice(tree, claims, units)) {
     return;
   }
-  std::vector<Run> runs;
-  cut(tree, units, runs);
+  const std::vector<Run> runs = cut(tree, claims, units);
   const auto worth = [&](Run run) {
-    return std::tuple(given_members(tree, options, run), proven_ranks(tree, run),
+    return std::tuple(given_members(tree, options, run), ranks_in(tree, claims, run),
                       run.front().start_us);
   };
   const auto kept = std::max_element(runs.begin(), runs.end(),
                                      [&worth](Run a, Run b) { return worth(a) < worth(b); });
   for (auto run = runs.begin(); run != runs.end(); ++run) {
     if (run != kept) {
-      name_run(tree, *run, others);
+      name_run(tree, claims, *run, others);
     }
   }
 }
@@ -168,9 +196,10 @@ std::vector<std::size_t> drop_other_runs(ProcessTree& tree,
   for (const std::size_t i : candidates) {
     jobs[tree[i].identity->job].push_back(i);
   }
+  const RankClaims claims(tree, candidates);
   Others others;
   for (const auto& [name, job] : jobs) {
-    find_others(tree, options, job, others);
+    find_others(tree, claims, options, job, others);
   }
   if (others.suffix.empty()) {
     return {};
