@@ -27,11 +27,15 @@ class ForeignProc(unittest.TestCase):
                                    stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         self.addCleanup(self.end, process)
 
-        def rank():
-            found = [pid for pid in proc_facts.pids() if proc_facts.environ(pid).get("MASTER_PORT") == "29779"]
-            return found and proc_facts.in_call(found[0], proc_facts.READ) and found
-        proc_facts.wait_until(rank, "the rank waits")
-        return rank()[0]
+        found = []
+
+        def waits():
+            found[:] = [pid for pid in proc_facts.pids()
+                        if proc_facts.environ(pid).get("MASTER_PORT") == "29779"
+                        and proc_facts.in_call(pid, proc_facts.READ)]
+            return bool(found)
+        proc_facts.wait_until(waits, "the rank waits")
+        return found[-1]
 
     @staticmethod
     def end(process):
