@@ -105,7 +105,7 @@ struct LinkEnd {
 struct BrokenLink {
   LinkEnd from;
   LinkEnd to;
-  bool one_way = false;         // only what `from` sends is lost, as far as is known
+  bool one_way = false;         // only what `from` sends is lost; false: both ways, or not known
   std::size_t connections = 0;  // between the two ranks that are stuck
   std::int64_t age_ms = -1;
   std::string evidence;

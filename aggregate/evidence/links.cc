@@ -179,7 +179,6 @@ StuckLink link_of(const std::vector<Sent>& sent, const Pair& ranks) {
   link.ends = {{{oldest.rank, false, printable(oldest.local, 60), oldest.transfer},
                 {other, oldest.excluded, printable(oldest.peer, 60), nullptr}}};
   link.age_ms = age_of(*oldest.transfer);
-  link.way = LossWay::kOneWay;
   std::set<std::pair<std::string_view, std::string_view>> connections;
   for (const Sent& one : sent) {
     connections.insert(std::minmax(one.local, one.peer));

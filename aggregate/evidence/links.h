@@ -19,8 +19,8 @@ namespace oddrank::aggregate {
 
 // Which data is lost.
 enum class LossWay : std::uint8_t {
-  kUnknown = 0,
-  kOneWay,  // what the first end sends
+  kUnknown = 0,  // of one end only, it may be what it sends, or the acknowledgements
+  kOneWay,       // what the first end sends
   kBoth,
 };
 
