@@ -37,6 +37,23 @@ std::string_view port_of(std::string_view address) {
   return address.substr(std::min(address.rfind(':'), address.size()));
 }
 
+// Returns the first of the ranks of which nothing was read, if all of these are on one host; kNone
+// otherwise.
+std::size_t first_unread(const JobView& view) {
+  std::size_t first = JobView::kNone;
+  for (std::size_t at = 0; at < view.ranks().size(); ++at) {
+    const RankView& rank = view.ranks()[at];
+    if (rank.presence != Presence::kUnread || rank.process != nullptr) {
+      continue;
+    }
+    first = std::min(first, at);
+    if (rank.host.empty() || rank.host != view.ranks()[first].host) {
+      return JobView::kNone;
+    }
+  }
+  return first;
+}
+
 // The ranks at each address of the job's network, as far as their sockets show it.
 class Addresses {
  public:
@@ -53,21 +70,14 @@ class Addresses {
   }
 
  private:
-  std::size_t unread_ = JobView::kNone;
+  void add_listening(const JobView& view, std::size_t rank, const snapshot::ThreadCapture& thread);
+
+  std::size_t unread_;
   std::map<std::string_view, std::set<std::size_t>> of_host_;
   std::map<std::string_view, std::set<std::size_t>> listening_;  // by port, with its ':'
 };
 
-Addresses::Addresses(const JobView& view) {
-  const auto& ranks = view.ranks();
-  std::set<std::string_view> unread_hosts;
-  for (std::size_t at = 0; at < ranks.size(); ++at) {
-    if (ranks[at].presence == Presence::kUnread && ranks[at].process == nullptr) {
-      unread_hosts.insert(ranks[at].host);
-      const bool is_one = unread_hosts.size() == 1 && !ranks[at].host.empty();
-      unread_ = is_one ? std::min(unread_, at) : JobView::kNone;
-    }
-  }
+Addresses::Addresses(const JobView& view) : unread_(first_unread(view)) {
   for (const ProcessCapture& process : view.capture().processes) {
     const std::size_t rank = rank_of(view, process);
     if (rank == JobView::kNone) {
@@ -80,11 +90,17 @@ Addresses::Addresses(const JobView& view) {
       of_host_[ip_of(view.text(transfer.local))].insert(rank);
     }
     for (const snapshot::ThreadCapture& thread : process.threads) {
-      for (const snapshot::AwaitedFile& file : thread.wait.rare->awaited) {
-        if (file.state == snapshot::kTcpListens) {
-          listening_[port_of(view.text(file.local))].insert(rank);
-        }
-      }
+      add_listening(view, rank, thread);
+    }
+  }
+}
+
+void Addresses::add_listening(const JobView& view,
+                              std::size_t rank,
+                              const snapshot::ThreadCapture& thread) {
+  for (const snapshot::AwaitedFile& file : thread.wait.rare->awaited) {
+    if (file.state == snapshot::kTcpListens) {
+      listening_[port_of(view.text(file.local))].insert(rank);
     }
   }
 }

@@ -68,6 +68,7 @@ std::vector<SuspectHost> suspects_of(const std::vector<BrokenLink>& links) {
   if (counts.size() < 2) {
     return {};  // all are on one host, between containers
   }
+  suspects.reserve(counts.size());
   for (const auto& [host, count] : counts) {
     suspects.push_back({host, count});
   }
