@@ -22,20 +22,17 @@ WORDS = ("/proc is not that of our own pid namespace", "nsenter --mount --pid")
 class ForeignProc(unittest.TestCase):
     def container(self):
         """Returns a process in mount and pid namespaces of its own, and a rank in it, by our pids."""
-        inner = "RANK=0 WORLD_SIZE=1 MASTER_ADDR=localhost MASTER_PORT=29779 python3 -c 'import sys; sys.stdin.read()'; true"
+        inner = (f"RANK=0 WORLD_SIZE=1 MASTER_ADDR=localhost MASTER_PORT=29779 {sys.executable} "
+                 "-c 'import sys; print(\"ready\", flush=True); sys.stdin.read()'; true")
         process = subprocess.Popen(harness.unshare("--pid", "--fork", "--mount-proc", "sh", "-c", inner),
                                    stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         self.addCleanup(self.end, process)
-
-        found = []
-
-        def waits():
-            found[:] = [pid for pid in proc_facts.pids()
-                        if proc_facts.environ(pid).get("MASTER_PORT") == "29779"
-                        and proc_facts.in_call(pid, proc_facts.READ)]
-            return bool(found)
-        proc_facts.wait_until(waits, "the rank waits")
-        return found[-1]
+        self.assertEqual(process.stdout.readline(), b"ready\n")
+        pid = process.pid
+        while children := proc_facts.children(pid):
+            pid, = children
+        proc_facts.wait_until(lambda: proc_facts.in_call(pid, proc_facts.READ), "the rank waits")
+        return pid
 
     @staticmethod
     def end(process):
