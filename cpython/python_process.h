@@ -57,7 +57,7 @@ struct PythonFrame {
 };
 
 struct PythonThread {
-  // In the target's pid namespace; 0 = exited or unknown. Of a state that a fork() has left behind,
+  // In the target's pid namespace; 0 = exited or unknown. A state that a fork() has left behind has
   // a tid that is no thread of the target.
   pid_t target_tid = 0;
   std::uint64_t pthread = 0;  // Python's identifier of the thread

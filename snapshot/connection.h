@@ -8,11 +8,22 @@
 
 #include <sys/types.h>
 
+#include <cstddef>
 #include <cstdint>
+#include <string_view>
 
 #include "snapshot/ids.h"
 
 namespace oddrank::snapshot {
+
+// Return "10.0.0.1" and "29500" of "10.0.0.1:29500".
+constexpr std::string_view address_part(std::string_view address) {
+  return address.substr(0, address.rfind(':'));
+}
+constexpr std::string_view port_part(std::string_view address) {
+  const std::size_t colon = address.rfind(':');
+  return colon == std::string_view::npos ? std::string_view() : address.substr(colon + 1);
+}
 
 struct Connection {
   StringId local{};  // "10.0.0.1:43210", "[fe80::1]:80"

@@ -14,6 +14,8 @@
 
 namespace oddrank::aggregate {
 
+using snapshot::address_part;
+using snapshot::port_part;
 using snapshot::ProcessCapture;
 using snapshot::Transfer;
 using snapshot::TransferTrouble;
@@ -22,19 +24,11 @@ namespace {
 
 using Pair = std::pair<std::size_t, std::size_t>;
 
-// Returns the rank that a process belongs to; kNone if it is none of the job's.
+// Returns the rank to which a process belongs; kNone if it belongs to no rank of the job.
 std::size_t rank_of(const JobView& view, const ProcessCapture& process) {
   const ProcessCapture* owner =
       process.is_rank || process.owner == 0 ? &process : view.process(process.node, process.owner);
   return owner == nullptr ? JobView::kNone : view.index_of_rank(*owner);
-}
-
-std::string_view ip_of(std::string_view address) {
-  return address.substr(0, address.rfind(':'));
-}
-
-std::string_view port_of(std::string_view address) {
-  return address.substr(std::min(address.rfind(':'), address.size()));
 }
 
 // Returns the first of the ranks of which nothing was read, if all of these are on one host; kNone
@@ -66,7 +60,7 @@ class Addresses {
   // Returns the first of the ranks that were not read, if all of them are on one host that gave no
   // answer, and nobody is known to be at the address; kNone otherwise.
   std::size_t unread_at(std::string_view address) const {
-    return of_host_.contains(ip_of(address)) ? JobView::kNone : unread_;
+    return of_host_.contains(address_part(address)) ? JobView::kNone : unread_;
   }
 
  private:
@@ -74,7 +68,7 @@ class Addresses {
 
   std::size_t unread_;
   std::map<std::string_view, std::set<std::size_t>> of_host_;
-  std::map<std::string_view, std::set<std::size_t>> listening_;  // by port, with its ':'
+  std::map<std::string_view, std::set<std::size_t>> listening_;  // by port
 };
 
 Addresses::Addresses(const JobView& view) : unread_(first_unread(view)) {
@@ -84,10 +78,10 @@ Addresses::Addresses(const JobView& view) : unread_(first_unread(view)) {
       continue;
     }
     for (const snapshot::Connection& connection : process.connections) {
-      of_host_[ip_of(view.text(connection.local))].insert(rank);
+      of_host_[address_part(view.text(connection.local))].insert(rank);
     }
     for (const Transfer& transfer : process.transfers) {
-      of_host_[ip_of(view.text(transfer.local))].insert(rank);
+      of_host_[address_part(view.text(transfer.local))].insert(rank);
     }
     for (const snapshot::ThreadCapture& thread : process.threads) {
       add_listening(view, rank, thread);
@@ -100,18 +94,18 @@ void Addresses::add_listening(const JobView& view,
                               const snapshot::ThreadCapture& thread) {
   for (const snapshot::AwaitedFile& file : thread.wait.rare->awaited) {
     if (file.state == snapshot::kTcpListens) {
-      listening_[port_of(view.text(file.local))].insert(rank);
+      listening_[port_part(view.text(file.local))].insert(rank);
     }
   }
 }
 
 std::size_t Addresses::rank_at(std::string_view address) const {
-  const auto there = of_host_.find(ip_of(address));
+  const auto there = of_host_.find(address_part(address));
   if (there == of_host_.end()) {
     return JobView::kNone;
   }
   std::set<std::size_t> ranks = there->second;
-  if (const auto listening = listening_.find(port_of(address)); listening != listening_.end()) {
+  if (const auto listening = listening_.find(port_part(address)); listening != listening_.end()) {
     std::erase_if(ranks, [&](std::size_t rank) { return !listening->second.contains(rank); });
   }
   return ranks.size() == 1 ? *ranks.begin() : JobView::kNone;
@@ -270,9 +264,9 @@ std::string link_words(const JobView& view, const StuckLink& link) {
   const auto words = [&view](const StuckLink::End& end) {
     const std::string device =
         end.transfer == nullptr ? "" : printable(view.text(end.transfer->device), 40) + " ";
-    return fmt::format(
-        "{} ({} {}{}{})", end_name(view, end), printable(view.ranks()[end.rank].host, 60), device,
-        end.address.substr(0, end.address.rfind(':')), end.by_exclusion ? ", by exclusion" : "");
+    return fmt::format("{} ({} {}{}{})", end_name(view, end),
+                       printable(view.ranks()[end.rank].host, 60), device,
+                       address_part(end.address), end.by_exclusion ? ", by exclusion" : "");
   };
   return join_ends(link, words(link.ends[0]), words(link.ends[1]));
 }

@@ -24,7 +24,7 @@ bool answers_at(const JobView& view, const ThreadCapture& thread, const Wait& wa
   if (thread.call || wait.on != WaitOn::kSocket) {
     return false;
   }
-  const std::string_view port = port_of(view.text(waiter.rare->peer));
+  const std::string_view port = snapshot::port_part(view.text(waiter.rare->peer));
   if (awaited.empty()) {
     return port.empty() && view.text(wait.path).starts_with("socket:");
   }
@@ -36,7 +36,7 @@ bool answers_at(const JobView& view, const ThreadCapture& thread, const Wait& wa
         file.state == snapshot::kTcpListens
             ? file.unread > 0  // the connections that wait to be accepted
             : file.peer == snapshot::StringId{} || file.peer == waiter.rare->local;
-    return may_be_it && port_of(view.text(file.local)) == port;
+    return may_be_it && snapshot::port_part(view.text(file.local)) == port;
   });
 }
 
@@ -46,10 +46,10 @@ bool leads_to(const JobView& view, const Wait& wait, const Wait& server) {
     return false;
   }
   const auto& listening = server.rare->awaited;
-  const std::string_view port = port_of(view.text(wait.rare->peer));
+  const std::string_view port = snapshot::port_part(view.text(wait.rare->peer));
   return (listening.empty() && port.empty()) ||
          std::any_of(listening.begin(), listening.end(), [&](const AwaitedFile& file) {
-           return port_of(view.text(file.local)) == port;
+           return snapshot::port_part(view.text(file.local)) == port;
          });
 }
 
@@ -63,11 +63,6 @@ bool awaits_connections(const JobView& view, const Wait& wait) {
                        [](const AwaitedFile& file) { return file.state == snapshot::kTcpListens; });
   }
   return wait.on == WaitOn::kSocket && view.text(wait.syscall_name).starts_with("accept");
-}
-
-std::string_view port_of(std::string_view address) {
-  const std::size_t colon = address.rfind(':');
-  return colon == std::string_view::npos ? std::string_view() : address.substr(colon + 1);
 }
 
 std::vector<const ThreadCapture*> answering_threads(const Wait& waiter,

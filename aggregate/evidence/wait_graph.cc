@@ -36,6 +36,11 @@ bool is_end_before_others(const std::vector<Slot>& slots, const Slot& slot) {
          });
 }
 
+// Returns the ranks that may be the other side of a transfer.
+std::vector<std::int32_t> peers_of(const JobView& view, const CollectiveCall& call) {
+  return call.peer >= 0 ? std::vector{call.peer} : view.ranks_of(call.peers);
+}
+
 // A wait in words.
 struct Said {
   std::string_view on;
@@ -249,10 +254,7 @@ void GraphBuilder::add_peer(std::size_t at) {
   if (call.kind != CallKind::kSend && call.kind != CallKind::kRecv) {
     return;
   }
-  std::vector<std::int32_t> peers = view_.ranks_of(call.peers);
-  if (call.peer >= 0) {
-    peers = {call.peer};
-  }
+  const std::vector<std::int32_t> peers = peers_of(view_, call);
   std::vector<std::size_t> found;
   for (const std::int32_t number : peers) {
     const std::size_t peer = view_.index_of(number);
@@ -374,8 +376,7 @@ bool GraphBuilder::needs_link(std::size_t at, const StuckLink& link) const {
   if (call.kind != CallKind::kSend && call.kind != CallKind::kRecv) {
     return false;
   }
-  const std::vector<std::int32_t> peers =
-      call.peer >= 0 ? std::vector{call.peer} : view_.ranks_of(call.peers);
+  const std::vector<std::int32_t> peers = peers_of(view_, call);
   return std::find(peers.begin(), peers.end(), view_.ranks()[other].rank) != peers.end();
 }
 

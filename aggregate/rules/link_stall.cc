@@ -77,7 +77,7 @@ std::vector<SuspectHost> suspects_of(const std::vector<BrokenLink>& links) {
   return suspects;
 }
 
-// Returns the rank that is an end of all links, if there are several; kNone if there is none.
+// Returns the rank at which all of several links end; kNone if there is no such rank.
 std::size_t common_end(const std::vector<Needed>& links) {
   for (const StuckLink::End& end : links.front().link->ends) {
     const bool common = std::all_of(links.begin(), links.end(), [&end](const Needed& one) {
@@ -158,7 +158,7 @@ Confidence sureness(const RuleInput& input, const std::vector<Needed>& links) {
 }
 
 void advise(const RankView& rank, const BrokenLink& link, Finding& finding) {
-  const std::string to = shell_quoted(link.to.address.substr(0, link.to.address.rfind(':')));
+  const std::string to = shell_quoted(snapshot::address_part(link.to.address));
   finding.advice.push_back(on(rank, fmt::format("ping -c 3 {}; ip neigh show {}", to, to)));
   if (!link.from.device.empty()) {
     const std::string device = shell_quoted(link.from.device);

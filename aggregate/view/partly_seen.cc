@@ -7,16 +7,9 @@
 namespace oddrank::aggregate {
 namespace {
 
+using snapshot::address_part;
+using snapshot::port_part;
 using snapshot::ProcessCapture;
-
-// Returns "10.0.0.1" of "10.0.0.1:29500".
-std::string_view address_part(std::string_view address) {
-  return address.substr(0, address.rfind(':'));
-}
-
-std::string_view port_part(std::string_view address) {
-  return address.substr(std::min(address.rfind(':'), address.size() - 1) + 1);
-}
 
 // A connection to an own address has this address at both ends, or two of the loopback network.
 bool is_within_machine(std::string_view local, std::string_view peer) {

@@ -82,8 +82,6 @@ class Joiner {
   // Keeps the connections whose other end is in no process that can be seen here.
   void keep_connections();
 
-  const SocketTable* table_of(std::size_t process) const;
-
   void note(AwaitedFile& file, const std::string& words) {
     file.note = capture_.tables.string(words);
   }
@@ -288,7 +286,7 @@ void Joiner::join_socket(std::size_t process,
                          const ThreadCapture& thread,
                          Wait& wait,
                          AwaitedFile& file) {
-  const SocketTable* table = table_of(process);
+  const SocketTable* table = node_.table_of(process);
   const SocketRow* row = table == nullptr ? nullptr : table->by_inode(inode);
   if (row == nullptr) {
     const auto peer = node_.local_peers.find(inode);
@@ -374,26 +372,18 @@ pid_t Joiner::rank_of(const std::vector<pid_t>& pids) const {
 
 void Joiner::keep_connections() {
   for (const OpenEnd& end : node_.ends) {
-    if (!end.socket || end.process >= capture_.processes.size()) {
+    const SocketRow* row = node_.row_of(end);
+    if (row == nullptr) {
       continue;
     }
-    const SocketTable* table = table_of(end.process);
-    const SocketRow* row = table == nullptr ? nullptr : table->by_inode(end.inode);
     auto& kept = capture_.processes[end.process].connections;
-    const bool connected =
-        row != nullptr && row->state == static_cast<std::uint8_t>(SocketState::kEstablished);
-    const SocketRow* other = connected ? table->other_end(*row) : nullptr;
+    const bool connected = row->state == static_cast<std::uint8_t>(SocketState::kEstablished);
+    const SocketRow* other = connected ? node_.table_of(end.process)->other_end(*row) : nullptr;
     const bool is_here = other != nullptr && !owners_.of_socket(other->inode).empty();
     if (connected && !is_here && kept.size() < kMaxConnections) {
       kept.push_back({capture_.tables.string(row->local), capture_.tables.string(row->peer)});
     }
   }
-}
-
-const SocketTable* Joiner::table_of(std::size_t process) const {
-  const std::size_t at =
-      process < node_.namespace_of.size() ? node_.namespace_of[process] : kOutside;
-  return at < node_.sockets.size() ? &node_.sockets[at] : nullptr;
 }
 
 void Joiner::set_holder(pid_t pid, Wait& wait) {

@@ -55,6 +55,21 @@ struct NodeEnds {
   std::map<std::uint64_t, std::uint64_t> local_peers;
   std::map<std::uint64_t, TcpInfo> tcp;
   std::map<std::size_t, Routes> routes;  // by network namespace, of those with trouble
+
+  // Returns the table of the process's network namespace; null if it was not read.
+  const SocketTable* table_of(std::size_t process) const;
+  // Returns the row of a TCP socket of a process of the capture; null if it is none.
+  const SocketRow* row_of(const OpenEnd& end) const;
 };
+
+inline const SocketTable* NodeEnds::table_of(std::size_t process) const {
+  const std::size_t at = process < namespace_of.size() ? namespace_of[process] : kOutside;
+  return at < sockets.size() ? &sockets[at] : nullptr;
+}
+
+inline const SocketRow* NodeEnds::row_of(const OpenEnd& end) const {
+  const SocketTable* table = end.socket ? table_of(end.process) : nullptr;
+  return table == nullptr ? nullptr : table->by_inode(end.inode);
+}
 
 }  // namespace oddrank::waits

@@ -193,13 +193,8 @@ Inodes without_owner(Inodes sockets, const NodeEnds& node) {
 Inodes connected_sockets(const NodeEnds& node) {
   Inodes others;
   for (const OpenEnd& end : node.ends) {
-    if (!end.socket || end.process >= node.namespace_of.size() ||
-        node.namespace_of[end.process] >= node.sockets.size()) {
-      continue;
-    }
-    const SocketTable& table = node.sockets[node.namespace_of[end.process]];
-    const SocketRow* row = table.by_inode(end.inode);
-    const SocketRow* other = row == nullptr ? nullptr : table.other_end(*row);
+    const SocketRow* row = node.row_of(end);
+    const SocketRow* other = row == nullptr ? nullptr : node.table_of(end.process)->other_end(*row);
     if (other != nullptr && row->state == static_cast<std::uint8_t>(SocketState::kEstablished)) {
       others.insert(other->inode);
     }

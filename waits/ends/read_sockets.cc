@@ -133,19 +133,15 @@ void ask_for_connection(std::uint64_t inode,
 }
 
 // Reads the routes and more about the connections on which something does not get through.
-void ask_about_trouble(const Capture& capture, const NetworkReader& networks, NodeEnds& node) {
+void ask_about_trouble(const NetworkReader& networks, NodeEnds& node) {
   for (const OpenEnd& end : node.ends) {
-    if (!end.socket || end.process >= capture.processes.size() ||
-        node.namespace_of[end.process] >= node.sockets.size()) {
-      continue;
-    }
-    const std::size_t network = node.namespace_of[end.process];
-    const SocketRow* row = node.sockets[network].by_inode(end.inode);
+    const SocketRow* row = node.row_of(end);
     if (row == nullptr || !is_in_trouble(*row)) {
       continue;
     }
     networks.ask(end.process, *row);
-    if (const auto [routes, is_new] = node.routes.try_emplace(network); is_new) {
+    if (const auto [routes, is_new] = node.routes.try_emplace(node.namespace_of[end.process]);
+        is_new) {
       const std::string net = "/proc/" + std::to_string(end.pid) + "/net/";
       routes->second.add_v4(read_file(net + "route", kMaxNetTable).value_or(std::string()));
       routes->second.add_v6(read_file(net + "ipv6_route", kMaxNetTable).value_or(std::string()));
@@ -170,7 +166,7 @@ std::set<std::uint64_t> read_sockets(const Capture& capture, NodeEnds& node) {
       }
     }
   }
-  ask_about_trouble(capture, networks, node);
+  ask_about_trouble(networks, node);
   others.erase(0);
   return others;
 }

@@ -9,11 +9,9 @@
 #include <tuple>
 #include <utility>
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
-
 #include "base/parse_number.h"
 #include "base/split.h"
+#include "waits/ends/socket_table.h"
 
 namespace oddrank::waits {
 namespace {
@@ -32,20 +30,15 @@ Address mapped(std::uint32_t in_network_order) {
 }
 
 std::optional<Address> parse_target(const std::string& endpoint) {
-  const auto colon = endpoint.rfind(':');
-  if (colon == std::string::npos || colon == 0) {
+  const auto parsed = parse_endpoint(endpoint);
+  if (!parsed) {
     return std::nullopt;
   }
-  Address address{};
-  if (endpoint.front() == '[' && colon > 2) {
-    const std::string host = endpoint.substr(1, colon - 2);
-    return ::inet_pton(AF_INET6, host.c_str(), address.data()) == 1 ? std::optional(address)
-                                                                    : std::nullopt;
+  Address address = mapped(parsed->address[0]);
+  if (parsed->family == AF_INET6) {
+    std::memcpy(address.data(), parsed->address.data(), address.size());
   }
-  std::uint32_t v4 = 0;
-  return ::inet_pton(AF_INET, endpoint.substr(0, colon).c_str(), &v4) == 1
-             ? std::optional(mapped(v4))
-             : std::nullopt;
+  return address;
 }
 
 bool has_prefix(const Address& address, const Address& to, std::size_t bits) {

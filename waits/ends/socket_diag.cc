@@ -20,8 +20,6 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 
-#include "base/parse_number.h"
-
 namespace oddrank::waits {
 namespace {
 
@@ -182,30 +180,6 @@ std::span<const std::byte> attribute(std::span<const std::byte> answer,
     at += RTA_ALIGN(header->rta_len);
   }
   return {};
-}
-
-struct Endpoint {
-  std::uint8_t family = AF_UNSPEC;
-  std::array<std::uint32_t, 4> address{};
-  std::uint16_t port = 0;  // in network order
-};
-
-// "10.0.0.1:80", "[fe80::1]:80".
-std::optional<Endpoint> parse_endpoint(const std::string& text) {
-  const auto colon = text.rfind(':');
-  const auto port = colon == std::string::npos
-                        ? std::nullopt
-                        : parse_number<std::uint16_t>(text.substr(colon + 1));
-  if (!port) {
-    return std::nullopt;
-  }
-  Endpoint end;
-  end.port = htons(*port);
-  const bool is_v6 = text.front() == '[' && colon > 2;
-  end.family = is_v6 ? AF_INET6 : AF_INET;
-  const std::string host = is_v6 ? text.substr(1, colon - 2) : text.substr(0, colon);
-  return ::inet_pton(end.family, host.c_str(), end.address.data()) == 1 ? std::optional(end)
-                                                                        : std::nullopt;
 }
 
 }  // namespace

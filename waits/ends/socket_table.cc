@@ -103,6 +103,23 @@ std::string endpoint_text(const std::array<std::uint32_t, 4>& words,
   return (shown_as_v6 ? "[" + host + "]" : host) + ":" + std::to_string(port);
 }
 
+std::optional<Endpoint> parse_endpoint(const std::string& text) {
+  const auto colon = text.rfind(':');
+  const auto port = colon == std::string::npos
+                        ? std::nullopt
+                        : parse_number<std::uint16_t>(text.substr(colon + 1));
+  if (!port) {
+    return std::nullopt;
+  }
+  Endpoint end;
+  end.port = htons(*port);
+  const bool is_v6 = text.front() == '[' && colon > 2;
+  end.family = is_v6 ? AF_INET6 : AF_INET;
+  const std::string host = is_v6 ? text.substr(1, colon - 2) : text.substr(0, colon);
+  return ::inet_pton(end.family, host.c_str(), end.address.data()) == 1 ? std::optional(end)
+                                                                        : std::nullopt;
+}
+
 void SocketTable::add(SocketRow row) {
   if (rows_.size() >= kMaxRows) {
     return;

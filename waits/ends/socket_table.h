@@ -3,8 +3,11 @@
 // or row by row (socket_diag.h).
 #pragma once
 
+#include <sys/socket.h>
+
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -42,6 +45,14 @@ inline constexpr std::uint8_t kProbesWindow = 4;
 std::string endpoint_text(const std::array<std::uint32_t, 4>& words,
                           bool is_v6,
                           std::uint16_t port);
+
+// The same as numbers.
+struct Endpoint {
+  std::uint8_t family = AF_UNSPEC;
+  std::array<std::uint32_t, 4> address{};  // in network order; one word for IPv4
+  std::uint16_t port = 0;                  // in network order
+};
+std::optional<Endpoint> parse_endpoint(const std::string& text);
 
 class SocketTable {
  public:

@@ -68,25 +68,23 @@ void add_transfers(const NodeEnds& node, snapshot::Capture& capture) {
   const EndOwners owners(node);
   std::set<std::pair<std::size_t, std::uint64_t>> seen;  // process, inode: it may have duplicates
   for (const OpenEnd& end : node.ends) {
-    if (!end.socket || end.process >= capture.processes.size() ||
-        node.namespace_of[end.process] >= node.sockets.size()) {
+    const SocketRow* row = node.row_of(end);
+    if (row == nullptr || !is_in_trouble(*row)) {
       continue;
     }
-    const std::size_t network = node.namespace_of[end.process];
-    const SocketRow* row = node.sockets[network].by_inode(end.inode);
     auto& transfers = capture.processes[end.process].transfers;
-    if (row == nullptr || !is_in_trouble(*row) || transfers.size() >= kMaxTransfers ||
-        !seen.emplace(end.process, end.inode).second) {
+    if (transfers.size() >= kMaxTransfers || !seen.emplace(end.process, end.inode).second) {
       continue;
     }
     const auto info = node.tcp.find(end.inode);
     Transfer transfer = transfer_of(*row, info == node.tcp.end() ? nullptr : &info->second);
     transfer.local = capture.tables.string(row->local);
     transfer.peer = capture.tables.string(row->peer);
-    if (const auto routes = node.routes.find(network); routes != node.routes.end()) {
+    if (const auto routes = node.routes.find(node.namespace_of[end.process]);
+        routes != node.routes.end()) {
       transfer.device = capture.tables.string(routes->second.device_to(row->peer));
     }
-    const SocketRow* other = node.sockets[network].other_end(*row);
+    const SocketRow* other = node.table_of(end.process)->other_end(*row);
     const auto pids = other == nullptr ? std::vector<pid_t>() : owners.of_socket(other->inode);
     transfer.peer_pid = pids.empty() ? 0 : pids.front();
     transfers.push_back(transfer);
