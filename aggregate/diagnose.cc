@@ -51,7 +51,9 @@ Coverage cover(const JobView& view) {
     }
     std::string why = rank.why;
     if (rank.presence == Presence::kDead) {
-      why = rank.pid() == 0 ? "dead" : fmt::format("pid {} is dead (zombie)", rank.pid());
+      why = rank.pid() == 0 ? "dead"
+            : rank.rank < 0 ? "dead (zombie)"
+                            : fmt::format("pid {} is dead (zombie)", rank.pid());
     } else if (why.empty()) {
       why = rank.state() == '?' ? "could not be read"
                                 : fmt::format("read in part (state {})", rank.state());
@@ -59,6 +61,7 @@ Coverage cover(const JobView& view) {
     const bool partial = rank.presence == Presence::kPartial;
     Unread& row = unread[{partial, rank.host, why}];
     row.ranks.push_back(rank.rank);
+    row.pids.push_back(rank.pid());
     row.host = rank.host;
     row.why = why;
     row.partial = partial;

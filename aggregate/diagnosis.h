@@ -22,6 +22,7 @@ namespace oddrank::aggregate {
 
 struct Unread {
   std::vector<std::int32_t> ranks;  // -1 for a process without a rank
+  std::vector<pid_t> pids;          // of the same; 0 = unknown
   std::string host;
   std::string why;
   bool partial = false;

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <limits>
+#include <utility>
 
 #include "attach/proc_stat.h"
 
@@ -19,8 +20,9 @@ constexpr std::uint64_t kPresent = std::uint64_t{1} << 63;
 
 }  // namespace
 
-ResidentTarget::ResidentTarget(const Target& target)
+ResidentTarget::ResidentTarget(const Target& target, std::function<bool(const Mapping&)> may_open)
     : target_(target),
+      may_open_(std::move(may_open)),
       pages_(::open((process_folder(target.pid()) + "/pagemap").c_str(), O_RDONLY | O_CLOEXEC)) {}
 
 bool ResidentTarget::is_resident(Addr address, std::size_t size) const {
@@ -55,6 +57,9 @@ void ResidentTarget::read_many(std::span<ReadRequest> requests) const {
 }
 
 Result<UniqueFd> ResidentTarget::open_file(const Mapping& mapping) const {
+  if (may_open_ && may_open_(mapping)) {
+    return target_.open_file(mapping);
+  }
   return fail(Errc::kUnsupported, mapping.path + " is not opened, only what is in memory is read");
 }
 

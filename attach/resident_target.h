@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
@@ -16,7 +17,8 @@ namespace oddrank::attach {
 class ResidentTarget final : public Target {
  public:
   // Borrows the target, which must be live. Without /proc/PID/pagemap nothing is taken as resident.
-  explicit ResidentTarget(const Target& target);
+  // `may_open`: the files that may be opened nevertheless; none if it is empty.
+  explicit ResidentTarget(const Target& target, std::function<bool(const Mapping&)> may_open = {});
 
   pid_t pid() const override { return target_.pid(); }
   const std::string& name() const override { return target_.name(); }
@@ -32,6 +34,7 @@ class ResidentTarget final : public Target {
   bool is_resident(Addr address, std::size_t size) const;
 
   const Target& target_;
+  std::function<bool(const Mapping&)> may_open_;
   UniqueFd pages_;
 };
 

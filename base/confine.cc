@@ -34,7 +34,8 @@ constexpr bool kShadowMemory = false;
 
 // Core files and libraries are mapped whole; only the pages that are read take memory.
 constexpr rlim_t kMaxAddressSpace = rlim_t{16} << 40;
-// Images of modules are files in memory with the gaps of the original (node/target_modules.h).
+// Images of modules are files in memory with the gaps of the original
+// (node/files/target_modules.h).
 constexpr rlim_t kMaxFileSize = rlim_t{16} << 30;
 
 // The older calls that x86-64 also has: aarch64 has only those that replaced them.

@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -16,6 +17,7 @@
 #include <new>
 #include <string>
 
+#include "base/log.h"
 #include "base/read_file.h"
 
 namespace oddrank {
@@ -64,6 +66,32 @@ std::size_t next_index(int channel) {
   return got == static_cast<ssize_t>(sizeof index) ? index : kNoMore;
 }
 
+#if defined(__SANITIZE_ADDRESS__)
+constexpr bool kSanitized = true;
+#elif defined(__has_feature)
+constexpr bool kSanitized = __has_feature(address_sanitizer) != 0;
+#else
+constexpr bool kSanitized = false;
+#endif
+
+bool is_pipe(int fd) {
+  struct stat facts {};
+  return ::fstat(fd, &facts) == 0 && (S_ISFIFO(facts.st_mode) || S_ISSOCK(facts.st_mode));
+}
+
+// Lets go of our caller's pipes: a child that cannot be killed would keep their readers waiting for
+// as long as what it waits for. What it says beside its answer is for -v, and of sanitizers.
+void leave_pipes() {
+  const bool says_something = log_enabled(LogLevel::kInfo) || kSanitized;
+  const UniqueFd null(::open("/dev/null", O_RDWR | O_CLOEXEC));
+  if (null.valid() && is_pipe(STDOUT_FILENO)) {
+    ::dup2(null.get(), STDOUT_FILENO);
+  }
+  if (null.valid() && !says_something && is_pipe(STDERR_FILENO)) {
+    ::dup2(null.get(), STDERR_FILENO);
+  }
+}
+
 }  // namespace
 
 void IsolatedChild::run(
@@ -76,6 +104,7 @@ void IsolatedChild::run(
   // The parent handles Ctrl-C at the terminal: it still uses what we can send.
   ::signal(SIGINT, SIG_IGN);
   ::signal(SIGPIPE, SIG_IGN);
+  leave_pipes();
   confine(tasks[index].may);
   try {
     tasks[index].run(output);

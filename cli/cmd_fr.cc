@@ -5,6 +5,7 @@
 #include "base/confine.h"
 #include "base/write_file.h"
 #include "cli/commands.h"
+#include "cli/many_errors.h"
 #include "cli/output.h"
 #include "cli/parser.h"
 #include "collectives/sources/read_flight_record.h"
@@ -41,9 +42,11 @@ int run_fr(const FrOptions& options) {
     }
   }
   if (records.empty()) {
+    ManyErrors errors;
     for (const aggregate::UnreadDump& dump : unread) {
-      report_error({Errc::kBadData, dump.source + ": " + dump.why, ""});
+      errors.add({Errc::kBadData, dump.source + ": " + dump.why, ""});
     }
+    errors.finish();
     return report_error({Errc::kNotFound, "no flight-recorder dump found in the given files", ""});
   }
   aggregate::FlightReport report = aggregate::analyze_flight(records, texts);

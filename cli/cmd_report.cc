@@ -10,6 +10,8 @@
 #include "base/confine.h"
 #include "base/read_file.h"
 #include "cli/commands.h"
+#include "cli/likely_meant.h"
+#include "cli/many_errors.h"
 #include "cli/output.h"
 #include "cli/parser.h"
 #include "node/sources/collect_dumps.h"
@@ -77,7 +79,7 @@ int run_report(const ReportOptions& options) {
   // memory beside what a diagnosis takes. Captures are smaller.
   (void)::mallopt(M_MMAP_THRESHOLD, kLargeBytes);
   snapshot::EpochJoiner captures;
-  ExitStatus worst = kAllRead;
+  ManyErrors errors;
   const std::vector<CaptureFile> files = expand(options.captures);
   snapshot::decode_many(
       files.size(), [&files](std::size_t i) { return read_capture(files[i]); },
@@ -89,10 +91,14 @@ int run_report(const ReportOptions& options) {
         // Errors of reading already name the file.
         const Errc code = capture.error().code;
         const bool of_content = code == Errc::kBadData || code == Errc::kUnsupported;
-        worst =
-            std::max(worst, report_error(of_content ? std::move(capture).error().in(files[i].path)
-                                                    : capture.error()));
+        Error error = std::move(capture).error();
+        if (const std::string hint = hint_for_number(files[i].path);
+            code == Errc::kNotFound && !hint.empty()) {
+          error.hint = "oddrank report reads files; " + hint;
+        }
+        errors.add(of_content ? std::move(error).in(files[i].path) : error);
       });
+  const ExitStatus worst = errors.finish();
   if (captures.empty()) {
     return worst == kAllRead
                ? report_error({Errc::kNotFound, "no capture found in the given files", ""})

@@ -33,17 +33,6 @@ constexpr std::size_t kMaxErrorText = 4096;  // bytes
 // A capture of some hundred nodes, or a report, is smaller.
 constexpr std::size_t kRoomForOutput = std::size_t{1} << 20;
 
-ExitStatus exit_status(Errc code) {
-  switch (code) {
-    case Errc::kUsage:
-      return kWrongUsage;
-    case Errc::kIo:
-      return kToolFault;
-    default:
-      return kNothingRead;
-  }
-}
-
 bool wants_color() {
   const char* refused = std::getenv("NO_COLOR");  // NOLINT(concurrency-mt-unsafe): one thread
   const char* terminal = std::getenv("TERM");     // NOLINT(concurrency-mt-unsafe)
@@ -138,13 +127,24 @@ std::string quiet_text(const snapshot::Capture& capture, const aggregate::Diagno
 
 }  // namespace
 
+ExitStatus status_of(Errc code) {
+  switch (code) {
+    case Errc::kUsage:
+      return kWrongUsage;
+    case Errc::kIo:
+      return kToolFault;
+    default:
+      return kNothingRead;
+  }
+}
+
 ExitStatus report_error(const Error& error) {
   std::string line = printable(error.what, kMaxErrorText);
   if (!error.hint.empty()) {
     line += "\n  hint: " + error.hint;
   }
   log_line(LogLevel::kError, line);
-  return exit_status(error.code);
+  return status_of(error.code);
 }
 
 report::TextOptions text_options(const OutputOptions& options) {
@@ -169,7 +169,7 @@ Status check_outputs(const OutputOptions& options) {
                                     (file == "-" ? "to stdout" : *output.path));
     }
     if (auto writable = check_writable(*output.path, kRoomForOutput); !writable) {
-      return fail(Errc::kIo, writable.error().what,
+      return fail(Errc::kUsage, writable.error().what,
                   std::string("nothing has been read yet; give ") + output.option +
                       " a file in a folder that you can write to, with free space");
     }

@@ -14,6 +14,9 @@ namespace oddrank::cli {
 // Prints an Error and its hint on stderr and returns the exit status that belongs to it.
 ExitStatus report_error(const Error& error);
 
+// Returns the exit status that an error stands for.
+ExitStatus status_of(Errc code);
+
 // Checks, before anything is captured, that no two outputs go to one file or both to stdout.
 // kUsage.
 Status check_outputs(const OutputOptions& options);

@@ -1,5 +1,6 @@
 #include "cli/parser.h"
 
+#include <algorithm>
 #include <array>
 #include <iostream>
 #include <memory>
@@ -16,6 +17,7 @@
 #include "base/printable.h"
 #include "base/version.h"
 #include "cli/exit_status.h"
+#include "cli/likely_meant.h"
 
 namespace oddrank::cli {
 namespace {
@@ -262,15 +264,15 @@ Option Command::flag(const std::string& name,
                      std::size_t most,
                      const std::string& help) {
   auto value = std::make_shared<std::string>();  // CLI11 sets it to "true" without a number
-  const auto take = [name, value, given = std::move(given), most](const std::string& text) {
+  const auto take = [value, given = std::move(given), most](const std::string& text) {
     const auto number = parse_number<std::size_t>(text);
     if (text != "true" && (!number || *number > most)) {
-      throw CLI::ValidationError(
-          name, "'" + text + "' is not a number from 0 to " + std::to_string(most));
+      return "'" + text + "' is not a number from 0 to " + std::to_string(most);
     }
     given(text == "true" ? std::nullopt : number);
+    return std::string();
   };
-  return Option(*app_->add_flag(name, *value, help)->each(take));
+  return Option(*app_->add_flag(name, *value, help)->check(take));
 }
 
 void Command::footer(const std::string& text) {
@@ -317,9 +319,49 @@ bool Parser::is_unknown_command(int argc, char** argv) const {
     }
     known += command->get_group().empty() ? "" : " " + command->get_name();
   }
-  log_line(LogLevel::kError, "there is no command '" + std::string(argv[1]) +
-                                 "'\n  hint: commands are" + known + "; see oddrank --help");
+  const std::string hint = hint_for_number(argv[1]);
+  log_line(LogLevel::kError,
+           "there is no command '" + std::string(argv[1]) + "'\n  hint: " +
+               (hint.empty() ? "commands are" + known + "; see oddrank --help" : hint));
   return true;
+}
+
+// CLI11 tells the first thing that it does not understand, which may be what follows the mistake.
+std::optional<Mistake> Parser::mistake_in(std::span<char* const> words) const {
+  std::vector<const CLI::App*> apps = {app_.get()};
+  for (const char* word : words) {
+    for (const CLI::App* command : app_->get_subcommands(nullptr)) {
+      if (apps.size() == 1 && command->get_name() == word) {
+        apps.push_back(command);
+      }
+    }
+  }
+  KnownOptions known;
+  for (const CLI::App* app : apps) {
+    for (const CLI::Option* option : app->get_options()) {
+      auto& names = option->get_group().empty() ? known.hidden : known.shown;
+      for (const std::string& name : option->get_lnames()) {
+        names.push_back("--" + name);
+      }
+    }
+  }
+  return find_mistake(words, known);
+}
+
+// Returns the first of the examples in the help of the command that lacks an argument; "" if there
+// is none.
+std::string Parser::example_for(std::span<char* const> words) const {
+  constexpr std::string_view kExamples = "Examples:\n  ";
+  for (const CLI::App* command : app_->get_subcommands(nullptr)) {
+    const std::string footer = command->get_footer();
+    if (footer.starts_with(kExamples) &&
+        std::find(words.begin(), words.end(), command->get_name()) != words.end()) {
+      const std::string line =
+          footer.substr(kExamples.size(), footer.find('\n', kExamples.size()) - kExamples.size());
+      return line.substr(0, line.find("  "));
+    }
+  }
+  return {};
 }
 
 CommandTree Parser::tree() const {
@@ -350,6 +392,17 @@ Parser::Parsed Parser::parse(int argc, char** argv) {
   try {
     app_->parse(argc, argv);
   } catch (const CLI::ParseError& error) {
+    const std::span<char* const> words(argv + 1, argv + argc);
+    const auto mistake = error.get_exit_code() == 0 ? std::nullopt : mistake_in(words);
+    if (mistake) {
+      log_line(LogLevel::kError, mistake->what + "\n  hint: " + mistake->hint);
+      return {{}, kWrongUsage};
+    }
+    if (const std::string example = example_for(words);
+        error.get_name() == "RequiredError" && !example.empty()) {
+      log_line(LogLevel::kError, std::string(error.what()) + "\n  hint: for example: " + example);
+      return {{}, kWrongUsage};
+    }
     // What the user typed is in the message, and what others told him to type.
     std::ostringstream help;
     std::ostringstream complaint;

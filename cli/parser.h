@@ -12,10 +12,12 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "cli/file_mode.h"
+#include "cli/likely_meant.h"
 #include "cli/manual/command_tree.h"
 
 namespace CLI {  // NOLINT(readability-identifier-naming): CLI11's own
@@ -113,6 +115,8 @@ class Parser {
 
  private:
   bool is_unknown_command(int argc, char** argv) const;
+  std::optional<Mistake> mistake_in(std::span<char* const> words) const;
+  std::string example_for(std::span<char* const> words) const;
 
   std::unique_ptr<CLI::App> app_;
   std::function<int()> chosen_;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -10,8 +11,11 @@
 #include "base/base_name.h"
 #include "cpython/cold_parts.h"
 #include "cpython/layouts/debug_offsets.h"
+#include "cpython/objects/attributes.h"
+#include "cpython/objects/types.h"
 #include "cpython/runtime_scan.h"
 #include "cpython/thread_state.h"
+#include "elf/mapped_symbols.h"
 
 namespace oddrank::cpython {
 namespace {
@@ -23,6 +27,7 @@ constexpr std::uint32_t kConditionSize = 48;  // pthread_cond_t, which waiters f
 struct Candidate {
   const elf::Module* module = nullptr;
   const elf::ElfImage* image = nullptr;
+  std::shared_ptr<const elf::ElfImage> copied;  // the image, if the file cannot be opened
   std::uint64_t bias = 0;
   bool is_program = false;
   std::optional<Version> named;  // the version in its file name
@@ -33,21 +38,112 @@ bool named_like_python(const std::string& path) {
   return name.starts_with("libpython") || name.starts_with("python");
 }
 
-std::vector<Candidate> find_candidates(elf::ModuleMap& modules) {
+// Returns a candidate whose file cannot be opened: what the dynamic linker needs is in memory.
+std::optional<Candidate> copied_candidate(const attach::Target& target,
+                                          elf::ModuleMap& modules,
+                                          const elf::Module& module) {
+  const auto header = modules.mapped_header(module);
+  auto symbols = elf::copy_mapped_symbols(target, module);
+  auto image = symbols ? elf::ElfImage::from_memory(*std::move(symbols))
+                       : Result<elf::ElfImage>(fail(symbols.error()));
+  if (!header || !image) {
+    return std::nullopt;
+  }
+  Candidate candidate;
+  candidate.copied = std::make_shared<const elf::ElfImage>(*std::move(image));
+  candidate.image = candidate.copied.get();
+  candidate.bias = (*header)->load_bias;
+  return candidate;
+}
+
+std::optional<Candidate> candidate_of(const attach::Target& target,
+                                      elf::ModuleMap& modules,
+                                      const elf::Module& module) {
+  std::optional<Candidate> candidate;
+  const auto image = modules.image_of(module);
+  const auto bias = modules.load_bias(module);
+  if (image && bias) {
+    candidate.emplace();
+    candidate->image = *image;
+    candidate->bias = *bias;
+  } else {
+    candidate = copied_candidate(target, modules, module);
+  }
+  if (candidate) {
+    candidate->module = &module;
+    candidate->named = version_from_file_name(module.path);
+  }
+  return candidate;
+}
+
+// Whether a module of any name may have a CPython in it: by its size, whether it has the runtime's
+// section or symbol. (A symbol that many modules do not have is not found quickly.)
+bool has_runtime(elf::ModuleMap& modules, const elf::Module& module) {
+  constexpr std::uint64_t kMinPython = std::uint64_t{1} << 20;  // 3.6 has 2 MiB of code alone
+  constexpr std::uint64_t kMaxPython = std::uint64_t{64} << 20;
+  const std::uint64_t size = module.end - module.start;
+  if (size < kMinPython || size > kMaxPython) {
+    return false;
+  }
+  const auto image = modules.image_of(module);
+  return image && ((*image)->section(".PyRuntime") || (*image)->symbol("_PyRuntime"));
+}
+
+// `any_name`: those whose names are not like Python's; else the others.
+std::vector<Candidate> find_candidates(const attach::Target& target,
+                                       elf::ModuleMap& modules,
+                                       bool any_name) {
   std::vector<Candidate> candidates;
   const std::vector<elf::Module>& all = modules.modules();
   for (std::size_t i = 0; i < all.size(); ++i) {
     // The program itself has the lowest address.
-    if (i != 0 && !named_like_python(all[i].path)) {
+    const bool expected = i == 0 || named_like_python(all[i].path);
+    if (expected == any_name || (any_name && !has_runtime(modules, all[i]))) {
       continue;
     }
-    const auto image = modules.image_of(all[i]);
-    const auto bias = modules.load_bias(all[i]);
-    if (image && bias) {
-      candidates.push_back({&all[i], *image, *bias, i == 0, version_from_file_name(all[i].path)});
+    if (auto candidate = candidate_of(target, modules, all[i])) {
+      candidate->is_program = i == 0;
+      candidates.push_back(*std::move(candidate));
     }
   }
   return candidates;
+}
+
+std::string_view constants_of(const Candidate& candidate) {
+  const auto section = candidate.image->section(".rodata");
+  const auto bytes = section ? candidate.image->bytes_at(section->address, section->size)
+                             : std::span<const std::byte>();
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+// Calls `try_layout` with each layout that processes do not publish themselves, the newest first,
+// until it returns true.
+template <typename TryLayout>
+void first_layout(TryLayout try_layout) {
+  constexpr std::uint32_t kFirst = kLastWithoutRuntime + 1;
+  constexpr std::uint32_t kLastWithoutOffsets = 12;
+  for (std::uint32_t minor = kLastWithoutOffsets; minor >= kFirst; --minor) {
+    const Version version{3, minor, "3." + std::to_string(minor)};
+    const Layout* layout = static_layout(version);
+    if (layout != nullptr && try_layout(*layout, version)) {
+      return;
+    }
+  }
+}
+
+// Finds the runtime of a stripped program without the runtime's section (up to 3.9), if it has a
+// constant of Python's.
+Addr scan_with_all_layouts(const attach::Target& target, const Candidate& candidate) {
+  constexpr std::string_view kOfPython("PYTHONHOME", sizeof("PYTHONHOME"));
+  Addr found{};
+  if (constants_of(candidate).find(kOfPython) != std::string_view::npos) {
+    first_layout([&](const Layout& layout, const Version& /*version*/) {
+      PythonMemory memory(target, layout);
+      found = scan_for_interpreters(memory, *candidate.module);
+      return found != Addr{};
+    });
+  }
+  return found;
 }
 
 Addr find_runtime(const attach::Target& target, const Candidate& candidate) {
@@ -67,9 +163,12 @@ Addr find_runtime(const attach::Target& target, const Candidate& candidate) {
       return scan_for_interpreters(memory, *candidate.module);
     }
   }
+  if (!candidate.named && !candidate.is_program) {
+    return {};
+  }
   // A program of any name may have a Python linked in.
-  return candidate.named || candidate.is_program ? scan_for_cookie(target, *candidate.module)
-                                                 : Addr{};
+  const Addr found = scan_for_cookie(target, *candidate.module);
+  return found == Addr{} && !candidate.named ? scan_with_all_layouts(target, candidate) : found;
 }
 
 // Gives a runtime without _PyRuntime (3.6) the variables that it would have as fields: those that
@@ -112,16 +211,33 @@ std::optional<Version> find_version(RemoteReader& reader, const Candidate& candi
       return version;
     }
   }
-  if (const auto section = candidate.image->section(".rodata")) {
-    const auto bytes = candidate.image->bytes_at(section->address, section->size);
-    const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-    const auto minor =
-        candidate.named ? std::optional<std::uint32_t>(candidate.named->minor) : std::nullopt;
-    if (auto version = version_from_constants(text, minor)) {
-      return version;
+  const auto minor =
+      candidate.named ? std::optional<std::uint32_t>(candidate.named->minor) : std::nullopt;
+  const auto version = version_from_constants(constants_of(candidate), minor);
+  return version ? version : candidate.named;
+}
+
+// Returns the version whose layout fits the memory: the first thread state points back to its
+// interpreter, which has a module `sys`. For files that do not tell: a stripped program that has
+// Python linked in, whose constants hold versions of other libraries, too.
+std::optional<Version> version_that_fits(const attach::Target& target,
+                                         const Candidate& candidate,
+                                         Addr address) {
+  std::optional<Version> first;
+  std::optional<Version> exact;
+  first_layout([&](const Layout& layout, const Version& version) {
+    PythonMemory memory(target, layout);
+    const auto interpreters = read_interpreters(memory, address);
+    if (!check_thread_states(memory, address) || interpreters.empty() ||
+        type_name(memory, find_module(memory, interpreters.back().address, "sys")) != "module") {
+      return false;
     }
-  }
-  return candidate.named;
+    first = first ? first : version;
+    // What is read of 3.9 here lies in the same places in 3.10.
+    exact = version_from_constants(constants_of(candidate), version.minor);
+    return exact.has_value();
+  });
+  return exact ? exact : first;
 }
 
 // Returns whether this is a debug build: these export the function that a failed reference check
@@ -159,7 +275,11 @@ Result<Runtime> examine(const attach::Target& target, const Candidate& candidate
     runtime.layout = offsets.layout;
     return runtime;
   }
-  const auto version = find_version(reader, candidate);
+  const bool told = candidate.named || candidate.image->symbol("Py_Version");
+  auto version = told ? std::nullopt : version_that_fits(target, candidate, runtime.address);
+  if (!version) {
+    version = find_version(reader, candidate);
+  }
   if (!version) {
     return fail(Errc::kUnsupported, "a Python of unknown version in " + candidate.module->path);
   }
@@ -175,10 +295,13 @@ Result<Runtime> examine(const attach::Target& target, const Candidate& candidate
   return runtime;
 }
 
-Status check(const attach::Target& target, const Runtime& runtime) {
+Status check(const attach::Target& target, Runtime& runtime) {
   PythonMemory memory(target, runtime.layout);
   const Status checked = check_thread_states(memory, runtime.address);
-  return checked ? ok() : fail(Error(checked.error()).in("Python " + runtime.version.text));
+  runtime.finalized = !checked && is_finalized(memory, runtime.address);
+  return checked || runtime.finalized
+             ? ok()
+             : fail(Error(checked.error()).in("Python " + runtime.version.text));
 }
 
 void add_evaluation_ranges(const Candidate& candidate, Runtime& runtime) {
@@ -215,18 +338,34 @@ bool is_pypy(const elf::Module& module) {
 
 Result<Runtime> detect_runtime(const attach::Target& target, elf::ModuleMap& modules) {
   Error worst{Errc::kNotFound, "no Python in pid " + std::to_string(target.pid()), {}};
-  for (const Candidate& candidate : find_candidates(modules)) {
-    auto runtime = examine(target, candidate);
-    const Status checked = runtime ? check(target, *runtime) : fail(runtime.error());
-    if (checked) {
+  std::optional<Runtime> found;
+  for (const bool any_name : {false, true}) {
+    if (found || worst.code != Errc::kNotFound) {
+      break;
+    }
+    for (const Candidate& candidate : find_candidates(target, modules, any_name)) {
+      auto runtime = examine(target, candidate);
+      const Status checked = runtime ? check(target, *runtime) : fail(runtime.error());
+      if (!checked) {
+        if (weight(checked.error().code) > weight(worst.code)) {
+          worst = checked.error();
+          worst.what = "pid " + std::to_string(target.pid()) + ": " + worst.what;
+        }
+        continue;
+      }
+      if (found && !found->finalized) {
+        if (!runtime->finalized && runtime->address != found->address) {
+          found->others.push_back(runtime->version.text + " of " + candidate.module->path);
+        }
+        continue;
+      }
       add_evaluation_ranges(candidate, *runtime);
       runtime->hash_secret = find_hash_secret(candidate, runtime->version);
-      return runtime;
+      found = *std::move(runtime);
     }
-    if (weight(checked.error().code) > weight(worst.code)) {
-      worst = checked.error();
-      worst.what = "pid " + std::to_string(target.pid()) + ": " + worst.what;
-    }
+  }
+  if (found) {
+    return *std::move(found);
   }
   const auto& all = modules.modules();
   if (worst.code == Errc::kNotFound && std::any_of(all.begin(), all.end(), is_pypy)) {

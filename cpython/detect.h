@@ -1,13 +1,15 @@
 // Finds the CPython runtime of a target: its module, `_PyRuntime`, the version and the layout.
 //
 // Candidates are the modules with a name like Python's, and the program itself (a Python may be
-// linked into it). A name proves nothing: a candidate is accepted only if its first thread state
-// points back to its interpreter. A file may be mapped twice (ctypes does), and a process may have
-// two different libpythons: each is tried, and the first that passes is taken. Nothing of the
-// target is executed.
+// linked into it); if there is none, modules of any name that have the runtime's section or symbol.
+// A name proves nothing: a candidate is accepted only if its first thread state points back to its
+// interpreter. A file may be mapped twice (ctypes does), and a process may have two different
+// libpythons: each is tried, the first that passes is taken, and the others are named. Nothing of
+// the target is executed.
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "attach/target.h"
@@ -21,15 +23,19 @@ namespace oddrank::cpython {
 
 struct Runtime {
   Addr address{};  // of _PyRuntime; 3.6: of the lowest of its variables
+  // It had interpreters and has none any more (thread_state.h).
+  bool finalized = false;
   Version version;
   Layout layout;
-  Addr hash_secret{};  // of _Py_HashSecret; null if the file does not name it
+  std::vector<std::string> others;  // "3.9.2 of /opt/libpython3.9.so", in the same process
+  Addr hash_secret{};               // of _Py_HashSecret; null if the file does not name it
   // Code of _PyEval_EvalFrameDefault and its parts, absolute.
   std::vector<elf::ElfRange> evaluation_ranges;
 };
 
-// Finds the first candidate that passes. kNotFound: there is no CPython. kUnsupported: its version
-// is unknown here; `what` names it. kBadData: it cannot be read now (it starts up or shuts down).
+// Finds the first candidate that passes, else one that was finalized. kNotFound: there is no
+// CPython. kUnsupported: its version is unknown here; `what` names it. kBadData: it cannot be read
+// now (it starts up or shuts down).
 Result<Runtime> detect_runtime(const attach::Target& target, elf::ModuleMap& modules);
 
 }  // namespace oddrank::cpython

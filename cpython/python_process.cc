@@ -300,6 +300,14 @@ PythonProcess PythonProcess::of(const attach::Target& target,
   return PythonProcess(std::make_unique<Impl>(target, modules, std::move(runtime)));
 }
 
+bool PythonProcess::finalized() const {
+  return impl_->runtime.finalized;
+}
+
+const std::vector<std::string>& PythonProcess::others() const {
+  return impl_->runtime.others;
+}
+
 const std::string& PythonProcess::version() const {
   return impl_->runtime.version.text;
 }
@@ -376,6 +384,9 @@ Result<std::vector<PythonThread>> PythonProcess::threads(Locals locals,
                                                          ContentsOptions contents,
                                                          std::span<const pid_t> live) const {
   const Addr runtime = impl_->runtime.address;
+  if (finalized()) {
+    return std::vector<PythonThread>();
+  }
   PythonMemory& memory = impl_->begin_sample();
   ODDRANK_TRY(const ThreadStates states, read_thread_states(memory, runtime));
   const std::vector<ThreadStateRow>& rows = states.threads;
@@ -448,6 +459,9 @@ Result<std::vector<PythonThread>> PythonProcess::threads(Locals locals,
 }
 
 Result<std::vector<PythonTask>> PythonProcess::tasks() const {
+  if (finalized()) {
+    return std::vector<PythonTask>();
+  }
   PythonMemory memory = impl_->fresh_memory();
   ODDRANK_TRY(const ThreadStates states, read_thread_states(memory, impl_->runtime.address));
   const auto lists = find_task_lists(memory, impl_->modules);

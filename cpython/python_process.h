@@ -120,6 +120,11 @@ class PythonProcess {
   PythonProcess& operator=(const PythonProcess&) = delete;
   ~PythonProcess();
 
+  // Returns whether Python was finalized before it was found: it has no threads then, and all that
+  // runs is native.
+  bool finalized() const;
+  // Returns the other CPythons of the process, which are not read: "3.9.2 of /opt/libpython3.9.so".
+  const std::vector<std::string>& others() const;
   // Returns "3.11.7"; "3.14.0t" for a free-threaded build.
   const std::string& version() const;
   // Returns the address ranges (absolute, in the target) of the evaluation loop's code: a native

@@ -121,8 +121,9 @@ void read_newest_frames(PythonMemory& memory, std::vector<ThreadStateRow>& rows)
 }
 
 Error no_threads() {
-  return Error{Errc::kBadData, "no thread state points back to an interpreter",
-               "the interpreter may be starting up or shutting down; try again"};
+  return Error{Errc::kBadData,
+               "no thread state points back to an interpreter: it starts up, or was finalized",
+               "if it starts up, try again"};
 }
 
 }  // namespace
@@ -187,6 +188,18 @@ Addr gil_holder(PythonMemory& memory, Addr runtime, const InterpreterRow& interp
     return Addr{};  // last_holder stays set after the release
   }
   return memory.pointer_or_null(gil + layout.gil.last_holder);
+}
+
+// struct pyinterpreters begins with a lock, head, main and next_id (3.7 to 3.15): next_id counts
+// the interpreters from the first on, and is 0 or -1 before.
+bool is_finalized(PythonMemory& memory, Addr runtime) {
+  const std::uint32_t head = memory.layout().runtime.interpreters_head;
+  if (memory.layout().interpreter.id == kAbsent) {
+    return false;  // 3.6 has no such counter
+  }
+  const auto first = memory.value<std::uint64_t>(runtime + head);
+  const auto next_id = memory.value<std::int64_t>(runtime + head + 2 * kPointerSize);
+  return first && *first == 0 && next_id && *next_id > 0;
 }
 
 Status check_thread_states(PythonMemory& memory, Addr runtime) {

@@ -60,6 +60,10 @@ Result<ThreadStates> read_thread_states(PythonMemory& memory, Addr runtime);
 // than the first ones.
 Status check_thread_states(PythonMemory& memory, Addr runtime);
 
+// Returns whether the runtime had interpreters and has none now: Py_Finalize has deleted the last
+// one, and what runs is native code (exit handlers, destructors, a program that embedded Python).
+bool is_finalized(PythonMemory& memory, Addr runtime);
+
 // Returns the thread state that holds the GIL of an interpreter; null if none does.
 Addr gil_holder(PythonMemory& memory, Addr runtime, const InterpreterRow& interpreter);
 

@@ -17,6 +17,7 @@
 #include "node/core_opener.h"
 #include "node/isolated_read.h"
 #include "node/naming.h"
+#include "node/note_lost_python.h"
 #include "node/read_core.h"
 #include "snapshot/carrier.h"
 #include "snapshot/jobs.h"
@@ -221,6 +222,9 @@ Result<Capture> capture_cores(const CoresRequest& request, const CaptureOptions&
   ODDRANK_TRY_STATUS(check_one_job(whole));
   CoreOpener opener(gatherer.cores(), request.sysroot);
   name_in_child(whole, opener.files());
+  if (options.read.python) {
+    note_lost_python(whole);
+  }
   waits::join_cores(whole);
   collectives::find_calls(whole);
   collectives::join_flight(whole);

@@ -28,9 +28,11 @@
 #include "collectives/join_flight.h"
 #include "node/ask_process.h"
 #include "node/enough_samples.h"
+#include "node/files/silent_files.h"
 #include "node/isolated_read.h"
 #include "node/naming.h"
 #include "node/note_endings.h"
+#include "node/note_lost_python.h"
 #include "node/read_outside.h"
 #include "node/read_process.h"
 #include "node/settle_ranks.h"
@@ -102,12 +104,54 @@ void add_answer(Capture& capture,
   }
 }
 
+IsolatedTask reading_task(const Capture& capture,
+                          std::size_t i,
+                          const ReadOptions& options,
+                          milliseconds timeout) {
+  return {[&capture, options, i](int fd) {
+            ProcessCapture identity = capture.processes[i];
+            identity.threads.clear();
+            send_capture(fd, read_process(capture, identity, options));
+          },
+          timeout,
+          {},
+          reading_owner(capture.processes[i].pid)};
+}
+
+// Reads those that have missed their deadline once more, without files that may hang.
+void read_without_files(const Capture& capture,
+                        const CaptureOptions& options,
+                        const std::vector<std::size_t>& indices,
+                        std::vector<IsolatedResult>& results,
+                        SilentProcesses& silent) {
+  constexpr milliseconds kMaxPatience{5000};  // it takes some milliseconds
+  ReadOptions without = options.read;
+  without.files = false;
+  std::vector<IsolatedTask> tasks;
+  std::vector<std::size_t> again;  // indices of results
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    if (results[i].end == IsolatedEnd::kDeadline &&
+        silent.insert(capture.processes[indices[i]].pid).second) {
+      again.push_back(i);
+      tasks.push_back(
+          reading_task(capture, indices[i], without, std::min(options.timeout, kMaxPatience)));
+    }
+  }
+  std::vector<IsolatedResult> answers = run_isolated(tasks, readers_at_once());
+  for (std::size_t i = 0; i < answers.size(); ++i) {
+    if (answers[i].end == IsolatedEnd::kFinished) {
+      results[again[i]] = std::move(answers[i]);
+    }
+  }
+}
+
 // Reads every process once and adds the answer to its earlier samples. Of the first `known` ones,
 // those that have missed their deadline are not read again.
 void take_sample(Capture& capture,
                  const CaptureOptions& options,
                  std::size_t known,
-                 const NodeRequest& request) {
+                 const NodeRequest& request,
+                 SilentProcesses& silent) {
   std::vector<IsolatedTask> tasks;
   std::vector<std::size_t> indices;  // of the process of each task
   for (std::size_t i = 0; i < capture.processes.size(); ++i) {
@@ -115,16 +159,12 @@ void take_sample(Capture& capture,
       continue;
     }
     indices.push_back(i);
-    tasks.push_back({[&capture, &options, i](int fd) {
-                       ProcessCapture identity = capture.processes[i];
-                       identity.threads.clear();
-                       send_capture(fd, read_process(capture, identity, options.read));
-                     },
-                     options.timeout,
-                     {},
-                     reading_owner(capture.processes[i].pid)});
+    ReadOptions read = options.read;
+    read.files = !silent.contains(capture.processes[i].pid);
+    tasks.push_back(reading_task(capture, i, read, options.timeout));
   }
-  const std::vector<IsolatedResult> results = run_isolated(tasks, readers_at_once());
+  std::vector<IsolatedResult> results = run_isolated(tasks, readers_at_once());
+  read_without_files(capture, options, indices, results, silent);
   for (std::size_t i = 0; i < results.size(); ++i) {
     add_answer(capture, capture.processes[indices[i]], results[i], options.timeout);
     if (request.progress) {
@@ -147,6 +187,7 @@ void take_samples(Capture& capture,
                   const NodeRequest& request,
                   std::uint64_t found_us,
                   std::optional<RecorderSearch>& recorders,
+                  SilentProcesses& silent,
                   StepLog& steps) {
   const bool adapts = options.until_decided && request.pids.size() != 1;
   const auto started = Deadline::Clock::now();
@@ -158,7 +199,7 @@ void take_samples(Capture& capture,
     if (begun.size() > 2) {  // if the waits are old from the start, nobody has begun anything
       ranks::add_newborn(capture, found_us);
     }
-    take_sample(capture, options, known, request);
+    take_sample(capture, options, known, request, silent);
     steps.done("sample " + std::to_string(begun.size()));
     if (all_unread(capture)) {
       return;
@@ -346,17 +387,21 @@ Result<Capture> capture_node(NodeRequest request, const CaptureOptions& options)
   start.faults = waits::read_major_faults(capture);
   steps.done("counters of NCCL, and sockets");
   std::optional<RecorderSearch> recorders;
-  take_samples(capture, options, request, found_us, recorders, steps);
+  SilentProcesses silent;
+  take_samples(capture, options, request, found_us, recorders, silent, steps);
   if (options.beside && !recorders) {
     recorders.emplace(capture, options.timeout);  // no process could be read
   }
   collect_counts_again(capture, options);
-  name_in_child(capture);
+  name_in_child(capture, silent);
   steps.done("names of native frames");
   settle_ranks(capture);
   note_survivors(capture);
   note_ended_main_threads(capture);
   note_endings(capture);
+  if (options.read.python) {
+    note_lost_python(capture);
+  }
   const waits::OpenTarget open = [](pid_t pid) -> Result<std::unique_ptr<attach::Target>> {
     return attach::LiveTarget::open(pid);
   };

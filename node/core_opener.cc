@@ -4,7 +4,7 @@
 
 #include "attach/files/open_regular.h"
 #include "base/read_file.h"
-#include "node/target_modules.h"
+#include "node/files/target_modules.h"
 
 namespace oddrank::node {
 

@@ -18,7 +18,7 @@
 #include "elf/inlines.h"
 #include "elf/symbolize.h"
 #include "node/debug_finder.h"
-#include "node/module_opener.h"
+#include "node/files/module_opener.h"
 #include "snapshot/format/capture_file.h"
 
 namespace oddrank::node {
@@ -163,8 +163,8 @@ FindFiles of_others(const elf::ModuleFiles& files) {
 
 }  // namespace
 
-void name_in_child(Capture& capture) {
-  ModuleOpener opener;
+void name_in_child(Capture& capture, const SilentProcesses& silent) {
+  ModuleOpener opener(silent);
   name_with(capture, of_live_processes(opener));
 }
 

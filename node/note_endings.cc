@@ -52,6 +52,9 @@ EndFrames end_frames(const ThreadCapture& thread, const Tables& tables) {
 }
 
 Ending ending_of(const ProcessCapture& process, const Tables& tables) {
+  if (process.ending == Ending::kFinalized) {
+    return Ending::kFinalized;
+  }
   const auto main =
       std::find_if(process.threads.begin(), process.threads.end(),
                    [&process](const ThreadCapture& thread) { return thread.tid == process.pid; });

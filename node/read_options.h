@@ -13,7 +13,9 @@ namespace oddrank::node {
 struct ReadOptions {
   bool native = true;
   bool python = true;
-  bool stop = true;     // briefly stop running threads to read their stacks
+  bool stop = true;  // briefly stop running threads to read their stacks
+  // False: the process's files did not answer, and only what is in memory is read (silent_files.h).
+  bool files = true;
   bool locals = false;  // all kinds, of every Python thread, not only what the diagnosis needs
   cpython::ContentsOptions contents{cpython::kUsualContentsDepth, false};  // of these
   bool tasks = false;                                                      // asyncio tasks

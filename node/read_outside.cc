@@ -21,7 +21,8 @@ std::string read_wchan(pid_t pid) {
 void read_from_outside(snapshot::Capture& capture, snapshot::ProcessCapture& process) {
   auto stat = attach::read_proc_stat(process.pid);
   if (!stat) {
-    if (stat.error().code == Errc::kGone || stat.error().code == Errc::kNotFound) {
+    const bool gone = stat.error().code == Errc::kGone || stat.error().code == Errc::kNotFound;
+    if (gone && process.state != '?') {  // else it was never there
       process.why = capture.tables.string("it exited while it was being read");
       process.state = 'X';
     }

@@ -8,6 +8,7 @@
 #include "attach/live_target.h"
 #include "attach/proc_task.h"
 #include "attach/resident_target.h"
+#include "node/files/silent_files.h"
 #include "node/note_setup.h"
 #include "node/read_outside.h"
 #include "node/read_threads.h"
@@ -22,6 +23,17 @@ std::uint64_t wall_clock_us() {
   return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::microseconds>(
                                         std::chrono::system_clock::now().time_since_epoch())
                                         .count());
+}
+
+void note_silence(const std::string& mounts,
+                  snapshot::Tables& tables,
+                  snapshot::ProcessCapture& process) {
+  std::string why(tables.text(process.why));
+  why += why.empty() ? "" : "; ";
+  why += mounts.empty() ? "its files did not answer in time"
+                        : "files that it runs do not answer: " + mounts;
+  process.read = snapshot::ReadState::kPartial;
+  process.why = tables.string(why + "; what is in memory was read");
 }
 
 }  // namespace
@@ -47,11 +59,19 @@ snapshot::Capture read_process(const snapshot::Capture& known,
     noting.before_stop = [&](std::span<const attach::ThreadState> threads) {
       quiet.merge(waits::read_quiet_times(identity.pid, threads));  // the first time counts
     };
-    auto read = read_threads(**target, noting, capture.tables, process);
+    const SilentFiles files(process.pid);
+    const attach::ResidentTarget resident(
+        **target, [&files](const attach::Mapping& mapping) { return files.may_open(mapping); });
+    const attach::Target& readable =
+        options.files ? static_cast<const attach::Target&>(**target) : resident;
+    auto read = read_threads(readable, noting, capture.tables, process);
     if (!read) {
       give_up(read.error());
     } else {
-      waits::collect_waits(**target, read->threads, read->python, capture.tables, process);
+      if (!options.files) {
+        note_silence(files.mounts(readable.maps()), capture.tables, process);
+      }
+      waits::collect_waits(readable, read->threads, read->python, capture.tables, process);
       waits::keep_quiet_times(quiet, process);
       if (identity.setup.empty()) {  // later samples have what the first one found
         note_libraries(attach::ResidentTarget(**target), capture.tables, process);

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -45,8 +46,9 @@ void log_row(const ProcessFacts& facts, const RankRow& row) {
   log_line(LogLevel::kDebug, text);
 }
 
-// Fails if none of the requested pids can be read; adds a note for each that does not exist.
-Status check_pids(const DiscoverOptions& options, std::vector<std::string>& notes) {
+// Fails if none of the requested pids can be read; returns why of each that cannot.
+Result<std::map<pid_t, std::string>> check_pids(const DiscoverOptions& options) {
+  std::map<pid_t, std::string> unread;
   std::optional<Error> first;
   std::size_t readable = 0;
   for (const pid_t pid : options.pids) {
@@ -58,12 +60,31 @@ Status check_pids(const DiscoverOptions& options, std::vector<std::string>& note
     if (!first) {
       first = target.error();
     }
-    notes.push_back(sentence(target.error()));
+    unread.emplace(pid, sentence(target.error()));
   }
   if (readable == 0 && first) {
     return fail(*first);
   }
-  return ok();
+  return unread;
+}
+
+// Tells what is not read of the requested pids: as a note, or as a row of its own if there is no
+// process (the report counts it all the same).
+void append_unread(const std::map<pid_t, std::string>& unread,
+                   std::vector<std::string>& notes,
+                   Capture& capture) {
+  for (const auto& [pid, why] : unread) {
+    const bool there = std::any_of(capture.processes.begin(), capture.processes.end(),
+                                   [pid = pid](const auto& row) { return row.pid == pid; });
+    if (there) {
+      notes.push_back(why);
+      continue;
+    }
+    snapshot::ProcessCapture& row = capture.processes.emplace_back();
+    row.pid = row.owner = pid;
+    row.is_rank = true;
+    row.why = capture.tables.string(why);
+  }
 }
 
 }  // namespace
@@ -72,7 +93,7 @@ Status discover(const DiscoverOptions& options, Capture& capture) {
   DiscoverOptions known = options;
   known.reader = ::geteuid();
   std::vector<std::string> notes;
-  ODDRANK_TRY_STATUS(check_pids(known, notes));
+  ODDRANK_TRY(const auto unread, check_pids(known));
   ODDRANK_TRY(std::vector<ProcessFacts> facts, read_process_facts(known.pids));
   for (int round = 0; round < kMaxAskingRounds; ++round) {
     const std::vector<std::size_t> which = processes_to_ask(facts, known);
@@ -93,6 +114,7 @@ Status discover(const DiscoverOptions& options, Capture& capture) {
     append_row(facts[row.process], row, capture);
     log_row(facts[row.process], row);
   }
+  append_unread(unread, notes, capture);
   if (!capture.nodes.empty()) {
     auto& node = capture.nodes.front();
     node.expected_ranks = std::move(decision.expected);

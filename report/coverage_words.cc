@@ -1,6 +1,10 @@
 #include "report/coverage_words.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
+
+#include "aggregate/view/rank_set.h"
 
 namespace oddrank::report {
 
@@ -23,6 +27,14 @@ std::string coverage_words(const aggregate::Diagnosis& report) {
     line += ", " + report.job;
   }
   return line;
+}
+
+std::string unread_title(const aggregate::Unread& unread, std::size_t columns) {
+  const bool ranked = std::any_of(unread.ranks.begin(), unread.ranks.end(),
+                                  [](std::int32_t rank) { return rank >= 0; });
+  const std::vector<std::int32_t>& numbers = ranked ? unread.ranks : unread.pids;
+  return fmt::format("{}{} {}", ranked ? "rank" : "pid", numbers.size() == 1 ? "" : "s",
+                     aggregate::format_ranks_within(numbers, columns));
 }
 
 std::string_view unread_words(const aggregate::Unread& unread) {

@@ -13,6 +13,7 @@
 #include "aggregate/view/thread_classes.h"
 #include "aggregate/words/wait_words.h"
 #include "base/printable.h"
+#include "report/state_words.h"
 #include "report/style.h"
 #include "report/tasks_text.h"
 #include "report/thread_stack_text.h"
@@ -51,6 +52,9 @@ std::string header(const aggregate::JobView& view,
   if (!version.empty() || process.read == ReadState::kFull) {
     facts.push_back(version.empty() ? "no Python found" : "Python " + version);
   }
+  if (process.ending == snapshot::Ending::kFinalized) {
+    facts.emplace_back("finalized (only native code is left)");
+  }
   // Returns "3.14.0t"; a free-threaded Python started with a GIL shows the GIL's holder.
   if (version.ends_with('t')) {
     facts.emplace_back("free-threaded");
@@ -64,7 +68,7 @@ std::string header(const aggregate::JobView& view,
     facts.push_back(
         fmt::format("{} of pid {}", aggregate::child_words(view, process), process.owner));
   }
-  facts.push_back(fmt::format("state {}", process.state));
+  facts.emplace_back(state_words(process.state));
   facts.push_back(count_of(process.threads.size(), "thread"));
   const auto is_main = [&process](const auto& thread) { return thread.tid == process.pid; };
   if (!process.threads.empty() &&
@@ -149,7 +153,7 @@ std::string thread_title(const aggregate::JobView& view,
   aggregate::QuietSpan quiet;
   quiet.add(thread);
   const std::string status =
-      fmt::format("state {}{}{}{}{}", state, quiet.tells() ? " " : "", quiet.words(),
+      fmt::format("{}{}{}{}{}", state_words(state), quiet.tells() ? " " : "", quiet.words(),
                   gil_words(process, thread), aggregate::interpreter_words(view, thread));
   const std::string waits = aggregate::thread_wait_words(view, process, thread);
   const std::string rest = fmt::format(" ({})", status);
@@ -198,7 +202,7 @@ std::string process_sentence(const Capture& capture, const ProcessCapture& proce
   if (const std::string crash = aggregate::crash_words(view, process); !crash.empty()) {
     return text + crash + '\n';
   }
-  text += fmt::format("state {}", process.state);
+  text += state_words(process.state);
   if (!process.threads.empty() && !process.threads.front().samples.empty()) {
     const ThreadCapture& main = process.threads.front();
     const std::string waits = aggregate::thread_wait_words(view, process, main);

@@ -268,6 +268,8 @@ std::string_view ending_name(snapshot::Ending ending) {
       return "system_exit";
     case snapshot::Ending::kAfterException:
       return "after_exception";
+    case snapshot::Ending::kFinalized:
+      return "finalized";
     case snapshot::Ending::kNone:
       break;
   }

@@ -61,8 +61,9 @@ Json job_json(const Capture& capture, const aggregate::Diagnosis& report) {
 Json coverage_json(const aggregate::Coverage& coverage) {
   Json unread = Json::array();
   for (const aggregate::Unread& row : coverage.unread) {
-    for (const std::int32_t rank : row.ranks) {
-      unread.push_back({{"rank", or_null_if(rank, -1)},
+    for (std::size_t i = 0; i < row.ranks.size(); ++i) {
+      unread.push_back({{"rank", or_null_if(row.ranks[i], -1)},
+                        {"pid", or_null_if(i < row.pids.size() ? row.pids[i] : 0, 0)},
                         {"host", or_null(row.host)},
                         {"why", row.why},
                         {"partial", row.partial}});

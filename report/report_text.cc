@@ -76,7 +76,7 @@ std::string unread_lines(const aggregate::Diagnosis& report, const Style& style)
                           report.coverage.unread.size() - kMaxUnread);
       break;
     }
-    const std::string who = ranks_title(unread.ranks);
+    const std::string who = unread_title(unread, kRankColumns);
     const std::string where = unread.host.empty() ? "" : fmt::format(" ({})", unread.host);
     text += style.paragraph(fmt::format("{:<10}", fmt::format("{}:", unread_words(unread))),
                             fmt::format("{}{}: {}", who, where, unread.why), 10);

@@ -30,6 +30,9 @@ enum class Ending : std::uint8_t {
   kInOrder,         // it has left its main program
   kSystemExit,      // the same by sys.exit(); its status is unknown
   kAfterException,  // ProcessCapture::exception has ended its main program
+  // Python was finalized: its interpreter is gone, and what runs is native (new in format 14). How
+  // its program ended is not known any more.
+  kFinalized,
 };
 
 // The members are in an order without gaps: a large job's capture has a hundred thousand of these.

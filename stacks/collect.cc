@@ -284,6 +284,10 @@ void Collector::judge(const Reading& main) {
   if (const std::string& trouble = reader_.python_trouble(); !trouble.empty()) {
     why += why.empty() ? trouble : "; " + trouble;
   }
+  for (std::size_t i = 0; reader_.python() && i < reader_.python()->others().size(); ++i) {
+    why += (why.empty() ? "" : "; ") +
+           ("no frames of a second Python in the process: " + reader_.python()->others()[i]);
+  }
   process_.state = main.state.state;
   process_.read = why.empty() ? snapshot::ReadState::kFull : snapshot::ReadState::kPartial;
   process_.why = tables_.string(why);
@@ -292,6 +296,8 @@ void Collector::judge(const Reading& main) {
 void Collector::add(const std::vector<Reading>& readings) {
   if (reader_.python()) {
     process_.python_version = tables_.string(reader_.python()->version());
+    process_.ending =
+        reader_.python()->finalized() ? snapshot::Ending::kFinalized : snapshot::Ending::kNone;
     gils_ = reader_.python()->gils();
     process_.tasks.clear();
     add_left_behind();

@@ -34,14 +34,14 @@ struct Collected {
 };
 
 // Appends one sample to each thread of `process` (a new thread gets a row; one that exited keeps
-// its data) and fills python_version, the GIL's fields and locals. Sets process.state from the main
-// thread, process.read to kFull or kPartial, and `why` if it is partial. Native frames have no
-// names yet; symbolize.h adds these later. A thread that moved while it was read is read again; one
-// that still moves, or runs, or needs registers is stopped for as long as it takes to copy its
-// stack (reading.h). How many threads were stopped, and for how long, is added to `process`. If a
-// stop is not allowed or not possible, the stack of a thread that moved is marked kTorn, and a
-// running thread has only its Python frames (kRunning, kRunningTorn). Fails only if nothing could
-// be read.
+// its data) and fills python_version, `ending` (kFinalized), the GIL's fields and locals. Sets
+// process.state from the main thread, process.read to kFull or kPartial, and `why` if it is
+// partial. Native frames have no names yet; symbolize.h adds these later. A thread that moved while
+// it was read is read again; one that still moves, or runs, or needs registers is stopped for as
+// long as it takes to copy its stack (reading.h). How many threads were stopped, and for how long,
+// is added to `process`. If a stop is not allowed or not possible, the stack of a thread that moved
+// is marked kTorn, and a running thread has only its Python frames (kRunning, kRunningTorn). Fails
+// only if nothing could be read.
 Result<Collected> collect_stacks(const attach::Target& target,
                                  const CollectOptions& options,
                                  snapshot::Tables& tables,

@@ -42,6 +42,12 @@ std::vector<Finding> early_exit(const RuleInput& input) {
     culprit.waits_for.what = snapshot::WaitOn::kNothing;
     culprit.waits_for.detail = gone ? "ended with exit code 0" : "ends in order";
   }
+  if (!input.view.of_ranks()) {
+    finding.advice = {"see what the others expect of it, and what its last output was"};
+    finding.disproves = {"an error in its output: then it has failed"};
+    finding.weakness = "nobody may need it any more";
+    return {finding};
+  }
   finding.advice = {"compare the number of steps and batches of this rank with those of the others",
                     "drop_last, Join or an all_reduce of a has-data flag keeps them equal"};
   finding.disproves = {"an error in the rank's output: then it has failed"};

@@ -427,6 +427,9 @@ std::string thread_wait_words(const JobView& view,
   if (wait.on == WaitOn::kNothing || (state == 'R' && wait.on == WaitOn::kUnknown)) {
     return "runs";
   }
+  if (state == 'T' && wait.on == WaitOn::kSignal && wait.holder_pid == 0) {
+    return "is stopped by SIGSTOP or job control";
+  }
   if (wait.on == WaitOn::kLock) {
     return "waits for " + lock_words(process, wait);
   }

@@ -60,7 +60,7 @@ std::string with_escapes(std::string_view text, std::string_view special, std::s
 }
 
 // In single quotes, for all three shells: a quote in the text becomes '\''.
-std::string quoted(std::string_view text) {
+std::string in_quotes(std::string_view text) {
   std::string out = "'";
   for (const char c : text) {
     out += c == '\'' ? std::string("'\\''") : std::string(1, c);
@@ -189,7 +189,7 @@ std::string zsh_option(const OptionText& option) {
     if (!option.value.empty()) {
       spec += ":" + option.value + ":" + zsh_action(kind_of(option.value));
     }
-    out += " \\\n        " + quoted("*" + spec);
+    out += " \\\n        " + in_quotes("*" + spec);
   }
   return out;
 }
@@ -199,14 +199,15 @@ std::string zsh_script(const CommandTree& tree) {
   std::string cases;
   for (const CommandText& command : tree.commands) {
     commands += "      " +
-                quoted(command.name + ":" + with_escapes(brief(command.help), ":\\", "\\")) + "\n";
+                in_quotes(command.name + ":" + with_escapes(brief(command.help), ":\\", "\\")) +
+                "\n";
     cases += "    " + command.name + ")\n      _arguments";
     for (const OptionText& option : command.options) {
       cases += zsh_option(option);
     }
     for (const OptionText& argument : command.arguments) {
       const std::string& name = argument.names.front();
-      cases += " \\\n        " + quoted("*:" + name + ":" + zsh_action(kind_of(name)));
+      cases += " \\\n        " + in_quotes("*:" + name + ":" + zsh_action(kind_of(name)));
     }
     if (command.name == "watch") {
       cases += " \\\n        '*::command:_normal'";
@@ -260,7 +261,7 @@ std::string fish_option(const OptionText& option, const std::string& condition) 
   } else if (kind == ValueKind::kOther) {
     out += " -x";
   }
-  return out + " -d " + quoted(brief(option.help)) + "\n";
+  return out + " -d " + in_quotes(brief(option.help)) + "\n";
 }
 
 std::string fish_script(const CommandTree& tree) {
@@ -273,7 +274,7 @@ std::string fish_script(const CommandTree& tree) {
   }
   for (const CommandText& command : tree.commands) {
     out += "complete -c oddrank" + none + " -a " + command.name + " -d " +
-           quoted(brief(command.help)) + "\n";
+           in_quotes(brief(command.help)) + "\n";
     const std::string here = " -n '__fish_seen_subcommand_from " + command.name + "'";
     for (const OptionText& argument : command.arguments) {
       const ValueKind kind = kind_of(argument.names.front());

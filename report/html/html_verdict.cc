@@ -12,6 +12,8 @@
 namespace oddrank::report {
 namespace {
 
+constexpr std::size_t kUnreadColumns = 200;
+
 // Returns a class of page.css; "" for the default colour, that of a culprit.
 std::string_view tone_class(aggregate::Tone tone) {
   return tone == aggregate::Tone::kFine ? "fine" : tone == aggregate::Tone::kOpen ? "open" : "";
@@ -71,7 +73,7 @@ Json coverage_shown(const aggregate::Diagnosis& report) {
   json["unread"] = Json::array();
   for (const aggregate::Unread& row : report.coverage.unread) {
     json["unread"].push_back(
-        {unread_words(row), aggregate::format_ranks(row.ranks), row.host, row.why});
+        {unread_words(row), unread_title(row, kUnreadColumns), row.host, row.why});
   }
   return json;
 }

@@ -66,10 +66,30 @@ std::string encode_capture(const Capture& capture, Packing packing) {
   return bytes;
 }
 
+namespace {
+
+// Says what to do with a file that is something else, as its first bytes tell.
+Error not_a_capture(std::string_view bytes) {
+  constexpr std::size_t kElfType = 16;  // Elf64_Ehdr::e_type
+  constexpr char kCore = 4;             // ET_CORE
+  if (bytes.starts_with("\177ELF") && bytes.size() > kElfType && bytes[kElfType] == kCore) {
+    return {Errc::kBadData, "this is a core file, not an oddrank capture",
+            "oddrank core reads core files"};
+  }
+  if (bytes.starts_with('{')) {
+    return {Errc::kBadData, "this is JSON, not an oddrank capture",
+            "oddrank report reads what --save writes, not what --json writes; oddrank fr reads "
+            "dumps of flight recorders"};
+  }
+  return {Errc::kBadData, "this is not an oddrank capture",
+          "captures are written by --save and by `oddrank agent --out`"};
+}
+
+}  // namespace
+
 Result<Capture> decode_capture(std::string_view bytes, std::size_t limit) {
   if (bytes.substr(0, kMagic.size()) != kMagic || bytes.size() <= kMagic.size()) {
-    return fail(Errc::kBadData, "this is not an oddrank capture",
-                "captures are written by --save and by `oddrank agent --out`");
+    return fail(not_a_capture(bytes));
   }
   const int format = static_cast<unsigned char>(bytes[kMagic.size()]);
   if (format < kOldestFormat || format > kCaptureFormat) {

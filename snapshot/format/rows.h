@@ -63,7 +63,7 @@ constexpr WaitHow last_value(WaitHow /*type*/) {
   return WaitHow::kObject;
 }
 constexpr Ending last_value(Ending /*type*/) {
-  return Ending::kAfterException;
+  return Ending::kFinalized;
 }
 constexpr WaitAbout last_value(WaitAbout /*type*/) {
   return WaitAbout::kPool;

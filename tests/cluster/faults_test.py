@@ -219,7 +219,7 @@ class FaultsTest(unittest.TestCase):
                   f"exec {Options.oddrank} job {self.job.id} --save /mnt/capture --json - " +
                   shlex.join(harness.PATIENTLY))
         run = Run(self.lab.run_client(harness.unshare("sh", "-c", script)))
-        self.assertEqual(run.status, 1, run)
+        self.assertEqual(run.status, 2, run)
         self.assertIn("No space left".lower(), run.err.lower())
         self.assertIn("nothing has been read yet", run.err)
         self.assertEqual(run.out, "", run)

@@ -7,6 +7,7 @@ not read, and of a process in one line.
 """
 
 import glob
+import json
 import os
 import shutil
 import signal
@@ -171,6 +172,41 @@ class InterpreterWork(unittest.TestCase):
 OLD = glob.glob(os.path.expanduser("~/.pyenv/versions/2.7.*/bin/python2.7"))
 
 
+# What the C library calls last.
+FINALIZED = """
+import ctypes, sys
+libc = ctypes.CDLL(None)
+libc.__cxa_atexit.argtypes = [ctypes.c_void_p] * 3
+libc.__cxa_atexit(ctypes.cast(libc.pause, ctypes.c_void_p), None, None)
+sys.exit(int(sys.argv[1]))
+"""
+
+
+class Finalized(unittest.TestCase):
+    def test_python_is_gone_and_the_exit_of_c_is_left(self):
+        for python in interpreters.all_here():
+            for status in (0, 1):
+                with self.subTest(python=python, status=status):
+                    victim = subprocess.Popen([python, "-c", FINALIZED, str(status)])
+                    self.addCleanup(victim.communicate)
+                    self.addCleanup(victim.kill)
+                    proc_facts.wait_until(lambda pid=victim.pid: proc_facts.in_call(pid, proc_facts.PAUSE),
+                                          "it is in the exit handler")
+                    with harness.scratch() as folder:
+                        run = harness.Run(harness.run_here(
+                            [harness.Options.oddrank, "node", str(victim.pid), "--samples", "1", "--tasks",
+                             "--json", f"{folder}/json"]))
+                        with open(f"{folder}/json", encoding="utf-8") as file:
+                            row, = json.load(file)["ranks"]
+                    if interpreters.version_of(python) < (3, 7):
+                        self.assertEqual(run.status, harness.PARTIAL, run)
+                        self.assertIn("it starts up, or was finalized", run.out.replace("\n", " "))
+                        continue
+                    self.assertEqual(run.status, 0, run)
+                    self.assertRegex(run.out, r"(?m)^Python 3\.\d+\.\w+, finalized \(only native code is left\), ")
+                    self.assertEqual(row["ending"], "finalized", row)
+
+
 class Refusals(unittest.TestCase):
     def start(self, *command):
         victim = subprocess.Popen(command)
@@ -179,7 +215,7 @@ class Refusals(unittest.TestCase):
         proc_facts.wait_until(lambda: proc_facts.asleep(victim.pid), "it sleeps")
         return victim.pid
 
-    def check(self, pid, words, state="state S"):
+    def check(self, pid, words, state="sleeping"):
         run = harness.Run(harness.run_here(
             [harness.Options.oddrank, "node", str(pid), "--samples", "1"]))
         self.assertEqual(run.status, 3, run)
@@ -214,7 +250,7 @@ class Refusals(unittest.TestCase):
     def test_one_line_says_where_a_process_is(self):
         pid = self.start(sys.executable, "-c", "def f():\n    import time\n    time.sleep(1000)\nf()")
         line, = self.one_line(pid)
-        self.assertRegex(line, rf"^pid {pid} \(.*\): state S, .*, at f \(<string>:3\)$")
+        self.assertRegex(line, rf"^pid {pid} \(.*\): sleeping, .*, at f \(<string>:3\)$")
 
 
 if __name__ == "__main__":

@@ -20,6 +20,7 @@ import harness
 
 OPTIONS = ("--json", "--html", "--save", "--folded", "--speedscope", "--dot")
 TOOL_FAULT = 1
+WRONG_USAGE = 2  # known before anything is read
 # Each place to write to, once with the old file and once without.
 FULL_DISK = """
 mount -t tmpfs -o size=64k none "$1" && head -c 1000000 /dev/zero > "$1/filler" 2>/dev/null
@@ -58,7 +59,7 @@ class Outputs(unittest.TestCase):
                     stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120, check=False))
                 with self.subTest(option=option, old=old):
                     self.assertIn("no space left on device", run.err, run)
-                    said = run.out.partition(f"status {TOOL_FAULT}\n")
+                    said = run.out.partition(f"status {WRONG_USAGE}\n")
                     self.assertTrue(said[1], run)
                     self.assertEqual(said[2].split(), ["file", "filler", "old"] if old else ["filler"], run)
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs `oddrank node` on ranks that wait for a file system which does not respond. The report names the
 file, the file system and the kernel function, and oddrank sends the file system no further request. A killed
-rank of which a thread is left there is no dead one.
+rank of which a thread is left there is no dead one. A Python whose own files are on one is read from memory.
 
     silent_fuse_test.py --oddrank PATH
 """
@@ -18,7 +18,8 @@ sys.path.insert(0, os.path.join(os.path.dirname(HERE), "support"))
 import harness
 import proc_facts
 
-SERVER = os.path.join(os.path.dirname(HERE), "victims", "silent_fuse.py")
+VICTIMS = os.path.join(os.path.dirname(HERE), "victims")
+SERVER = os.path.join(VICTIMS, "silent_fuse.py")
 
 
 class SilentFuse(unittest.TestCase):
@@ -86,6 +87,31 @@ class SilentFuse(unittest.TestCase):
                 self.assertIn("its main thread has ended", run.out, run)
                 self.assertRegex(run.out, rf"Thread {left} .*\s+in read\(\) of {folder}/shard-0.tar", run)
                 self.assertRegex(run.out, r"(?m)^    <lambda> +<string>:1$", run)
+
+
+class FadingFuse(unittest.TestCase):
+    def test_a_python_whose_files_do_not_answer(self):
+        with harness.scratch() as folder:
+            server = subprocess.Popen(
+                harness.unshare("/usr/bin/python3", f"{VICTIMS}/fading_fuse.py", folder,
+                                os.path.realpath("/usr/bin/python3")),
+                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True)
+            self.addCleanup(server.stdout.close)
+            self.addCleanup(server.wait, 60)
+            self.addCleanup(os.killpg, server.pid, 9)
+            line = server.stdout.readline().split()
+            if not line:
+                self.skipTest("no FUSE file system can be mounted here")
+            pid = int(line[1])
+            proc_facts.wait_until(lambda: proc_facts.in_call(pid, proc_facts.READ), "it blocks")
+            run = harness.Run(harness.run_here([harness.Options.oddrank, "node", str(pid), "--timeout", "4s"],
+                                               also=False))
+            self.assertEqual(run.status, harness.PARTIAL, run)
+            self.assertIn(f"read in part: files that it runs do not answer: fuse fading at {folder}; what is in "
+                          "memory was read", run.out.replace("\n", " "))
+            self.assertRegex(run.out, r"(?m)^    read +libc\.so\.6\n    step +<string>:4\n"
+                                      r"    <module> +<string>:5$")
+            self.assertIsNone(server.poll())
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ a screen.
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 import unittest
@@ -132,6 +133,82 @@ class UsageTest(unittest.TestCase):
         # A line of its own would look like another message.
         self.assertFalse([row for row in text.splitlines()
                           if row.startswith("oddrank: error: FORGED")], text)
+
+    def test_a_likely_mistake_is_told_the_right_form(self):
+        for words, hint in (
+                (("4711",), "oddrank node 4711 shows the stacks of that process"),
+                (("-p", "4711"), "oddrank node 4711"), (("node", "-p", "4711"), "oddrank node 4711"),
+                (("node", "--pid=4711"), "oddrank node 4711"), (("node", "-p4711"), "oddrank node 4711"),
+                (("node", "1", "--jsn", "-"), "did you mean --json?"),
+                (("node", "--all-thread"), "did you mean --all-threads?"),
+                (("report", "x", "--htlm=y"), "did you mean --html?"),
+                (("node", "--sample=2"), "did you mean --samples?"),
+                (("fr",), "for example: oddrank fr "),
+                (("report",), "for example: oddrank report out.odd\n")):
+            self.assertIn(f"\n  hint: {hint}" if hint[0] != "o" else hint, self.refused(*words))
+
+    def test_a_number_out_of_range_is_told_once(self):
+        self.assertIn("oddrank: error: --locals: '9' is not a number from 0 to 8\n",
+                      self.refused("node", "1", "--locals=9"))
+
+    def test_what_is_no_capture_is_told_its_command(self):
+        with harness.scratch() as folder:
+            with open(f"{folder}/core", "wb") as file:
+                file.write(b"\x7fELF\2\1\1" + bytes(9) + b"\4\0" + bytes(100))
+            with open(f"{folder}/json", "w", encoding="utf-8") as file:
+                file.write("{}")
+            for path, hint in ((f"{folder}/core", "oddrank core reads core files"),
+                               (f"{folder}/json", "oddrank report reads what --save writes"),
+                               ("4711", "oddrank node 4711 shows")):
+                result = run("report", path)
+                self.assertEqual(result.returncode, harness.NOTHING_READ)
+                self.assertRegex(result.stderr, rf"\n  hint: .*{hint}")
+
+    def test_of_many_files_some_are_named_and_the_others_counted(self):
+        with harness.scratch() as folder:
+            for number in range(25):
+                with open(f"{folder}/{number:02}", "w", encoding="utf-8") as file:
+                    file.write("nothing")
+            for command in ("report", "fr"):
+                said = run(command, folder).stderr
+                self.assertEqual(len(re.findall(rf"error: {folder}/\d\d: ", said)), 10, said)
+                self.assertIn("oddrank: error: and 15 more files could not be read\n", said)
+
+    def test_an_output_that_cannot_be_written_is_wrong_usage(self):
+        """1 is a fault of oddrank."""
+        self.assertIn("nothing has been read yet", self.refused("node", "1", "--json", "/no/such/folder"))
+
+    def test_a_pid_that_does_not_exist_is_a_row(self):
+        with subprocess.Popen(["sleep", "1000"]) as live, subprocess.Popen(["true"]) as gone:
+            try:
+                gone.wait(60)
+                proc_facts.wait_until(lambda: proc_facts.asleep(live.pid), "it sleeps")
+                result = run("node", str(live.pid), str(gone.pid), "--samples", "1")
+                self.assertEqual(result.returncode, harness.PARTIAL, result)
+                self.assertIn("\n1/2 processes on 1/1 nodes", result.stdout)
+                self.assertRegex(result.stdout, rf"(?m)^not read: +pid {gone.pid} \(.*\): cannot read pid "
+                                                rf"{gone.pid}: it does not exist")
+                report = json.loads(run("node", str(live.pid), str(gone.pid), "--samples", "1", "--json",
+                                        "-").stdout)
+                unread, = report["coverage"]["unread"]
+                self.assertEqual((unread["rank"], unread["pid"], unread["partial"]), (None, gone.pid, False))
+            finally:
+                live.kill()
+
+    def test_states_are_words(self):
+        with subprocess.Popen(["sleep", "1000"]) as process:
+            try:
+                proc_facts.wait_until(lambda: proc_facts.asleep(process.pid), "it sleeps")
+                said = run("node", str(process.pid), "--samples", "1").stdout
+                self.assertRegex(said, rf'no Python found, sleeping, 1 thread;(?s:.*)\nThread {process.pid} "sleep" '
+                                       r"\(sleeping\) in (clock_)?nanosleep\(\)")
+                process.send_signal(signal.SIGSTOP)
+                proc_facts.wait_until(lambda: proc_facts.state(process.pid) == "T", "it is stopped")
+                said = run("node", str(process.pid), "--samples", "1").stdout
+                self.assertRegex(said, rf'\nThread {process.pid} "sleep" \(stopped( for \d+ s)?\) '
+                                       "is stopped by SIGSTOP or job control\n")
+            finally:
+                process.kill()
 
     def test_an_unknown_command_or_option_is_refused(self):
         self.assertIn("oddrank --help", self.refused("nodes"))

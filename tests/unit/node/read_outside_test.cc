@@ -56,10 +56,22 @@ TEST_CASE("a process that is gone says so") {
   Capture capture;
   ProcessCapture process;
   process.pid = exited_child(0);
+  process.state = 'S';  // as it was found
   REQUIRE(::waitpid(process.pid, nullptr, 0) == process.pid);
   read_from_outside(capture, process);
   CHECK(process.state == 'X');
   CHECK(capture.tables.text(process.why) == "it exited while it was being read");
+}
+
+TEST_CASE("a process that was never there keeps its reason") {
+  Capture capture;
+  ProcessCapture process;
+  process.pid = exited_child(0);
+  process.why = capture.tables.string("it does not exist");
+  REQUIRE(::waitpid(process.pid, nullptr, 0) == process.pid);
+  read_from_outside(capture, process);
+  CHECK(process.state == '?');
+  CHECK(capture.tables.text(process.why) == "it does not exist");
 }
 
 }  // namespace

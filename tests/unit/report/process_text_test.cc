@@ -197,10 +197,10 @@ TEST_CASE("the GIL: its holder, its waiters, its interpreter and the time held")
   TextOptions all;
   all.all_threads = true;
   const std::string text = print_process(job.capture, process, all);
-  CHECK(text.find("(state S, holds the GIL)") != std::string::npos);
+  CHECK(text.find("(sleeping, holds the GIL)") != std::string::npos);
   CHECK(text.find("wants the GIL of interpreter 2, for about 0.5 s or longer)") !=
         std::string::npos);
-  CHECK(text.find("(state S, wants the GIL)") != std::string::npos);
+  CHECK(text.find("(sleeping, wants the GIL)") != std::string::npos);
 }
 
 TEST_CASE("threads that take turns with the GIL have not waited for it all the time") {

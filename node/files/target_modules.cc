@@ -1,4 +1,4 @@
-#include "node/target_modules.h"
+#include "node/files/target_modules.h"
 
 #include <sys/mman.h>
 #include <unistd.h>

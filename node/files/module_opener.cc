@@ -1,8 +1,9 @@
-#include "node/module_opener.h"
+#include "node/files/module_opener.h"
 
 #include <utility>
 
-#include "node/target_modules.h"
+#include "attach/resident_target.h"
+#include "node/files/target_modules.h"
 
 namespace oddrank::node {
 
@@ -21,12 +22,20 @@ Result<const attach::LiveTarget*> ModuleOpener::target_of(pid_t pid, const std::
 
 Result<UniqueFd> ModuleOpener::open(pid_t pid, const std::string& path) {
   ODDRANK_TRY(const auto* target, target_of(pid, path));
+  if (silent_.contains(pid)) {
+    const SilentFiles files(pid);
+    return open_module(
+        attach::ResidentTarget(
+            *target, [&files](const attach::Mapping& mapping) { return files.may_open(mapping); }),
+        path);
+  }
   return open_module(*target, path);
 }
 
 Result<UniqueFd> ModuleOpener::open_memory(pid_t pid, const std::string& path) {
   ODDRANK_TRY(const auto* target, target_of(pid, path));
-  return open_module_memory(*target, path);
+  return silent_.contains(pid) ? open_module_memory(attach::ResidentTarget(*target), path)
+                               : open_module_memory(*target, path);
 }
 
 }  // namespace oddrank::node

@@ -1,0 +1,35 @@
+// What a user may have meant by a command line that is not understood.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace oddrank::cli {
+
+struct Mistake {
+  std::string what;
+  std::string hint;
+};
+
+// The long options of the command that was chosen, and of the program; none may be missing. Those
+// that are not shown to users are not proposed.
+struct KnownOptions {
+  std::vector<std::string> shown;  // "--json"
+  std::vector<std::string> hidden;
+};
+
+// Returns the word that is most like `word`: it begins so, or differs by a slip or two of the
+// fingers; "" if there is none, or two are as near.
+std::string nearest_word(std::string_view word, const std::vector<std::string>& known);
+
+// Looks for an option that does not exist, and for "-p PID", as other tools want it. nullopt: no
+// such mistake.
+std::optional<Mistake> find_mistake(std::span<char* const> words, const KnownOptions& known);
+
+// Returns the hint for a number in place of a command; "" if it is none.
+std::string hint_for_number(std::string_view word);
+
+}  // namespace oddrank::cli
