@@ -21,14 +21,14 @@ bool Attempt::advance() {
   child_.read_output(
       [this](OutputStream stream, std::string_view bytes) { take_output(stream, bytes); });
   if (exit) {
-    end();
+    conclude();
   }
   return !ended_;
 }
 
 void Attempt::leave() {
   if (advance()) {
-    end();
+    conclude();
   }
 }
 
@@ -40,10 +40,11 @@ void Attempt::take_output(OutputStream stream, std::string_view bytes) {
   }
 }
 
-void Attempt::end() {
+void Attempt::conclude() {
   out_.finish();
   err_.finish();
   ended_ = true;
+  end_ = Deadline::Clock::now();
   read_words();
 }
 

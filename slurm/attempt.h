@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/deadline.h"
 #include "base/programs/child_command.h"
 #include "base/result.h"
 #include "slurm/frames.h"
@@ -25,6 +26,9 @@ class Attempt {
   // Reads pending output. Returns false once srun has exited.
   bool advance();
   bool running() const { return !ended_; }
+  // Returns whether srun has exited, and we have not asked it to.
+  bool ended_by_itself() const { return ended_ && !terminated_; }
+  Deadline::Clock::time_point end() const { return end_; }
   void add_pollfds(std::vector<pollfd>& polled) const { child_.add_pollfds(polled); }
   // Asks srun to end its step. Later output is due to us and does not become part of words().
   void terminate();
@@ -51,7 +55,7 @@ class Attempt {
 
  private:
   void take_output(OutputStream stream, std::string_view bytes);
-  void end();
+  void conclude();
   void read_words();
   Attempt(ChildCommand child, const AgentStep& step, Speakers speakers)
       : child_(std::move(child)),
@@ -71,6 +75,7 @@ class Attempt {
   SrunWords words_;
   bool terminated_ = false;
   bool ended_ = false;
+  Deadline::Clock::time_point end_;
 };
 
 }  // namespace oddrank::slurm

@@ -110,6 +110,12 @@ Error client_error(std::string_view program, std::string_view said) {
     return {Errc::kNotFound, "no SLURM here: " + std::string(program) + " finds no configuration",
             "run this on a login node of the cluster, or set SLURM_CONF to its slurm.conf"};
   }
+  // "'other' can't be reached now, or it is an invalid entry for SLURM_CLUSTERS." (22.05)
+  if (contains(said, "it is an invalid entry for") || contains(said, "No cluster '")) {
+    return {Errc::kUsage,
+            "SLURM_CLUSTERS names a cluster that SLURM does not know, or cannot reach",
+            "unset it, or set it to one that `sacctmgr list clusters` lists"};
+  }
   if (contains(said, "Munge") || contains(said, "uthentication")) {
     return {Errc::kPermission,
             std::string(program) + " cannot prove to SLURM who we are: " + first_complaint(said),

@@ -473,14 +473,19 @@ void Gathering::stop_all() {
 
 Silence Gathering::silence_of(const NodeAnswer& node) const {
   Silence silence;
-  silence.timeout =
+  const milliseconds limit =
       options_.node_timeout + (node.doing.empty() ? milliseconds(0) : options_.longest_delay);
+  silence.timeout = std::min(limit, elapsed());
   silence.interrupted = result_.interrupted;
   silence.heard = heard_of(node.host);
   for (const Attempt& attempt : attempts_) {
     if (!attempt.covers(node.host)) {
       continue;
     }
+    // The last one that was tried counts.
+    silence.srun_ended = attempt.ended_by_itself()
+                             ? std::chrono::duration_cast<milliseconds>(attempt.end() - began_)
+                             : milliseconds(-1);
     const SrunWords& words = attempt.words();
     if (const auto failure = words.launch_failures.find(node.host);
         failure != words.launch_failures.end()) {

@@ -90,7 +90,10 @@ Result<JobId> parse_job_id(std::string_view text) {
     id.step = std::string(text.substr(job.size() + 1));
   }
   const auto mark = job.find_first_of("_+");
-  const bool good = is_job_number(job.substr(0, mark)) &&
+  // 0 is no job's number: to scontrol it means all jobs.
+  const std::string_view number = job.substr(0, mark);
+  const bool good = is_job_number(number) &&
+                    number.find_first_not_of('0') != std::string_view::npos &&
                     (mark == std::string_view::npos || is_job_number(job.substr(mark + 1))) &&
                     (job.size() == text.size() || is_step_of_user(id.step));
   if (!good) {

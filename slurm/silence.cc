@@ -25,11 +25,17 @@ std::string what_happened(const Silence& silence) {
     return silence.heard ? "interrupted while its agent was reading"
                          : "interrupted before its agent started";
   }
+  if (silence.srun_ended >= std::chrono::milliseconds(0)) {
+    const std::string after = "after " + span_words(silence.srun_ended);
+    return silence.complaint.empty() ? std::string(silence.heard ? "its agent started, and " : "") +
+                                           "srun ended " + after + " without an answer of this node"
+                                     : "srun: " + silence.complaint + " (it ended " + after + ")";
+  }
   if (silence.heard) {
     return "its agent started but did not answer in " + span_words(silence.timeout);
   }
   const std::string did_not = "node did not answer in " + span_words(silence.timeout);
-  return silence.complaint.empty() ? did_not : did_not + " (srun: " + silence.complaint + ")";
+  return silence.complaint.empty() ? did_not : "srun: " + silence.complaint + "; " + did_not;
 }
 
 }  // namespace

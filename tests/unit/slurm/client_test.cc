@@ -32,6 +32,17 @@ TEST_CASE("complaints of clients become errors with a hint") {
   }
 }
 
+TEST_CASE("a cluster that does not exist is a wrong setting") {
+  const Error error = client_error("scontrol",
+                                   "scontrol: error: Problem talking to database\nscontrol: error: "
+                                   "'other' can't be reached now, "
+                                   "or it is an invalid entry for SLURM_CLUSTERS.  Use 'sacctmgr "
+                                   "list clusters' to see available "
+                                   "clusters.\n");
+  CHECK(error.code == Errc::kUsage);
+  CHECK(error.what.find("SLURM_CLUSTERS") != std::string::npos);
+}
+
 TEST_CASE("an unknown complaint is passed on in the client's own words") {
   const Error error = client_error("scontrol", "scontrol: error: the moon is full\n");
   CHECK(error.code == Errc::kIo);

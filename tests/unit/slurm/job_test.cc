@@ -112,7 +112,7 @@ TEST_CASE("job ids are checked before SLURM sees them") {
   CHECK(with_step->step == "0");
   // An empty one would make scontrol list every job of the cluster.
   for (const char* text : {"", "abc", "-1", "4711 ", "47;ls", "4711_", "_3", "4711.", "4711.batch",
-                           "4711_[1-3]", "12345678901"}) {
+                           "4711_[1-3]", "12345678901", "0", "00", "0.0", "0_1", "0+1"}) {
     INFO(text);
     const auto id = parse_job_id(text);
     REQUIRE_FALSE(id);

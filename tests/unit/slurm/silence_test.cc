@@ -12,10 +12,10 @@ TEST_CASE("a silent node's reason is the most telling one") {
   silence.timeout = milliseconds(20000);
   CHECK(why_silent(silence) == "node did not answer in 20 s");
   silence.complaint = "Requested nodes are busy";
-  CHECK(why_silent(silence) == "node did not answer in 20 s (srun: Requested nodes are busy)");
+  CHECK(why_silent(silence) == "srun: Requested nodes are busy; node did not answer in 20 s");
   silence.node_state = "down (bad dimm)";
   CHECK(why_silent(silence) ==
-        "node did not answer in 20 s (srun: Requested nodes are busy); "
+        "srun: Requested nodes are busy; node did not answer in 20 s; "
         "SLURM says: down (bad dimm)");
   silence.node_state.clear();
   silence.heard = true;
@@ -36,6 +36,19 @@ TEST_CASE("a silent node's reason is the most telling one") {
   silence.received = 12;
   silence.total = 300;
   CHECK(why_silent(silence) == "its answer arrived incomplete: 12 of 300 pieces");
+}
+
+TEST_CASE("if srun has ended, that is what happened, and when") {
+  Silence silence;
+  silence.timeout = milliseconds(1200);
+  CHECK(why_silent(silence) == "node did not answer in 1.2 s");
+  silence.srun_ended = milliseconds(130);
+  CHECK(why_silent(silence) == "srun ended after 0.1 s without an answer of this node");
+  silence.heard = true;
+  CHECK(why_silent(silence) ==
+        "its agent started, and srun ended after 0.1 s without an answer of this node");
+  silence.complaint = "Job step 7.3 was cancelled";
+  CHECK(why_silent(silence) == "srun: Job step 7.3 was cancelled (it ended after 0.1 s)");
 }
 
 TEST_CASE("an interrupt is not blamed on the node") {
