@@ -21,6 +21,8 @@ constexpr std::array<std::string_view, 5> kHomeRoots = {"/home/", "/Users/", "/u
 constexpr std::array<std::string_view, 8> kCommonNames = {
     "root", "nobody", "localhost", "localhost.localdomain", "local", "shared", "python", "slurm"};
 
+constexpr std::size_t kMinUserName = 3;  // of a user whose name is part of an interface's
+
 bool is_word_character(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '-';
 }
@@ -80,6 +82,24 @@ void each_address(std::string_view text, const Found& found) {
   }
 }
 
+// Returns the domain behind the '@' of an e-mail address: "lab.example.org"; "" if what stands
+// there is none, as in "memcpy@GLIBC_2.14" and "model@main".
+std::string_view domain_behind(std::string_view text, std::size_t at) {
+  const std::size_t end =
+      end_of(text, at + 1, [](char c) { return is_word_character(c) || c == '.'; });
+  std::string_view domain = text.substr(at + 1, end - at - 1);
+  while (domain.ends_with('.')) {
+    domain.remove_suffix(1);
+  }
+  const std::size_t dot = domain.rfind('.');
+  const std::string_view last =
+      dot == std::string_view::npos ? std::string_view() : domain.substr(dot + 1);
+  const bool top = last.size() >= 2 && std::all_of(last.begin(), last.end(), [](char c) {
+                     return std::isalpha(static_cast<unsigned char>(c)) != 0;
+                   });
+  return top && dot > 0 ? domain : std::string_view();
+}
+
 bool is_common(std::string_view name) {
   return name.empty() ||
          std::find(kCommonNames.begin(), kCommonNames.end(), name) != kCommonNames.end();
@@ -123,7 +143,51 @@ void Identities::add_user(std::string_view name) {
   }
 }
 
+// `at`: the place of '@'.
+void Identities::add_mail(std::string_view text, std::size_t at) {
+  // Accounts that are nobody's name.
+  constexpr std::array<std::string_view, 6> kAccounts = {"git",     "info", "admin",
+                                                         "noreply", "help", "support"};
+  constexpr std::size_t kMaxMailUser = 64;
+  std::size_t begin = at;
+  while (begin > 0 && at - begin < kMaxMailUser &&
+         (is_word_character(text[begin - 1]) || text[begin - 1] == '.')) {
+    --begin;
+  }
+  const std::string_view user = text.substr(begin, at - begin);
+  const std::string_view domain = domain_behind(text, at);
+  if (user.empty() || domain.empty()) {
+    return;
+  }
+  if (names_.find(domain) == names_.end()) {
+    names_.emplace(domain, "host" + std::to_string(++hosts_));
+  }
+  if (std::find(kAccounts.begin(), kAccounts.end(), user) == kAccounts.end()) {
+    add_user(user);
+  }
+}
+
+// Numbers those of some network interfaces, "veth-ann,ib0", whose names hold a user's name.
+void Identities::add_interfaces(std::string_view names) {
+  const auto is_part = [](char c) { return is_word_character(c); };
+  for (std::size_t at = 0; at < names.size(); ++at) {
+    const std::size_t end = end_of(names, at, is_part);
+    const std::string_view name = names.substr(at, end - at);
+    const bool of_user = std::any_of(names_.begin(), names_.end(), [&name](const auto& known) {
+      return known.first.size() >= kMinUserName && known.second.starts_with("user") &&
+             contains(name, known.first) && name != known.first;
+    });
+    if (of_user && names_.find(name) == names_.end()) {
+      names_.emplace(name, "interface" + std::to_string(++interfaces_));
+    }
+    at = std::max(at, end);
+  }
+}
+
 void Identities::add_from(std::string_view text) {
+  for (std::size_t at = text.find('@'); at != std::string_view::npos; at = text.find('@', at + 1)) {
+    add_mail(text, at);
+  }
   each_address(text,
                [this](std::size_t /*at*/, std::string_view address) { add_address(address); });
   for (std::size_t at = text.find('/'); at != std::string_view::npos; at = text.find('/', at + 1)) {
@@ -203,6 +267,12 @@ void Identities::add_all_of(const Capture& capture) {
   add_from(capture.job.output_path);
   for (const std::string& note : capture.job.notes) {
     add_from(note);
+  }
+  for (const ProcessCapture& process : capture.processes) {
+    for (const std::string_view name :
+         {"NCCL_SOCKET_IFNAME", "GLOO_SOCKET_IFNAME", "TP_SOCKET_IFNAME"}) {
+      add_interfaces(variable_of(capture.tables, process, name).value_or(""));
+    }
   }
 }
 

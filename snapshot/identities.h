@@ -16,7 +16,8 @@ class Identities {
   // out.
   void add_host(std::string_view name);
   void add_user(std::string_view name);
-  // Numbers the addresses, and the users in home parts of paths ("/home/ann/x"), in a text.
+  // Numbers the addresses, the users in home parts of paths ("/home/ann/x"), and the domains and
+  // users of e-mail addresses, in a text.
   void add_from(std::string_view text);
 
   // Does all of that for a capture.
@@ -28,11 +29,14 @@ class Identities {
  private:
   using Names = std::map<std::string, std::string, std::less<>>;
   void add_address(std::string_view address);
+  void add_mail(std::string_view text, std::size_t at);
+  void add_interfaces(std::string_view names);
 
   Names names_;      // of hosts and users
   Names addresses_;  // without ports
   std::size_t hosts_ = 0;
   std::size_t users_ = 0;
+  std::size_t interfaces_ = 0;
 };
 
 }  // namespace oddrank::snapshot

@@ -107,6 +107,18 @@ std::vector<std::string> words_of(std::string_view name) {
   return words;
 }
 
+// Returns whether it is a list of secrets: "api_tokens". Tokens and keys alone are counted, not
+// kept.
+bool is_list_of_secrets(std::string_view before, std::string_view word) {
+  constexpr std::array<std::string_view, 19> kBeforeLists = {
+      "api",    "auth",   "access",     "secret",  "hf",     "bot",    "refresh",
+      "bearer", "ssh",    "private",    "service", "github", "gitlab", "ngc",
+      "wandb",  "openai", "encryption", "signing", "hub"};
+  constexpr std::array<std::string_view, 5> kLists = {"apitokens", "apikeys", "accesskeys",
+                                                      "authtokens", "secretkeys"};
+  return has(kLists, word) || ((word == "tokens" || word == "keys") && has(kBeforeLists, before));
+}
+
 bool is_secret_word(std::string_view word) {
   if (has(kSecretWords, word)) {
     return true;
@@ -160,8 +172,9 @@ bool names_secret(std::string_view name) {
     const std::string_view before = i > 0 ? std::string_view(words[i - 1]) : std::string_view();
     const std::string_view after =
         i + 1 < words.size() ? std::string_view(words[i + 1]) : std::string_view();
-    if (is_secret_word(words[i]) && !has(kAbout, after) &&
-        !is_another_meaning(before, words[i], after)) {
+    const bool secret = is_secret_word(words[i]) ? !is_another_meaning(before, words[i], after)
+                                                 : is_list_of_secrets(before, words[i]);
+    if (secret && !has(kAbout, after)) {
       return true;
     }
   }

@@ -137,6 +137,10 @@ std::optional<std::size_t> OptionReader::secret_from(std::string_view argument) 
     expects_script_ = false;
     return 0;
   }
+  // "-p X" of an unknown program may be a port, a path or a profile.
+  if (std::exchange(plain_p_, argument == "-p") && !option && is_password_like(argument)) {
+    return 0;
+  }
   // "bash -c", "bash -lc": the next argument is the script.
   expects_script_ = shell_ && option && argument[1] != '-' && argument.back() == 'c';
   note_option(argument);

@@ -25,6 +25,7 @@ class OptionReader {
 
   std::string option_;  // whose value comes next; "" if none does
   bool secret_next_ = false;
+  bool plain_p_ = false;   // the option before was "-p"
   bool flag_ = false;      // the option may have no value: "--use-auth"
   unsigned programs_ = 0;  // bits: rows of the table of programs that were named
   bool shell_ = false;

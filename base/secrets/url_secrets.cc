@@ -54,7 +54,9 @@ std::size_t find_in_url(std::string_view text, std::size_t at, SecretSpans& span
   const std::size_t colon = authority.find(':');
   const std::size_t at_sign = authority.rfind('@');
   if (at_sign != std::string_view::npos) {
-    if (colon < at_sign) {
+    if (colon + 1 == at_sign && is_web(scheme_before(text, at))) {  // "https://KEY:@host"
+      spans.push_back({start, start + colon});
+    } else if (colon < at_sign) {
       spans.push_back({start + colon + 1, start + at_sign});
     } else if (is_web(scheme_before(text, at))) {
       spans.push_back({start, start + at_sign});

@@ -121,6 +121,22 @@ TEST_CASE("a redacted capture has no hosts, people, addresses, homes or locals")
   CHECK(decode_capture(encode_capture(capture)));
 }
 
+TEST_CASE("domains of e-mail addresses and telling names of interfaces are replaced") {
+  Capture capture = telling_capture();
+  capture.job.notes = {"mail jane.doe@lab.acme.org, memcpy@GLIBC_2.14 a@main git@forge.acme.org",
+                       "veth-ann and ib0; jane.doe sent it from lab.acme.org"};
+  capture.processes.front().environment.emplace_back(capture.tables.string("NCCL_SOCKET_IFNAME"),
+                                                     capture.tables.string("=veth-ann,ib0"));
+  const Capture changed = redacted(capture);
+  const std::string all = all_texts(changed) + changed.job.notes[0] + changed.job.notes[1];
+  for (const char* name : {"acme", "jane", "veth-ann"}) {
+    INFO(all);
+    CHECK(all.find(name) == std::string::npos);
+  }
+  CHECK(changed.job.notes[0].find("memcpy@GLIBC_2.14 a@main git@") != std::string::npos);
+  CHECK(changed.job.notes[1].find("ib0") != std::string::npos);
+}
+
 TEST_CASE("a name is replaced as a whole word only") {
   Capture capture = telling_capture();
   capture.job.notes = {"annotate gpu070 gpu07-ib0 xgpu07 gpu07", "/home/annette/x"};
