@@ -1,3 +1,6 @@
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <filesystem>
 #include <string>
@@ -27,6 +30,19 @@ struct NodeOptions {
   node::CaptureOptions capture;
   OutputOptions output;
 };
+
+// Another user may have put a link in the place of our folder, to one of ours that is not meant.
+Status check_folder(const std::string& folder) {
+  const std::string plain = folder.substr(0, folder.find_last_not_of('/') + 1);
+  struct stat facts {};
+  if (::lstat(plain.c_str(), &facts) != 0 || !S_ISLNK(facts.st_mode) ||
+      facts.st_uid == ::geteuid() || facts.st_uid == 0) {
+    return ok();
+  }
+  return fail(Errc::kPermission,
+              folder + " is a link of user " + std::to_string(facts.st_uid) + ": not followed",
+              "give a folder of your own");
+}
 
 // Writes the calls that were read from memory as dumps: one file for each rank.
 Status write_dumps(const snapshot::Capture& capture, const std::string& folder) {
@@ -64,6 +80,7 @@ Result<snapshot::Capture> capture_here(const NodeOptions& options) {
   request.any_job = options.each;
   node::CaptureOptions capture_options = options.capture;
   if (!options.fr_dump.empty()) {
+    ODDRANK_TRY_STATUS(check_folder(options.fr_dump));
     capture_options.newest_calls = 0;
   }
   ProgressLine progress("processes", options.output.quiet);

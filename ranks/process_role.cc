@@ -127,12 +127,25 @@ bool is_python_name(std::string_view name) {
   return name.find('_') == std::string_view::npos;
 }
 
+// Returns whether it is one of ours, and not another program of that name: it runs a command of
+// ours, or is a watcher, which has the arguments of the command beside it.
+bool is_ours(std::string_view program,
+             std::string_view name,
+             std::span<const std::string> arguments) {
+  constexpr std::array<std::string_view, 13> kOurCommands = {
+      "agent", "node", "job",    "hosts", "kube",       "core",    "report",
+      "watch", "fr",   "doctor", "man",   "completion", "complete"};
+  if (!program.starts_with("oddrank") && !name.starts_with("oddrank")) {
+    return false;
+  }
+  const std::string_view word = arguments.size() < 2 ? "" : std::string_view(arguments[1]);
+  return word.empty() || word.front() == '-' || name == "oddrank-watch" ||
+         std::find(kOurCommands.begin(), kOurCommands.end(), word) != kOurCommands.end();
+}
+
 ProcessRole role_of_name(std::string_view name) {
   if (name.substr(0, 1) == "-") {  // a login shell
     name.remove_prefix(1);
-  }
-  if (name.substr(0, 7) == "oddrank") {
-    return kAgent;
   }
   const auto found = std::find_if(kPrograms.begin(), kPrograms.end(),
                                   [name](const auto& known) { return known.name == name; });
@@ -247,7 +260,7 @@ std::string_view script_of(std::span<const std::string> arguments) {
 
 ProcessRole role_of(std::span<const std::string> arguments, std::string_view name) {
   if (arguments.empty()) {
-    return role_of_name(name);
+    return is_ours(name, name, arguments) ? kAgent : role_of_name(name);
   }
   // "Apptainer runtime parent", "slurmstepd: [4711.0]": titles that programs give themselves.
   const std::string_view title = arguments.front();
@@ -255,7 +268,7 @@ ProcessRole role_of(std::span<const std::string> arguments, std::string_view nam
   if (program == "Apptainer" || program == "Singularity") {
     return kLauncher;
   }
-  if (role_of_name(name) == kAgent) {
+  if (is_ours(program, name, arguments) || role_of_name(name) == kAgent) {
     return kAgent;
   }
   if (!is_python_name(program)) {

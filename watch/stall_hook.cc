@@ -74,7 +74,7 @@ std::string StallHook::complaint() const {
   if (ended_ && ended_->success()) {
     return {};
   }
-  std::string text = late_ ? "it timed out and was stopped"
+  std::string text = late_ ? "it timed out and was stopped, with all that it had started"
                      : ended_ && ended_->signal != 0
                          ? "signal " + std::to_string(ended_->signal) + " ended it"
                          : "exit status " + std::to_string(ended_ ? ended_->code : -1);

@@ -116,13 +116,18 @@ void reap_failed_child(pid_t pid) {
   }
 }
 
-// Returns the path of a program as execvp(3) finds it; "" if there is none. Boost's search converts
+// Returns the path of a program as execvp(3) finds it, but in absolute folders only; "" if there is
+// none. Boost's search converts
 // names by the locale of the environment, and throws if that is not installed, as it is where ssh
 // or srun brings the variables of another machine along.
 std::string found_on_path(const std::string& program) {
   const char* const path = ::getenv("PATH");
   for (const std::string_view folder : split(path == nullptr ? "/usr/bin:/bin" : path, ':')) {
-    std::string candidate = (folder.empty() ? "." : std::string(folder)) + '/' + program;
+    // The working folder may be anybody's: an empty element of PATH would run his scontrol.
+    if (!folder.starts_with('/')) {
+      continue;
+    }
+    std::string candidate = std::string(folder) + '/' + program;
     struct stat facts {};
     if (::stat(candidate.c_str(), &facts) == 0 && S_ISREG(facts.st_mode) &&
         ::access(candidate.c_str(), X_OK) == 0) {
@@ -267,9 +272,18 @@ void ChildCommand::signal(int number) {
   }
 }
 
+bool ChildCommand::has_exited() {
+  if (ended_ || pid_ <= 0) {
+    return true;
+  }
+  siginfo_t info{};
+  const int known = ::waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT);
+  return known == 0 ? info.si_pid == pid_ : errno == ECHILD;
+}
+
 bool ChildCommand::wait_for_end(std::chrono::milliseconds patience, const OutputSink& sink) {
   const Deadline deadline = Deadline::after(patience);
-  while (!exit_status()) {
+  while (!has_exited()) {
     if (deadline.passed()) {
       return false;
     }
@@ -286,11 +300,13 @@ bool ChildCommand::wait_for_end(std::chrono::milliseconds patience, const Output
 std::optional<ProgramEnd> ChildCommand::stop(std::chrono::milliseconds grace,
                                              const OutputSink& sink) {
   signal(SIGTERM);
-  if (!wait_for_end(grace, sink) && !never_kill_) {
+  wait_for_end(grace, sink);
+  if (!never_kill_) {
+    // It is not reaped yet, so the number of its group is still its own.
     signal(SIGKILL);
     wait_for_end(kKillPatience, sink);
   }
-  return ended_;
+  return exit_status();
 }
 
 }  // namespace oddrank

@@ -21,8 +21,9 @@
 namespace oddrank {
 
 struct ProgramCall {
-  std::vector<std::string> argv;  // argv[0] is looked up on PATH unless it has a '/' in it
-  std::string stdin_path;         // file for its stdin; empty: /dev/null
+  // argv[0] is looked up in the absolute folders of PATH unless it has a '/' in it.
+  std::vector<std::string> argv;
+  std::string stdin_path;  // file for its stdin; empty: /dev/null
   // Its stdin is a pipe with an empty line in it instead, which stays open as long as we hold the
   // command: kubectl detaches from a container when its stdin ends.
   bool stdin_stays_open = false;
@@ -67,8 +68,9 @@ class ChildCommand {
 
   // Signals the whole process group.
   void signal(int number);
-  // Sends SIGTERM, waits for `grace` at most, then sends SIGKILL and waits for 200 ms at most;
-  // output still goes to `sink`. Returns nullopt if the command did not exit in time (state D, or
+  // Sends SIGTERM, waits for `grace` at most, then sends SIGKILL, also to what the command has
+  // started and what has not ended with it, and waits for 200 ms at most; output still goes to
+  // `sink`. Returns nullopt if the command did not exit in time (state D, or
   // never_kill); then we do not wait for it any more, and init reaps it once we exit.
   std::optional<ProgramEnd> stop(std::chrono::milliseconds grace, const OutputSink& sink);
 
@@ -79,6 +81,8 @@ class ChildCommand {
         out_(std::move(out)),
         err_(std::move(err)),
         never_kill_(never_kill) {}
+  // Returns whether it has exited, and does not reap it.
+  bool has_exited();
   bool wait_for_end(std::chrono::milliseconds patience, const OutputSink& sink);
 
   pid_t pid_ = -1;  // -1: moved from

@@ -305,6 +305,13 @@ class Tenants(unittest.TestCase):
         self.assertEqual(self.sources(run), ["flight recorder"], run)
         proc_facts.wait_until(lambda: os.path.exists(poked), "the rank got its byte")
 
+    def test_a_link_in_place_of_the_folder_for_dumps(self):
+        """A tenant's link leads to a folder of root's: nothing is written there."""
+        self.start(0)
+        run = harness.Run(harness.run_here([harness.Options.oddrank, "node", str(self.pids[0]), "--fr-dump",
+                                            self.link("dumps", self.vault) + "/"]))
+        harness.check_trouble(self, run, f"is a link of user {TENANT}", "give a folder of your own")
+
     def test_what_reads_captures_can_do_little_else(self):
         """While it waits for a capture, `oddrank report` can neither run a program nor get rights."""
         pipe = f"{self.scratch}/capture"

@@ -62,6 +62,9 @@ TEST_CASE("shells, wrappers, agents and helpers are distinguished") {
   CHECK(role("/sbin/tini -- python t.py") == ProcessRole::kLauncher);
   CHECK(role("Apptainer runtime parent") == ProcessRole::kLauncher);
   CHECK(role("/usr/bin/oddrank agent") == ProcessRole::kAgent);
+  CHECK(role("/opt/oddrank --version") == ProcessRole::kAgent);
+  CHECK(role("/home/ada/oddrank train.yaml", "oddrank") == ProcessRole::kProgram);
+  CHECK(role("python3 /home/ada/oddrank/train.py", "oddrank") == ProcessRole::kProgram);
   CHECK(role("py-spy dump --pid 7") == ProcessRole::kAgent);
   CHECK(role("gdb -p 7") == ProcessRole::kAgent);
   CHECK(role("tee log.txt") == ProcessRole::kUtility);

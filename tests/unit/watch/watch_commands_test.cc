@@ -3,10 +3,12 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <string>
 #include <vector>
 
 #include "base/read_file.h"
+#include "base/unique_fd.h"
 #include "base/write_file.h"
 #include "tests/support/catch.h"
 #include "watch/stall_hook.h"
@@ -120,7 +122,27 @@ TEST_CASE("a failure of the user's command is reported") {
   CHECK(complaint_of("test \"$1\" = /j.json", kLong).empty());
   CHECK(complaint_of("echo a; echo b >&2; exit 3", kLong) == "exit status 3: b");
   CHECK(complaint_of("kill -TERM $$", kLong) == "signal 15 ended it");
-  CHECK(complaint_of("exec sleep 3600", milliseconds(50)) == "it timed out and was stopped");
+  CHECK(complaint_of("exec sleep 3600", milliseconds(50)) ==
+        "it timed out and was stopped, with all that it had started");
+}
+
+TEST_CASE("what the user's command has started ends with it, also if it ignores SIGTERM") {
+  // The child keeps the pipe open for as long as it lives, whatever it does with signals.
+  std::array<int, 2> ends{};
+  REQUIRE(::pipe(ends.data()) == 0);
+  const UniqueFd read(ends[0]);
+  UniqueFd write(ends[1]);
+  const std::string line = "(trap '' TERM; echo >&" + std::to_string(write.get()) +
+                           "; while :; do sleep 3600; done) & wait";
+  auto hook = StallHook::start(line, {"/j.json", "", "", ""}, milliseconds(20000));
+  REQUIRE(hook);
+  write.reset();
+  char byte = 0;
+  REQUIRE(::read(read.get(), &byte, 1) == 1);  // it ignores the signal now
+  { const StallHook stopped = std::move(*hook); }
+  pollfd polled{read.get(), POLLIN, 0};
+  REQUIRE(::poll(&polled, 1, 20000) == 1);
+  CHECK(::read(read.get(), &byte, 1) == 0);
 }
 
 TEST_CASE("what the user's command writes is kept for the log") {

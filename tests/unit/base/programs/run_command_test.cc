@@ -1,5 +1,6 @@
 #include "base/programs/run_command.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -61,6 +62,30 @@ TEST_CASE("a locale that is not installed does not matter") {
   ::setenv("LC_ALL", before.c_str(), 1);  // empty: as if it were not set
   REQUIRE(output);
   CHECK(output->out == "out\n");
+}
+
+TEST_CASE("the working folder is no place for programs, whatever PATH says") {
+  const char* const path = ::getenv("PATH");
+  const std::string before = path == nullptr ? "" : path;
+  std::string folder = "/tmp/oddrank-test-XXXXXX";
+  REQUIRE(::mkdtemp(folder.data()) != nullptr);
+  const std::string program = folder + "/oddrank-test-scontrol";
+  REQUIRE(::symlink("/bin/true", program.c_str()) == 0);
+  const int here = ::open(".", O_RDONLY | O_CLOEXEC);
+  REQUIRE(::chdir(folder.c_str()) == 0);
+  ProgramCall command;
+  command.argv = {"oddrank-test-scontrol"};
+  for (const char* value : {"", ":/usr/bin", "/usr/bin:", ".:/usr/bin"}) {
+    ::setenv("PATH", value, 1);
+    CHECK_FALSE(run_command(command, soon()));
+  }
+  ::setenv("PATH", folder.c_str(), 1);
+  CHECK(run_command(command, soon()));
+  ::setenv("PATH", before.c_str(), 1);
+  CHECK(::fchdir(here) == 0);
+  ::close(here);
+  ::unlink(program.c_str());
+  ::rmdir(folder.c_str());
 }
 
 TEST_CASE("a program that is not there is named") {
