@@ -52,6 +52,14 @@ std::string_view nvidia_version(std::string_view text) {
   return {};
 }
 
+void note_mounts(snapshot::Tables& tables, snapshot::ProcessCapture& process) {
+  const auto own = read_link("/proc/self/ns/mnt");
+  const auto its = read_link("/proc/" + std::to_string(process.pid) + "/ns/mnt");
+  if (own && its && *own != *its) {
+    snapshot::add_setup(tables, process, snapshot::kMountsOfItsOwn, "of its own");
+  }
+}
+
 void note_node(snapshot::Tables& tables, snapshot::ProcessCapture& process) {
   utsname system{};
   if (::uname(&system) == 0) {

@@ -20,6 +20,9 @@ void note_libraries(const attach::Target& target,
 // (/proc/driver/nvidia/version, of the module that is loaded).
 void note_node(snapshot::Tables& tables, snapshot::ProcessCapture& process);
 
+// Adds "mounts" "of its own" if the process is in another mount namespace than we are.
+void note_mounts(snapshot::Tables& tables, snapshot::ProcessCapture& process);
+
 // Returns "570.86.15" of that file's text; empty if it has another form.
 std::string_view nvidia_version(std::string_view text);
 

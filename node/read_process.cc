@@ -76,6 +76,7 @@ snapshot::Capture read_process(const snapshot::Capture& known,
       if (identity.setup.empty()) {  // later samples have what the first one found
         note_libraries(attach::ResidentTarget(**target), capture.tables, process);
         note_node(capture.tables, process);
+        note_mounts(capture.tables, process);
       }
     }
   }

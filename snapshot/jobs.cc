@@ -18,6 +18,8 @@ namespace {
 
 constexpr std::size_t kMaxLeftOut = 8;  // jobs that a note names
 
+constexpr std::string_view kOfUser = " of user ";
+
 using Place = std::pair<std::uint32_t, pid_t>;  // node and pid
 
 bool is_counted(const ProcessCapture& process) {
@@ -42,7 +44,7 @@ JobTier tier_of(const Capture& capture, const ProcessCapture& process) {
 // "n0:29500" and "n0:29500 of user 1001": root's names of other users' jobs say of which user they
 // are.
 std::string_view without_user(std::string_view key) {
-  return key.substr(0, key.find(" of user "));
+  return key.substr(0, key.find(kOfUser));
 }
 
 // "34" and "slurm 34" mean "slurm 34.0".
@@ -210,6 +212,13 @@ Status select_job(Capture& capture, const std::string& wanted) {
   note_left_out(capture, meant.front());
   keep_job(capture, meant.front());
   return ok();
+}
+
+std::string_view user_in_key(std::string_view key) {
+  const auto at = key.find(kOfUser);
+  const std::string_view rest =
+      at == std::string_view::npos ? std::string_view() : key.substr(at + kOfUser.size());
+  return rest.substr(0, rest.find_first_not_of("0123456789"));
 }
 
 Capture job_of(const Capture& capture, const std::string& key) {

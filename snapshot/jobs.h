@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -58,6 +59,9 @@ Status select_job(Capture& capture, const std::string& wanted);
 
 // Returns a line for each: "\n  --select 'slurm 34.0'".
 std::string choices(const std::vector<std::string>& keys);
+
+// Returns "1001" of "n0:29500 of user 1001"; "" if the key names no user.
+std::string_view user_in_key(std::string_view key);
 
 // Returns one job of a capture of several, with the tables that it needs and the job's key as its
 // id.

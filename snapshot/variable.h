@@ -9,6 +9,10 @@
 
 namespace oddrank::snapshot {
 
+// The setup of a process that sees mounts of its own, as in a container: its paths are others than
+// the machine's.
+inline constexpr std::string_view kMountsOfItsOwn = "mounts";
+
 // Returns the value; nullopt if it is not set, or was not kept. Valid as long as the tables.
 inline std::optional<std::string_view> variable_of(const Tables& tables,
                                                    const ProcessCapture& process,

@@ -7,9 +7,9 @@
 #include "aggregate/evidence/wait_end.h"
 #include "aggregate/rules/all_rules.h"
 #include "aggregate/rules/local_story.h"
+#include "aggregate/words/advised_path.h"
 #include "aggregate/words/wait_words.h"
 #include "base/printable.h"
-#include "base/shell_words.h"
 
 namespace oddrank::aggregate {
 namespace {
@@ -132,22 +132,22 @@ std::vector<Finding> file_lock(const RuleInput& input) {
   finding.summary = sentence_of_end(input, ranks, [&input](const RankView& rank) {
     return file_lock_predicate(input.view, rank);
   });
+  const std::string path = advised_path(input.view, *first.process, wait.path);
   const bool local = wait.pid != 0 && wait.holder_alive == snapshot::Known::kYes;
   if (is_left_behind(first) && !wait.path.empty()) {
-    finding.advice.push_back(on(
-        first,
-        fmt::format("rm {}  (stale: the process that made it is gone)", shell_quoted(wait.path))));
+    finding.advice.push_back(
+        on(first, fmt::format("{}rm -- {}  (stale: the process that made it is gone)",
+                              as_its_user(input.view, *first.process), path)));
   } else if (local) {
     finding.advice.push_back(
         on_live(first, fmt::format("oddrank node {}  (the holder)", wait.pid)));
   } else if (first.leader->wait.how == snapshot::WaitHow::kLockFile) {
     finding.advice.push_back(
-        on(first, fmt::format("ls -l {}; lsof {}  (made when, open where?)",
-                              shell_quoted(wait.path), shell_quoted(wait.path))));
-    finding.advice.emplace_back("if the process that made it is gone, remove it");
+        on(first, fmt::format("ls -l {}; lsof {}  (made when, open where?)", path, path)));
+    finding.advice.emplace_back(
+        "if the process that made it is gone, remove it, as the rank's user and not as root");
   } else {
-    finding.advice.push_back(
-        on_live(first, fmt::format("cat /proc/locks; lsof {}", shell_quoted(wait.path))));
+    finding.advice.push_back(on_live(first, fmt::format("cat /proc/locks; lsof {}", path)));
   }
   finding.disproves = {"the lock changing hands"};
   finding.weakness = "the lock may be released in time";

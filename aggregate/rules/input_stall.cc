@@ -7,9 +7,9 @@
 #include "aggregate/rules/all_rules.h"
 #include "aggregate/rules/local_story.h"
 #include "aggregate/view/leader.h"
+#include "aggregate/words/advised_path.h"
 #include "aggregate/words/wait_words.h"
 #include "base/printable.h"
-#include "base/shell_words.h"
 
 namespace oddrank::aggregate {
 namespace {
@@ -45,9 +45,9 @@ std::vector<Advice> end_advice(const JobView& view, const RankView& rank) {
   }
   if (view.text(thread->wait.wchan) == "wait_for_partner") {  // fifo_open() in fs/pipe.c
     return {on(rank, fmt::format("lsof {}  (which process should open the other end?)",
-                                 shell_quoted(path)))};
+                                 advised_path(view, last, path)))};
   }
-  return {on(rank, fmt::format("timeout 5 stat {}", shell_quoted(path)))};
+  return {on(rank, fmt::format("timeout 5 stat {}", advised_path(view, last, path)))};
 }
 
 std::vector<Advice> input_advice(const JobView& view, const RankView& rank) {

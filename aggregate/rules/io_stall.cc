@@ -6,8 +6,8 @@
 #include "aggregate/evidence/wait_end.h"
 #include "aggregate/rules/all_rules.h"
 #include "aggregate/rules/local_story.h"
+#include "aggregate/words/advised_path.h"
 #include "aggregate/words/wait_words.h"
-#include "base/shell_words.h"
 
 namespace oddrank::aggregate {
 namespace {
@@ -47,13 +47,19 @@ std::string io_predicate(const JobView& view, const RankView& rank) {
          (opens_named_pipe(view, rank) ? ": a named pipe of which nobody opens the other end" : "");
 }
 
+// Returns whether the kernel itself says that it waits in a pipe: pipe_read(), anon_pipe_write().
+bool is_pipe(const JobView& view, const RankView& rank) {
+  return rank.leader != nullptr &&
+         view.text(rank.leader->wait.wchan).find("pipe_") != std::string_view::npos;
+}
+
 std::vector<Advice> io_advice(const JobView& view, const RankView& rank) {
   const WaitsFor wait = waits_for(view, rank);
   const bool named = !wait.path.empty() && wait.path.front() == '/';
   if (opens_named_pipe(view, rank) && named) {
     return {on(rank, fmt::format("lsof {}  (which process should open the other end?)",
-                                 shell_quoted(wait.path))),
-            "start that process; if there is none, remove the pipe"};
+                                 advised_path(view, *rank.process, wait.path))),
+            "start that process (to remove the pipe does not free an open() that waits already)"};
   }
   if (waits_for_reader(view, rank)) {
     const pid_t reader = rank.leader->wait.holder_pid;
@@ -65,9 +71,12 @@ std::vector<Advice> io_advice(const JobView& view, const RankView& rank) {
   }
   std::vector<Advice> advice = {on_live(
       rank, fmt::format("cat /proc/{}/stack  (as root: what the kernel waits in)", rank.pid()))};
-  if (named) {
-    advice.push_back(
-        on(rank, fmt::format("findmnt -T {}; then look at that server", shell_quoted(wait.path))));
+  if (named && is_pipe(view, rank)) {
+    advice.push_back(on(rank, fmt::format("lsof {}  (who has the other end of this pipe?)",
+                                          advised_path(view, *rank.process, wait.path))));
+  } else if (named) {
+    advice.push_back(on(rank, fmt::format("findmnt -T {}; then look at that server",
+                                          advised_path(view, *rank.process, wait.path))));
   }
   advice.push_back(on(rank, "dmesg -T | grep -i -E 'not responding|blocked for' | tail"));
   return advice;

@@ -103,7 +103,9 @@ std::vector<Finding> unknown(const RuleInput& input) {
   if (common_rendezvous(input) != nullptr) {
     finding.advice.emplace_back("compare WORLD_SIZE, MASTER_ADDR and MASTER_PORT of all ranks");
   }
-  finding.advice.emplace_back("sample longer: --samples 4 --interval 5s", "", true);
+  if (input.view.count(Presence::kRead) > 0) {
+    finding.advice.emplace_back("sample longer: --samples 4 --interval 5s", "", true);
+  }
   finding.advice.emplace_back("keep the evidence: --save job.capture, then oddrank report");
   return {finding};
 }

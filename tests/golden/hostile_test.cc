@@ -114,7 +114,7 @@ TEST_CASE("advice quotes what is not ours") {
     const aggregate::Diagnosis report = aggregate::diagnose(capture);
     REQUIRE_FALSE(report.verdict.advice.empty());
     const std::string advice = report.verdict.advice.front().words();
-    CHECK(advice.find("rm '/home/ada") != std::string::npos);
+    CHECK(advice.find("rm -- '/home/ada") != std::string::npos);
     CHECK(advice.find("PWNED") != std::string::npos);
     return;
   }
