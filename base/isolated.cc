@@ -10,6 +10,7 @@
 
 #include "base/deadline.h"
 #include "base/isolated_child.h"
+#include "base/proc/held_up.h"
 
 namespace oddrank {
 namespace {
@@ -27,8 +28,11 @@ constexpr std::size_t kMaxChildren = 16;
 using Children = std::vector<IsolatedChild>;
 
 // Returns when a child has sent something, when a deadline has passed, or after kMaxWait. If we
-// were stopped since the last return, so were the children: their deadlines move by that time.
-void wait_for_any(std::vector<pollfd>& polled, Children& running, Clock::time_point& last_return) {
+// were stopped since the last return, so were the children: their deadlines move by that time,
+// which is returned.
+std::chrono::milliseconds wait_for_any(std::vector<pollfd>& polled,
+                                       Children& running,
+                                       Clock::time_point& last_return) {
   std::chrono::milliseconds longest = kMaxWait;
   for (const IsolatedChild& child : running) {
     longest = std::min(longest, child.deadline().left());
@@ -38,11 +42,12 @@ void wait_for_any(std::vector<pollfd>& polled, Children& running, Clock::time_po
   const auto took = now - std::exchange(last_return, now);
   const auto late = std::chrono::floor<std::chrono::milliseconds>(took) - longest;
   if (late <= kStandstill) {
-    return;
+    return std::chrono::milliseconds(0);
   }
   for (IsolatedChild& child : running) {
     child.move_deadline(late);
   }
+  return late;
 }
 
 enum class ChildState { kBusy, kIdle, kEnded };
@@ -66,6 +71,7 @@ ChildState take_from(IsolatedChild& child,
   ended = ended || !child.take_waiting(result, byte_limit);
   if (!ended) {
     result.end = IsolatedEnd::kDeadline;
+    result.held_up_by = held_up_by(child.pid());
     child.kill();
   }
   result.took = child.age();
@@ -75,18 +81,19 @@ ChildState take_from(IsolatedChild& child,
 
 // Waits for any of the children, and takes what they send. Children that have ended leave
 // `running`; those that have done their task and may get another one move to `idle`.
-void take_outputs(Children& running,
-                  Children& idle,
-                  std::vector<IsolatedResult>& results,
-                  std::size_t byte_limit,
-                  Clock::time_point& last_wait) {
+// Returns for how long we were stopped.
+std::chrono::milliseconds take_outputs(Children& running,
+                                       Children& idle,
+                                       std::vector<IsolatedResult>& results,
+                                       std::size_t byte_limit,
+                                       Clock::time_point& last_wait) {
   std::vector<pollfd> polled;
   polled.reserve(2 * running.size());
   for (const IsolatedChild& child : running) {
     polled.push_back({child.output(), POLLIN, 0});
     polled.push_back({child.done(), POLLIN, 0});
   }
-  wait_for_any(polled, running, last_wait);
+  const std::chrono::milliseconds stopped = wait_for_any(polled, running, last_wait);
   Children still;
   for (std::size_t i = 0; i < running.size(); ++i) {
     const ChildState state = take_from(running[i], polled[2 * i], polled[2 * i + 1], byte_limit,
@@ -98,28 +105,34 @@ void take_outputs(Children& running,
     }
   }
   running = std::move(still);
+  return stopped;
 }
 
 // The tasks that have not begun, and the children that run the others.
 class Schedule {
  public:
-  Schedule(const std::vector<IsolatedTask>& tasks, std::size_t at_once)
-      : tasks_(tasks), at_once_(std::max<std::size_t>(at_once, 1)), begun_(tasks.size()) {}
+  Schedule(const std::vector<IsolatedTask>& tasks, std::size_t at_once, const Deadline& all)
+      : tasks_(tasks),
+        at_once_(std::max<std::size_t>(at_once, 1)),
+        all_(all),
+        begun_(tasks.size()) {}
 
   bool over() const { return left_ == tasks_.size() && running_.empty(); }
   // Gives another task to each child that has done its own, or ends the child if there is none.
   // Then starts more children, as many as may run at once.
   void go_on(std::vector<IsolatedResult>& results);
   void take(std::vector<IsolatedResult>& results, std::size_t byte_limit) {
-    take_outputs(running_, idle_, results, byte_limit, last_wait_);
+    all_ = all_.later(take_outputs(running_, idle_, results, byte_limit, last_wait_));
   }
 
  private:
   void reuse(IsolatedChild child, IsolatedResult& done);
+  void add(IsolatedChild child);
   bool has_room() const;
 
   const std::vector<IsolatedTask>& tasks_;
   std::size_t at_once_;
+  Deadline all_;
   std::vector<bool> begun_;
   std::size_t left_ = 0;  // the first task that has not begun
   Children running_;
@@ -142,14 +155,27 @@ void Schedule::reuse(IsolatedChild child, IsolatedResult& done) {
   for (std::size_t next = left_; next < tasks_.size(); ++next) {
     if (!begun_[next] && tasks_[next].owner == owner && child.give(tasks_[next], next)) {
       begun_[next] = true;
-      running_.push_back(std::move(child));
+      add(std::move(child));
       return;
     }
   }
   child.finish(done);
 }
 
+void Schedule::add(IsolatedChild child) {
+  child.limit(all_);
+  running_.push_back(std::move(child));
+}
+
 void Schedule::go_on(std::vector<IsolatedResult>& results) {
+  if (all_.passed()) {
+    for (std::size_t i = left_; i < tasks_.size(); ++i) {
+      if (!begun_[i]) {
+        begun_[i] = true;
+        results[i].end = IsolatedEnd::kNoTime;
+      }
+    }
+  }
   for (IsolatedChild& child : std::exchange(idle_, {})) {
     IsolatedResult& done = results[child.task()];
     reuse(std::move(child), done);
@@ -160,9 +186,14 @@ void Schedule::go_on(std::vector<IsolatedResult>& results) {
     }
     begun_[left_] = true;
     if (auto child = IsolatedChild::start(tasks_, left_)) {
-      running_.push_back(*std::move(child));
+      add(*std::move(child));
     }
   }
+}
+
+// Returns the deadline; the longest time is too long to be added to now.
+Deadline deadline_of(std::chrono::milliseconds all) {
+  return Deadline::after(std::min<std::chrono::milliseconds>(all, std::chrono::hours(24 * 365)));
 }
 
 }  // namespace
@@ -202,9 +233,10 @@ IsolatedResult PendingTask::finish(std::size_t byte_limit) {
 
 std::vector<IsolatedResult> run_isolated(const std::vector<IsolatedTask>& tasks,
                                          std::size_t at_once,
-                                         std::size_t byte_limit) {
+                                         std::size_t byte_limit,
+                                         std::chrono::milliseconds all) {
   std::vector<IsolatedResult> results(tasks.size());
-  Schedule schedule(tasks, at_once);
+  Schedule schedule(tasks, at_once, deadline_of(all));
   schedule.go_on(results);
   while (!schedule.over()) {
     schedule.take(results, byte_limit);

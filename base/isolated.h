@@ -3,8 +3,9 @@
 // Reading a process in state D (its maps, environ, memory) can block the reader in the kernel,
 // where no signal reaches it. So all code that touches a target runs in a child of ours; the parent
 // only reads a pipe. A child that misses its deadline is killed and abandoned: its output so far
-// counts, and the kernel ends its ptrace attachments when it dies. What a target or a file contains
-// is foreign, so a child may do no more than its task needs (confine.h).
+// counts, and the kernel ends its ptrace attachments when it dies. It has our stdout and stderr
+// no more (but stderr with -v), so nobody waits for their end because of it. What a target or a
+// file contains is foreign, so a child may do no more than its task needs (confine.h).
 //
 // Precondition: the caller has one thread only (it forks without exec).
 #pragma once
@@ -44,6 +45,7 @@ enum class IsolatedEnd {
   kCrashed,   // ended by a signal or with another status
   kNoMemory,  // needed more than Freedom::memory
   kNotRun,    // fork or pipe failed
+  kNoTime,    // the time for all tasks was over before its turn came
 };
 
 struct IsolatedResult {
@@ -51,6 +53,7 @@ struct IsolatedResult {
   int signal = 0;     // that ended it, 0 if none
   std::string bytes;  // all that it sent, even if it did not finish
   std::chrono::microseconds took{0};
+  std::string held_up_by;  // at its deadline: the call on a file that it was in (proc/held_up.h)
 };
 
 inline constexpr std::size_t kMaxOutput = std::size_t{64} << 20;
@@ -60,10 +63,13 @@ inline constexpr std::size_t kMaxOutput = std::size_t{64} << 20;
 // others are started, until 16 children run. Kills a child that sends more than `byte_limit`
 // (kCrashed). Blocks no longer than the tasks' timeouts; time in which the caller itself was
 // stopped (a paused machine, a stopped job) does not count. Leaves no zombie behind, except of a
-// child in state D.
-std::vector<IsolatedResult> run_isolated(const std::vector<IsolatedTask>& tasks,
-                                         std::size_t at_once,
-                                         std::size_t byte_limit = kMaxOutput);
+// child in state D. `all`: the time for all tasks together; what runs then has missed its deadline,
+// and what has not begun gets no turn.
+std::vector<IsolatedResult> run_isolated(
+    const std::vector<IsolatedTask>& tasks,
+    std::size_t at_once,
+    std::size_t byte_limit = kMaxOutput,
+    std::chrono::milliseconds all = std::chrono::milliseconds::max());
 
 // A task that runs while the caller does other things, run_isolated among them.
 class PendingTask {

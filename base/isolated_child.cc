@@ -4,7 +4,6 @@
 #include <poll.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -74,21 +73,17 @@ constexpr bool kSanitized = __has_feature(address_sanitizer) != 0;
 constexpr bool kSanitized = false;
 #endif
 
-bool is_pipe(int fd) {
-  struct stat facts {};
-  return ::fstat(fd, &facts) == 0 && (S_ISFIFO(facts.st_mode) || S_ISSOCK(facts.st_mode));
-}
-
-// Lets go of our caller's pipes: a child that cannot be killed would keep their readers waiting for
-// as long as what it waits for. What it says beside its answer is for -v, and of sanitizers.
-void leave_pipes() {
+// Lets go of our stdout and stderr: a child in state D has them open for as long as its file system
+// does not answer, and whoever reads them (srun, a pipe) would wait for their end. What it says
+// beside its answer is for -v, and of sanitizers.
+void leave_outputs() {
   const bool says_something = log_enabled(LogLevel::kInfo) || kSanitized;
-  const UniqueFd null(::open("/dev/null", O_RDWR | O_CLOEXEC));
-  if (null.valid() && is_pipe(STDOUT_FILENO)) {
+  const UniqueFd null(::open("/dev/null", O_WRONLY | O_CLOEXEC));
+  if (null.valid()) {
     ::dup2(null.get(), STDOUT_FILENO);
-  }
-  if (null.valid() && !says_something && is_pipe(STDERR_FILENO)) {
-    ::dup2(null.get(), STDERR_FILENO);
+    if (!says_something) {
+      ::dup2(null.get(), STDERR_FILENO);
+    }
   }
 }
 
@@ -104,7 +99,7 @@ void IsolatedChild::run(
   // The parent handles Ctrl-C at the terminal: it still uses what we can send.
   ::signal(SIGINT, SIG_IGN);
   ::signal(SIGPIPE, SIG_IGN);
-  leave_pipes();
+  leave_outputs();
   confine(tasks[index].may);
   try {
     tasks[index].run(output);

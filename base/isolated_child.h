@@ -32,6 +32,8 @@ class IsolatedChild {
   std::size_t task() const { return task_; }
   const Deadline& deadline() const { return deadline_; }
   void move_deadline(std::chrono::milliseconds later) { deadline_ = deadline_.later(later); }
+  // The deadline is to be no later than this one.
+  void limit(const Deadline& all) { deadline_ = deadline_.at_most(all.left()); }
   // How long it has been at its task.
   std::chrono::microseconds age() const;
   // Whether it has been at its task for long and does not run. A process that is stuck in the
@@ -51,6 +53,7 @@ class IsolatedChild {
   bool take_rest(IsolatedResult& result, std::size_t limit) const;
 
   void kill() const;
+  pid_t pid() const { return pid_; }
   // Reaps it after it has closed its pipe, was killed or has done all its tasks, and notes how it
   // ended, unless the result says so already. A child in state D cannot die yet: it is left to init
   // rather than waited for.

@@ -59,7 +59,7 @@ std::vector<Result<Capture>> read_cores(const std::vector<std::string>& paths,
   }
   std::vector<Result<Capture>> captures;
   for (const IsolatedResult& result : run_isolated(tasks, readers_at_once())) {
-    captures.push_back(received_capture(result, options.timeout));
+    captures.push_back(received_capture(result));
     if (request.progress) {
       request.progress(captures.size(), tasks.size());
     }

@@ -62,6 +62,35 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds kProgramPatience{1000};
 
+// Shares out the time of a node, so that it answers in time, whatever hangs or however busy it is:
+// the stacks come first, and each other source costs itself at most.
+class NodeBudget {
+ public:
+  explicit NodeBudget(milliseconds timeout)
+      : all_(Deadline::after(timeout)), reading_(Deadline::after(timeout * 3 / 4)) {}
+
+  // The process that waits for the answer knows that it takes longer by this.
+  void extend(milliseconds by);
+  // For all processes of a sample together.
+  milliseconds of_sample() const { return reading_.left(); }
+  // For the next source beside the stacks: a part of what is left.
+  milliseconds beside() const;
+
+ private:
+  Deadline all_;
+  Deadline reading_;
+};
+
+void NodeBudget::extend(milliseconds by) {
+  all_ = all_.later(by);
+  reading_ = reading_.later(by);
+}
+
+milliseconds NodeBudget::beside() const {
+  constexpr milliseconds kLeast{300};
+  return std::max(all_.left() / 3, kLeast);
+}
+
 Result<Capture> find_processes(const NodeRequest& request, Capture node, milliseconds timeout) {
   ranks::DiscoverOptions discover;
   discover.pids = request.pids;
@@ -83,14 +112,11 @@ Result<Capture> find_processes(const NodeRequest& request, Capture node, millise
     return fail(Errc::kTimeout, "looking for ranks did not end in time",
                 "a process in state D may hold its memory map; give the pids of the ranks");
   }
-  return received_capture(result, timeout);
+  return received_capture(result);
 }
 
-void add_answer(Capture& capture,
-                ProcessCapture& process,
-                const IsolatedResult& result,
-                milliseconds timeout) {
-  const auto read = received_capture(result, timeout);
+void add_answer(Capture& capture, ProcessCapture& process, const IsolatedResult& result) {
+  const auto read = received_capture(result);
   if (read && read->processes.size() == 1) {
     snapshot::Carrier carrier(read->tables, capture.tables);
     ProcessCapture sample = carrier.process(read->processes.front());
@@ -111,7 +137,7 @@ IsolatedTask reading_task(const Capture& capture,
   return {[&capture, options, i](int fd) {
             ProcessCapture identity = capture.processes[i];
             identity.threads.clear();
-            send_capture(fd, read_process(capture, identity, options));
+            send_process(fd, read_process(capture, identity, options));
           },
           timeout,
           {},
@@ -122,9 +148,10 @@ IsolatedTask reading_task(const Capture& capture,
 void read_without_files(const Capture& capture,
                         const CaptureOptions& options,
                         const std::vector<std::size_t>& indices,
+                        const NodeBudget& budget,
                         std::vector<IsolatedResult>& results,
                         SilentProcesses& silent) {
-  constexpr milliseconds kMaxPatience{5000};  // it takes some milliseconds
+  const milliseconds patience = budget.beside();  // it takes some milliseconds
   ReadOptions without = options.read;
   without.files = false;
   std::vector<IsolatedTask> tasks;
@@ -133,11 +160,11 @@ void read_without_files(const Capture& capture,
     if (results[i].end == IsolatedEnd::kDeadline &&
         silent.insert(capture.processes[indices[i]].pid).second) {
       again.push_back(i);
-      tasks.push_back(
-          reading_task(capture, indices[i], without, std::min(options.timeout, kMaxPatience)));
+      tasks.push_back(reading_task(capture, indices[i], without, patience));
     }
   }
-  std::vector<IsolatedResult> answers = run_isolated(tasks, readers_at_once());
+  std::vector<IsolatedResult> answers =
+      run_isolated(tasks, readers_at_once(), kMaxOutput, patience);
   for (std::size_t i = 0; i < answers.size(); ++i) {
     if (answers[i].end == IsolatedEnd::kFinished) {
       results[again[i]] = std::move(answers[i]);
@@ -151,6 +178,7 @@ void take_sample(Capture& capture,
                  const CaptureOptions& options,
                  std::size_t known,
                  const NodeRequest& request,
+                 const NodeBudget& budget,
                  SilentProcesses& silent) {
   std::vector<IsolatedTask> tasks;
   std::vector<std::size_t> indices;  // of the process of each task
@@ -163,10 +191,11 @@ void take_sample(Capture& capture,
     read.files = !silent.contains(capture.processes[i].pid);
     tasks.push_back(reading_task(capture, i, read, options.timeout));
   }
-  std::vector<IsolatedResult> results = run_isolated(tasks, readers_at_once());
-  read_without_files(capture, options, indices, results, silent);
+  std::vector<IsolatedResult> results =
+      run_isolated(tasks, readers_at_once(), kMaxOutput, budget.of_sample());
+  read_without_files(capture, options, indices, budget, results, silent);
   for (std::size_t i = 0; i < results.size(); ++i) {
-    add_answer(capture, capture.processes[indices[i]], results[i], options.timeout);
+    add_answer(capture, capture.processes[indices[i]], results[i]);
     if (request.progress) {
       request.progress(i + 1, results.size());
     }
@@ -185,12 +214,14 @@ bool all_unread(const Capture& capture) {
 void take_samples(Capture& capture,
                   const CaptureOptions& options,
                   const NodeRequest& request,
+                  NodeBudget& budget,
                   std::uint64_t found_us,
                   std::optional<RecorderSearch>& recorders,
                   SilentProcesses& silent,
                   StepLog& steps) {
   const bool adapts = options.until_decided && request.pids.size() != 1;
   const auto started = Deadline::Clock::now();
+  bool extended = false;
   std::vector<milliseconds> begun;
   NextSample next{SampleReason::kFirst};
   while (next.reason != SampleReason::kNone) {
@@ -199,7 +230,7 @@ void take_samples(Capture& capture,
     if (begun.size() > 2) {  // if the waits are old from the start, nobody has begun anything
       ranks::add_newborn(capture, found_us);
     }
-    take_sample(capture, options, known, request, silent);
+    take_sample(capture, options, known, request, budget, silent);
     steps.done("sample " + std::to_string(begun.size()));
     if (all_unread(capture)) {
       return;
@@ -207,7 +238,7 @@ void take_samples(Capture& capture,
     if (begun.size() == 1) {
       settle_ranks(capture);  // whether the ranks move decides about further samples
       if (options.beside) {
-        recorders.emplace(capture, options.timeout);
+        recorders.emplace(capture, budget.beside());
       }
     }
     if (adapts) {
@@ -216,13 +247,20 @@ void take_samples(Capture& capture,
           next.reason == SampleReason::kYoungWaits || next.reason == SampleReason::kRuns;
       if (ages_tell && recorders && spins_in_library(capture)) {
         next = next_sample(capture, begun,
-                           ages_of_newest_events(capture, *recorders, options.timeout));
+                           ages_of_newest_events(capture, *recorders, budget.beside()));
       }
     } else {
       const bool more = begun.size() < static_cast<std::size_t>(options.samples);
       next = {more ? SampleReason::kFirst : SampleReason::kNone, options.interval};
     }
     if (next.reason == SampleReason::kNone) {
+      return;
+    }
+    if (next.reason != SampleReason::kFirst && !extended) {
+      budget.extend(longest_sampling(options));
+      extended = true;
+    }
+    if (budget.of_sample() <= next.after) {
       return;
     }
     if (request.sampling_again && next.reason != SampleReason::kFirst) {
@@ -233,21 +271,23 @@ void take_samples(Capture& capture,
 }
 
 // Counts the collectives that the ranks have launched, before any of their threads is stopped.
-void collect_counts(Capture& capture, const CaptureOptions& options) {
+void collect_counts(Capture& capture, const CaptureOptions& options, const NodeBudget& budget) {
   if (options.beside && options.ras) {
-    collect_ras(capture, options.timeout);
+    collect_ras(capture, budget.beside());
   }
   if (options.beside) {
-    collect_nccl_memory(capture, options.timeout);
+    collect_nccl_memory(capture, budget.beside());
   }
 }
 
-void collect_counts_again(Capture& capture, const CaptureOptions& options) {
+void collect_counts_again(Capture& capture,
+                          const CaptureOptions& options,
+                          const NodeBudget& budget) {
   if (options.beside && options.ras) {
-    collect_ras_again(capture, options.timeout);
+    collect_ras_again(capture, budget.beside());
   }
   if (options.beside) {
-    collect_nccl_memory_again(capture, options.timeout);
+    collect_nccl_memory_again(capture, budget.beside());
   }
 }
 
@@ -256,15 +296,16 @@ void collect_counts_again(Capture& capture, const CaptureOptions& options) {
 void collect_beside(Capture& capture,
                     RecorderSearch search,
                     HardwareReading& hardware,
-                    const CaptureOptions& options) {
-  PendingTask programs = read_programs_of(capture, std::min(options.timeout, kProgramPatience));
-  collect_recorders(capture, search, options.newest_calls, options.timeout);
-  collect_dumps(capture, options.timeout);
-  add_given_dumps(capture, options.fr, false, options.timeout);
+                    const CaptureOptions& options,
+                    const NodeBudget& budget) {
+  PendingTask programs = read_programs_of(capture, std::min(budget.beside(), kProgramPatience));
+  collect_recorders(capture, search, options.newest_calls, budget.beside());
+  collect_dumps(capture, budget.beside());
+  add_given_dumps(capture, options.fr, false, budget.beside());
   collectives::join_flight(capture);
   collectives::add_counted_calls(capture);
-  collect_log(capture, options.timeout / 2);
-  collect_step_tasks(capture, options.timeout / 2);
+  collect_log(capture, budget.beside());
+  collect_step_tasks(capture, budget.beside());
   hardware.add_to(capture);
   add_programs(capture, std::move(programs));
 }
@@ -353,6 +394,7 @@ std::string host_name() {
 Result<Capture> capture_node(NodeRequest request, const CaptureOptions& options) {
   ODDRANK_TRY_STATUS(check_own_proc());
   const auto started = Deadline::Clock::now();
+  NodeBudget budget(options.timeout);
   StepLog steps;
   Capture node;
   node.nodes.emplace_back();
@@ -383,16 +425,16 @@ Result<Capture> capture_node(NodeRequest request, const CaptureOptions& options)
   if (options.beside) {
     hardware.emplace();
   }
-  collect_counts(capture, options);
+  collect_counts(capture, options, budget);
   start.faults = waits::read_major_faults(capture);
   steps.done("counters of NCCL, and sockets");
   std::optional<RecorderSearch> recorders;
   SilentProcesses silent;
-  take_samples(capture, options, request, found_us, recorders, silent, steps);
+  take_samples(capture, options, request, budget, found_us, recorders, silent, steps);
   if (options.beside && !recorders) {
-    recorders.emplace(capture, options.timeout);  // no process could be read
+    recorders.emplace(capture, budget.beside());  // no process could be read
   }
-  collect_counts_again(capture, options);
+  collect_counts_again(capture, options, budget);
   name_in_child(capture, silent);
   steps.done("names of native frames");
   settle_ranks(capture);
@@ -409,11 +451,11 @@ Result<Capture> capture_node(NodeRequest request, const CaptureOptions& options)
   collectives::find_calls(capture);
   steps.done("what each thread waits for, and its calls");
   if (recorders && hardware) {
-    collect_beside(capture, *std::move(recorders), *hardware, options);
+    collect_beside(capture, *std::move(recorders), *hardware, options, budget);
   }
   steps.done("recorders, dumps, logs and devices");
   if (options.inlines) {
-    add_inlines_in_child(capture, options.timeout / 2);
+    add_inlines_in_child(capture, budget.beside());
   }
   capture.job.world_size = snapshot::world_size_of(capture);
   capture.job.hosts = {capture.nodes.front().host};

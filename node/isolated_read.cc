@@ -6,7 +6,11 @@
 #include <utility>
 
 #include "attach/proc_status.h"
+#include "base/isolated.h"
 #include "base/parse_number.h"
+#include "base/span_words.h"
+#include "cpython/tasks/find_tasks.h"
+#include "snapshot/carrier.h"
 #include "snapshot/format/capture_file.h"
 
 namespace oddrank::node {
@@ -33,10 +37,14 @@ Error decode_error(const std::string& text) {
 }
 
 // Describes how a reader that sent neither ended.
-Error reader_failure(const IsolatedResult& result, std::chrono::milliseconds timeout) {
+Error reader_failure(const IsolatedResult& result) {
   switch (result.end) {
     case IsolatedEnd::kDeadline:
-      return {Errc::kTimeout, "did not answer in " + std::to_string(timeout.count() / 1000) + " s",
+      return {Errc::kTimeout,
+              "did not answer in " + span_words(result.took) +
+                  (result.held_up_by.empty() ? ""
+                                             : ": held up by " + result.held_up_by +
+                                                   ", whose file system does not answer"),
               ""};
     case IsolatedEnd::kCrashed:
       return {Errc::kIo,
@@ -47,6 +55,8 @@ Error reader_failure(const IsolatedResult& result, std::chrono::milliseconds tim
       return {Errc::kBadData, "the reader needed more memory than it may have", ""};
     case IsolatedEnd::kNotRun:
       return {Errc::kIo, "no reader could be started", ""};
+    case IsolatedEnd::kNoTime:
+      return {Errc::kTimeout, "not read: the time for this node was over before its turn came", ""};
     case IsolatedEnd::kFinished:
       break;
   }
@@ -80,14 +90,44 @@ void send_capture(int fd, const Result<snapshot::Capture>& capture) {
                          : encode_error(capture.error()));
 }
 
-Result<snapshot::Capture> received_capture(const IsolatedResult& result,
-                                           std::chrono::milliseconds timeout) {
+void send_process(int fd, Result<snapshot::Capture> capture) {
+  if (!capture || capture->processes.empty() || capture->processes.front().tasks.empty()) {
+    send_capture(fd, capture);
+    return;
+  }
+  const std::size_t all = capture->processes.front().tasks.size();
+  std::string why = all < cpython::kMaxTasks
+                        ? ""
+                        : "only " + std::to_string(cpython::kMaxTasks) + " of its tasks are shown";
+  std::string bytes;
+  for (std::size_t kept = all;; kept /= 2) {
+    snapshot::Capture part;  // with the tables that it needs
+    part.nodes = capture->nodes;
+    snapshot::ProcessCapture process = capture->processes.front();
+    process.tasks.resize(kept);
+    if (kept < all) {
+      why = std::to_string(kept) + " of its " + std::to_string(all) +
+            " tasks are shown: the others do not fit into a capture";
+    }
+    part.processes.push_back(snapshot::Carrier(capture->tables, part.tables).process(process));
+    if (!why.empty()) {
+      part.processes.front().why = part.tables.string(why);
+    }
+    bytes = snapshot::encode_capture(part, snapshot::Packing::kStored);
+    if (kept == 0 || (bytes.size() < kMaxOutput && snapshot::decode_capture(bytes))) {
+      break;
+    }
+  }
+  send_bytes(fd, bytes);
+}
+
+Result<snapshot::Capture> received_capture(const IsolatedResult& result) {
   if (!result.bytes.empty() && result.bytes.front() == kErrorMark) {
     return fail(decode_error(result.bytes));
   }
   auto capture = snapshot::decode_capture(result.bytes);
   if (!capture) {
-    return fail(reader_failure(result, timeout));
+    return fail(reader_failure(result));
   }
   return capture;
 }

@@ -26,10 +26,14 @@ std::uint64_t reading_owner(pid_t pid);
 // Sends the capture, or the Error (in the child).
 void send_capture(int fd, const Result<snapshot::Capture>& capture);
 
+// The same for a capture of one process. Tasks that would make it too large to be received are left
+// out, and the process's `why` says how many are.
+void send_process(int fd, Result<snapshot::Capture> capture);
+
 // Returns the capture or the Error that the child sent (in the parent). If it sent neither, an
-// Error says how the child ended (kTimeout: "did not answer in 20 s", kIo: "the reader was ended by
+// Error says how the child ended (kTimeout: "did not answer in 20 s", with the file that held it up
+// if it was one; kIo: "the reader was ended by
 // signal 11") or that the capture is incomplete (kIo).
-Result<snapshot::Capture> received_capture(const IsolatedResult& result,
-                                           std::chrono::milliseconds timeout);
+Result<snapshot::Capture> received_capture(const IsolatedResult& result);
 
 }  // namespace oddrank::node

@@ -349,7 +349,7 @@ Result<snapshot::Capture> find_ranks(const std::string& slurm_job) {
                                                  : Result<snapshot::Capture>(fail(status.error())));
                           },
                           kFindTimeout};
-  return received_capture(run_isolated({task}, 1).front(), kFindTimeout);
+  return received_capture(run_isolated({task}, 1).front());
 }
 
 }  // namespace oddrank::node

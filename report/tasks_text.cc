@@ -80,6 +80,10 @@ std::string tasks_text(const aggregate::JobView& view,
   constexpr std::size_t kIndent = 4;
   constexpr std::size_t kNoLimit = static_cast<std::size_t>(-1);
   std::string text;
+  if (const std::string why = printable(view.text(process.why));
+      !process.tasks.empty() && !why.empty()) {
+    text += '\n' + style.bold("asyncio tasks") + ": " + why + '\n';
+  }
   for (const AsyncTask& task : process.tasks) {
     const std::string name = printable(view.text(task.name), 100);
     const std::string title = title_of(task, name);

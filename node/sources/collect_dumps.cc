@@ -270,7 +270,7 @@ void collect_dumps(Capture& capture, milliseconds timeout) {
   for (std::size_t at = 0; at < results.size(); ++at) {
     const std::uint32_t node = ranks[at]->node;
     const std::int32_t rank = ranks[at]->rank;
-    const auto answer = received_capture(results[at], timeout);
+    const auto answer = received_capture(results[at]);
     if (answer) {
       take_over_dumps(*answer, node, capture);
     } else {
@@ -297,8 +297,7 @@ void add_given_dumps(Capture& capture,
   }
   const IsolatedTask task{
       [&](int fd) { send_capture(fd, read_given(patterns, wanted, there, all)); }, timeout};
-  const auto answer =
-      received_capture(run_isolated({task}, 1, std::size_t{512} << 20).front(), timeout);
+  const auto answer = received_capture(run_isolated({task}, 1, std::size_t{512} << 20).front());
   if (answer) {
     take_over_dumps(*answer, 0, capture);
   } else {

@@ -78,7 +78,7 @@ void add_gpus(std::vector<PendingTask>& pending, Capture& capture) {
 }
 
 void add_ports(PendingTask& pending, Capture& capture) {
-  const auto answer = received_capture(pending.finish(), kHardwarePatience);
+  const auto answer = received_capture(pending.finish());
   if (!answer) {
     capture.nodes.front().notes.push_back(std::string(kPorts) + ": " + answer.error().what);
     return;

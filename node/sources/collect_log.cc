@@ -115,7 +115,7 @@ void take_over_log(const Result<Capture>& answer, Capture& capture) {
 
 void collect_log(Capture& capture, std::chrono::milliseconds timeout) {
   const IsolatedTask task{[&capture](int fd) { send_capture(fd, read_outputs(capture)); }, timeout};
-  take_over_log(received_capture(run_isolated({task}, 1).front(), timeout), capture);
+  take_over_log(received_capture(run_isolated({task}, 1).front()), capture);
 }
 
 void collect_job_output(Capture& capture, std::chrono::milliseconds timeout) {
@@ -133,7 +133,7 @@ void collect_job_output(Capture& capture, std::chrono::milliseconds timeout) {
                             send_capture(fd, read_files(files));
                           },
                           timeout};
-  take_over_log(received_capture(run_isolated({task}, 1).front(), timeout), capture);
+  take_over_log(received_capture(run_isolated({task}, 1).front()), capture);
 }
 
 }  // namespace oddrank::node

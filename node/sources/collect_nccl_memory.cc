@@ -93,7 +93,7 @@ Capture read_ranks(const std::vector<pid_t>& pids, milliseconds timeout) {
   Capture all;
   auto& notes = all.nodes.emplace_back().notes;
   for (const IsolatedResult& result : run_isolated(tasks, readers_at_once())) {
-    const auto answer = received_capture(result, patience);
+    const auto answer = received_capture(result);
     if (!answer) {
       continue;
     }

@@ -85,7 +85,7 @@ PendingTask read_programs_of(const Capture& capture, std::chrono::milliseconds t
 }
 
 void add_programs(Capture& capture, PendingTask programs) {
-  const auto answer = received_capture(programs.finish(), std::chrono::milliseconds(0));
+  const auto answer = received_capture(programs.finish());
   if (!answer) {
     return;  // what is unknown of a rank is no difference
   }

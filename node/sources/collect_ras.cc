@@ -194,7 +194,7 @@ std::optional<Capture> ask_in_child(Capture& capture, milliseconds timeout) {
   const milliseconds patience = std::min(timeout, kRasPatience + milliseconds(2000));
   const IsolatedTask task{
       [&capture](int fd) { send_capture(fd, ask_all(capture)); }, patience, {.sockets = true}};
-  auto answer = received_capture(run_isolated({task}, 1).front(), patience);
+  auto answer = received_capture(run_isolated({task}, 1).front());
   if (!answer) {
     capture.nodes.front().notes.push_back("RAS: " + answer.error().what);
     return std::nullopt;

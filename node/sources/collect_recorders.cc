@@ -166,7 +166,7 @@ void collect_recorders(Capture& capture,
     send_capture(fd, std::move(answer));
   });
   for (std::size_t at = 0; at < results.size(); ++at) {
-    const auto answer = received_capture(results[at], patience);
+    const auto answer = received_capture(results[at]);
     if (!answer) {
       continue;
     }

@@ -166,7 +166,7 @@ void collect_step_tasks(Capture& capture, milliseconds timeout) {
   const IsolatedTask task{[&step](int fd) { send_capture(fd, ended_tasks(step)); },
                           std::min(timeout, kStepPatience),
                           {.sockets = true}};
-  const auto answer = received_capture(run_isolated({task}, 1).front(), timeout);
+  const auto answer = received_capture(run_isolated({task}, 1).front());
   if (!answer) {
     return;
   }

@@ -66,6 +66,22 @@ TEST_CASE("a task that never returns is killed at its deadline, and its output c
   CHECK(::waitpid(-1, nullptr, WNOHANG) == -1);
 }
 
+TEST_CASE("tasks have a time for all of them: what was done by then counts") {
+  const IsolatedTask quick{[](int fd) { send_bytes(fd, "done"); },
+                           std::chrono::milliseconds(20000)};
+  const IsolatedTask endless{[](int) { ::pause(); }, std::chrono::milliseconds(20000)};
+  const std::vector<IsolatedTask> tasks{quick, endless, quick, endless, quick};
+  const auto began = std::chrono::steady_clock::now();
+  const auto results = run_isolated(tasks, 1, kMaxOutput, std::chrono::milliseconds(700));
+  CHECK(std::chrono::steady_clock::now() - began < std::chrono::seconds(10));
+  CHECK(results[0].end == IsolatedEnd::kFinished);
+  CHECK(results[0].bytes == "done");
+  CHECK(results[1].end == IsolatedEnd::kDeadline);
+  for (const std::size_t i : {2U, 3U, 4U}) {
+    CHECK(results[i].end == IsolatedEnd::kNoTime);
+  }
+}
+
 TEST_CASE("time in which all processes stood still does not count for the task") {
   constexpr milliseconds kTimeout(2000);
   std::array<int, 2> begun{};

@@ -24,11 +24,11 @@ Capture sample() {
 }
 
 Result<Capture> sent_by(const std::function<void(int fd)>& child) {
-  return received_capture(run_isolated({{child, kPatience}}, 1).front(), kPatience);
+  return received_capture(run_isolated({{child, kPatience}}, 1).front());
 }
 
 Result<Capture> received(const std::string& bytes) {
-  return received_capture({IsolatedEnd::kFinished, 0, bytes, {}}, kPatience);
+  return received_capture({IsolatedEnd::kFinished, 0, bytes, {}, {}});
 }
 
 TEST_CASE("a capture travels through the pipe") {
@@ -82,11 +82,11 @@ TEST_CASE("a reader that sent nothing is described by its end") {
   const auto crashed = sent_by([](int) { ::raise(SIGKILL); });
   REQUIRE_FALSE(crashed);
   CHECK(crashed.error().what == "the reader was ended by signal 9");
-  const auto late = received_capture({IsolatedEnd::kDeadline, 9, "", {}}, milliseconds(3000));
+  const auto late = received_capture({IsolatedEnd::kDeadline, 9, "", milliseconds(3040), {}});
   REQUIRE_FALSE(late);
   CHECK(late.error().code == Errc::kTimeout);
   CHECK(late.error().what == "did not answer in 3 s");
-  CHECK(received_capture({IsolatedEnd::kNotRun, 0, "", {}}, kPatience).error().what ==
+  CHECK(received_capture({IsolatedEnd::kNotRun, 0, "", {}, {}}).error().what ==
         "no reader could be started");
 }
 

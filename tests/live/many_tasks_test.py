@@ -1,0 +1,65 @@
+#!/usr/bin/env python3
+"""A process with more asyncio tasks than a report can hold: what is cut says how much, and the rest is there.
+
+    many_tasks_test.py --oddrank PATH
+"""
+
+import os
+import subprocess
+import sys
+import unittest
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(os.path.dirname(HERE), "support"))
+# pylint: disable=wrong-import-position
+import harness
+import proc_facts
+
+PROGRAM = """
+import asyncio, sys
+async def nest(depth):
+    if depth:
+        await nest(depth - 1)
+    else:
+        await asyncio.Event().wait()
+async def main():
+    tasks = [asyncio.create_task(nest(int(sys.argv[2]))) for _ in range(int(sys.argv[1]))]
+    await asyncio.sleep(0)
+    print('ready', flush=True)
+    await asyncio.gather(*tasks)
+asyncio.run(main())
+"""
+
+
+class ManyTasks(unittest.TestCase):
+    def process(self, tasks, depth):
+        process = subprocess.Popen(["/usr/bin/python3", "-c", PROGRAM, str(tasks), str(depth)],
+                                   stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
+        self.addCleanup(process.stdout.close)
+        self.addCleanup(process.wait, 60)
+        self.addCleanup(process.kill)
+        self.assertEqual(process.stdout.readline(), b"ready\n")
+        proc_facts.wait_until(lambda: proc_facts.in_call(process.pid, proc_facts.EPOLL_WAIT), "it waits")
+        run = harness.Run(harness.run_here([harness.Options.oddrank, "node", str(process.pid), "--tasks",
+                                            "--samples", "1", "--json", "-", *harness.PATIENTLY]))
+        self.assertEqual(run.status, 0, run.err)
+        (rank,) = run.json()["ranks"]
+        self.assertTrue(rank["threads"][0]["frames"])
+        return rank
+
+    def test_long_chains(self):
+        """3,000 tasks, each of which awaits a hundred coroutines: not all fit."""
+        rank = self.process(3000, 100)
+        self.assertRegex(rank["why"], r"^\d+ of its 3001 tasks are shown: the others do not fit")
+
+    def test_some_tasks_too_many(self):
+        """One more than the limit of 4,096."""
+        rank = self.process(4096, 0)
+        self.assertRegex(rank["why"], r"^only 4096 of its tasks are shown")
+
+    def test_all_of_a_few(self):
+        self.assertIsNone(self.process(10, 10)["why"])
+
+
+if __name__ == "__main__":
+    harness.main()
