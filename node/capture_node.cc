@@ -31,6 +31,7 @@
 #include "node/files/silent_files.h"
 #include "node/isolated_read.h"
 #include "node/naming.h"
+#include "node/node_budget.h"
 #include "node/note_endings.h"
 #include "node/note_lost_python.h"
 #include "node/read_outside.h"
@@ -61,35 +62,6 @@ using snapshot::ReadState;
 using std::chrono::milliseconds;
 
 constexpr milliseconds kProgramPatience{1000};
-
-// Shares out the time of a node, so that it answers in time, whatever hangs or however busy it is:
-// the stacks come first, and each other source costs itself at most.
-class NodeBudget {
- public:
-  explicit NodeBudget(milliseconds timeout)
-      : all_(Deadline::after(timeout)), reading_(Deadline::after(timeout * 3 / 4)) {}
-
-  // The process that waits for the answer knows that it takes longer by this.
-  void extend(milliseconds by);
-  // For all processes of a sample together.
-  milliseconds of_sample() const { return reading_.left(); }
-  // For the next source beside the stacks: a part of what is left.
-  milliseconds beside() const;
-
- private:
-  Deadline all_;
-  Deadline reading_;
-};
-
-void NodeBudget::extend(milliseconds by) {
-  all_ = all_.later(by);
-  reading_ = reading_.later(by);
-}
-
-milliseconds NodeBudget::beside() const {
-  constexpr milliseconds kLeast{300};
-  return std::max(all_.left() / 3, kLeast);
-}
 
 Result<Capture> find_processes(const NodeRequest& request, Capture node, milliseconds timeout) {
   ranks::DiscoverOptions discover;
@@ -261,6 +233,8 @@ void take_samples(Capture& capture,
       extended = true;
     }
     if (budget.of_sample() <= next.after) {
+      capture.nodes.front().notes.push_back("no time was left for sample " +
+                                            std::to_string(begun.size() + 1) + " (--timeout)");
       return;
     }
     if (request.sampling_again && next.reason != SampleReason::kFirst) {

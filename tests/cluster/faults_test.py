@@ -30,14 +30,14 @@ RANKS = 8
 IN_VFORK = 3  # its main thread is in state D
 # Agents take two samples; the faults happen in between.
 SLOW = ["--interval", "8s", *harness.PATIENTLY]
-FOR_EVER = ["--interval", "1h", "--timeout", "10m"]
+FOR_EVER = ["--interval", "5m", "--timeout", "10m"]
 # A node counts as silent only after this limit.
-LIMITED = ["--timeout", "30s", "--interval", "500ms"]  # which HELD changes
+LIMITED = ["--timeout", "30s", "--interval", "500ms"]  # both of which HELD changes
 LIMIT = "30 s"
 # Runs in the place of one node's agent: like the others, but it never reaches its second sample.
 HELD = """for word; do
   shift
-  case $option in --interval) word=1h ;; esac
+  case $option in --interval) word=1h ;; --timeout) word=2h ;; esac
   option=$word
   set -- "$@" "$word"
 done

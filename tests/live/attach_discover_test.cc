@@ -206,14 +206,15 @@ TEST_CASE("a requested process that does not exist is an error with a hint") {
   REQUIRE(stuck.wait_state("Z", dead));
   CHECK(discover(only(dead), capture).error().code == Errc::kGone);
 
-  // One of two exists: it is read, and a note names the other.
+  // One of two exists: it is read, and a row of its own says what the other is.
   capture.nodes.emplace_back();
   DiscoverOptions both;
   both.pids = {stuck.pid(), 0x7ffffff0};
   REQUIRE(discover(both, capture));
-  CHECK(capture.processes.size() == 2);
-  REQUIRE_FALSE(capture.nodes[0].notes.empty());
-  CHECK(capture.nodes[0].notes[0].find("does not exist") != std::string::npos);
+  REQUIRE(capture.processes.size() == 3);
+  const auto& absent = capture.processes.back();
+  CHECK(absent.pid == 0x7ffffff0);
+  CHECK(capture.tables.text(absent.why).find("does not exist") != std::string::npos);
 }
 
 TEST_CASE("the requested job is found by Slurm's variables") {

@@ -126,7 +126,8 @@ class Job:
         told = {fact[0]: fact[1:] for fact in facts}
         how, status, took = told["end"]
         assert how == "exit", f"ended by signal {status}"
-        assert status in "0341", f"exit status {status}"
+        before = status == "2" and "nothing has been read yet" in run.stderr
+        assert before or status in "0341", f"exit status {status}"
         # Each of five steps has that limit; machines that run tests may stand still, too.
         assert int(took) < 5000 * LIMIT_S, f"{took} ms"
         assert status not in "14" or "oddrank: error" in run.stderr or run.stdout.strip(), f"status {status}, no word"

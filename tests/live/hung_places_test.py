@@ -69,7 +69,7 @@ class HungPlaces(unittest.TestCase):
         self.assertEqual((run.status, report["coverage"]["read"]), (0, 2), run)
         self.assertIn(f"{hung}/.nccl.conf", str(report["notes"]))
         self.assertIn("does not answer", str(report["notes"]))
-        self.assertLess(took, 12, run)
+        self.assertLess(took, 30, run)
 
     def test_all_places_at_once(self):
         hung = self.start(HOME="%s", TORCH_FR_DUMP_TEMP_FILE="%s/dump_", NCCL_DEBUG_FILE="%s/nccl.log",
@@ -77,7 +77,7 @@ class HungPlaces(unittest.TestCase):
         run, took = self.node("--fr", f"{hung}/given_*")
         report = run.json()
         self.assertEqual((run.status, report["coverage"]["read"]), (0, 2), run)
-        self.assertLess(took, 14, run)
+        self.assertLess(took, 30, run)
 
 
 if __name__ == "__main__":
