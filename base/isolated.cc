@@ -70,8 +70,9 @@ ChildState take_from(IsolatedChild& child,
   // It may have ended in time, and be waited for only now.
   ended = ended || !child.take_waiting(result, byte_limit);
   if (!ended) {
-    result.end = IsolatedEnd::kDeadline;
     result.held_up_by = held_up_by(child.pid());
+    const bool had_time = child.had_time() || !result.held_up_by.empty();
+    result.end = had_time ? IsolatedEnd::kDeadline : IsolatedEnd::kNoTime;
     child.kill();
   }
   result.took = child.age();

@@ -45,7 +45,7 @@ enum class IsolatedEnd {
   kCrashed,   // ended by a signal or with another status
   kNoMemory,  // needed more than Freedom::memory
   kNotRun,    // fork or pipe failed
-  kNoTime,    // the time for all tasks was over before its turn came
+  kNoTime,    // the time for all tasks was over before its turn came, or while it ran
 };
 
 struct IsolatedResult {
@@ -63,8 +63,8 @@ inline constexpr std::size_t kMaxOutput = std::size_t{64} << 20;
 // others are started, until 16 children run. Kills a child that sends more than `byte_limit`
 // (kCrashed). Blocks no longer than the tasks' timeouts; time in which the caller itself was
 // stopped (a paused machine, a stopped job) does not count. Leaves no zombie behind, except of a
-// child in state D. `all`: the time for all tasks together; what runs then has missed its deadline,
-// and what has not begun gets no turn.
+// child in state D. `all`: the time for all tasks together. What runs then has missed its
+// deadline if it had half of its own time, or if a file holds it up; the others got no time.
 std::vector<IsolatedResult> run_isolated(
     const std::vector<IsolatedTask>& tasks,
     std::size_t at_once,

@@ -131,9 +131,7 @@ std::optional<IsolatedChild> IsolatedChild::start(std::span<const IsolatedTask> 
     child.channel_ = UniqueFd(ends[0]);
     its_channel = UniqueFd(ends[1]);
   }
-  child.task_ = index;
-  child.started_ = Deadline::Clock::now();
-  child.deadline_ = Deadline::after(tasks[index].timeout);
+  child.begin(tasks[index], index);
   const pid_t parent = ::getpid();
   child.pid_ = ::fork();
   if (child.pid_ < 0) {
@@ -145,10 +143,15 @@ std::optional<IsolatedChild> IsolatedChild::start(std::span<const IsolatedTask> 
   return child;
 }
 
-bool IsolatedChild::give(const IsolatedTask& task, std::size_t index) {
+void IsolatedChild::begin(const IsolatedTask& task, std::size_t index) {
   task_ = index;
   started_ = Deadline::Clock::now();
+  timeout_ = task.timeout;
   deadline_ = Deadline::after(task.timeout);
+}
+
+bool IsolatedChild::give(const IsolatedTask& task, std::size_t index) {
+  begin(task, index);
   return send_index(channel_.get(), index);
 }
 
@@ -209,7 +212,7 @@ void IsolatedChild::finish(IsolatedResult& result) {
   }
   // A child that closed its pipe is about to exit, which may take a while on a loaded machine; one
   // that was killed at its deadline may be in state D for good.
-  const std::chrono::milliseconds patience(result.end == IsolatedEnd::kDeadline ? 50 : 1000);
+  const std::chrono::milliseconds patience(result.end == IsolatedEnd::kNotRun ? 1000 : 50);
   auto status = reap(pid_, patience);
   if (!status) {  // it closed its pipe and still does not exit
     kill();

@@ -36,6 +36,8 @@ class IsolatedChild {
   void limit(const Deadline& all) { deadline_ = deadline_.at_most(all.left()); }
   // How long it has been at its task.
   std::chrono::microseconds age() const;
+  // Whether that is half of the task's own time, or more.
+  bool had_time() const { return age() >= timeout_ / 2; }
   // Whether it has been at its task for long and does not run. A process that is stuck in the
   // kernel may hold up who reads it.
   bool held_up() const;
@@ -65,12 +67,14 @@ class IsolatedChild {
                                int output,
                                int channel,
                                pid_t parent);
+  void begin(const IsolatedTask& task, std::size_t index);
 
   std::size_t task_ = 0;
   pid_t pid_ = -1;
   UniqueFd output_;
   UniqueFd channel_;
   std::chrono::steady_clock::time_point started_;
+  std::chrono::milliseconds timeout_{0};
   Deadline deadline_ = Deadline::after(std::chrono::milliseconds(0));
 };
 

@@ -116,7 +116,7 @@ IsolatedTask reading_task(const Capture& capture,
           reading_owner(capture.processes[i].pid)};
 }
 
-// Reads those that have missed their deadline once more, without files that may hang.
+// Reads those that a file has held up until their deadline once more, without files that may hang.
 void read_without_files(const Capture& capture,
                         const CaptureOptions& options,
                         const std::vector<std::size_t>& indices,
@@ -129,8 +129,7 @@ void read_without_files(const Capture& capture,
   std::vector<IsolatedTask> tasks;
   std::vector<std::size_t> again;  // indices of results
   for (std::size_t i = 0; i < results.size(); ++i) {
-    if (results[i].end == IsolatedEnd::kDeadline &&
-        silent.insert(capture.processes[indices[i]].pid).second) {
+    if (!results[i].held_up_by.empty() && silent.insert(capture.processes[indices[i]].pid).second) {
       again.push_back(i);
       tasks.push_back(reading_task(capture, indices[i], without, patience));
     }
@@ -247,10 +246,10 @@ void take_samples(Capture& capture,
 // Counts the collectives that the ranks have launched, before any of their threads is stopped.
 void collect_counts(Capture& capture, const CaptureOptions& options, const NodeBudget& budget) {
   if (options.beside && options.ras) {
-    collect_ras(capture, budget.beside());
+    collect_ras(capture, budget.before());
   }
   if (options.beside) {
-    collect_nccl_memory(capture, budget.beside());
+    collect_nccl_memory(capture, budget.before());
   }
 }
 
@@ -402,6 +401,7 @@ Result<Capture> capture_node(NodeRequest request, const CaptureOptions& options)
   collect_counts(capture, options, budget);
   start.faults = waits::read_major_faults(capture);
   steps.done("counters of NCCL, and sockets");
+  budget.begin_reading();
   std::optional<RecorderSearch> recorders;
   SilentProcesses silent;
   take_samples(capture, options, request, budget, found_us, recorders, silent, steps);

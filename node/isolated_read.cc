@@ -56,7 +56,7 @@ Error reader_failure(const IsolatedResult& result) {
     case IsolatedEnd::kNotRun:
       return {Errc::kIo, "no reader could be started", ""};
     case IsolatedEnd::kNoTime:
-      return {Errc::kTimeout, "not read: the time for this node was over before its turn came", ""};
+      return {Errc::kTimeout, "not read: the time for this node was over", ""};
     case IsolatedEnd::kFinished:
       break;
   }
@@ -130,6 +130,18 @@ Result<snapshot::Capture> received_capture(const IsolatedResult& result) {
     return fail(reader_failure(result));
   }
   return capture;
+}
+
+void note_no_time(const std::vector<IsolatedResult>& results,
+                  std::string_view what,
+                  std::vector<std::string>& notes) {
+  const auto left = std::count_if(results.begin(), results.end(), [](const IsolatedResult& result) {
+    return result.end == IsolatedEnd::kNoTime;
+  });
+  if (left != 0) {
+    notes.push_back("no time was left for " + std::string(what) + " of " + std::to_string(left) +
+                    (left == 1 ? " rank" : " ranks"));
+  }
 }
 
 }  // namespace oddrank::node

@@ -8,6 +8,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "base/isolated.h"
 #include "base/result.h"
@@ -35,5 +37,11 @@ void send_process(int fd, Result<snapshot::Capture> capture);
 // if it was one; kIo: "the reader was ended by
 // signal 11") or that the capture is incomplete (kIo).
 Result<snapshot::Capture> received_capture(const IsolatedResult& result);
+
+// Adds "no time was left for the dumps of 12 ranks" (`what`: "the dumps") if so many of these
+// tasks, one a rank, got none.
+void note_no_time(const std::vector<IsolatedResult>& results,
+                  std::string_view what,
+                  std::vector<std::string>& notes);
 
 }  // namespace oddrank::node

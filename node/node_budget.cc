@@ -3,15 +3,23 @@
 #include <algorithm>
 
 namespace oddrank::node {
+namespace {
+
+constexpr std::chrono::milliseconds kLeastBeside{300};
+
+}  // namespace
 
 void NodeBudget::extend(std::chrono::milliseconds by) {
   all_ = all_.later(by);
   reading_ = reading_.later(by);
 }
 
+std::chrono::milliseconds NodeBudget::before() const {
+  return std::max(all_.left() / 8, kLeastBeside);
+}
+
 std::chrono::milliseconds NodeBudget::beside() const {
-  constexpr std::chrono::milliseconds kLeast{300};
-  return std::max(all_.left() / 3, kLeast);
+  return std::max(all_.left() / 3, kLeastBeside);
 }
 
 }  // namespace oddrank::node

@@ -79,6 +79,9 @@ std::string held_up_by(pid_t child) {
   const std::string process = "/proc/" + std::to_string(child);
   const auto text = read_file(process + "/syscall", 512);
   const auto words = text ? split_blanks(*text) : std::vector<std::string_view>();
+  if (!words.empty() && words.front() == "-1") {  // it sleeps, and is in no call: a page fault
+    return "a page of a mapped file";
+  }
   const auto number = words.empty() ? std::nullopt : parse_number<long>(words.front());
   const auto call = std::find_if(kFileCalls.begin(), kFileCalls.end(),
                                  [&](const FileCall& each) { return number == each.number; });

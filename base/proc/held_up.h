@@ -9,8 +9,9 @@
 
 namespace oddrank {
 
-// Returns "openat() of /home/ada/.nccl.conf" if the process is in a call on a file; "" if it is in
-// another call, or runs. Reads its memory, so it must be ours. Asks no file system anything.
+// Returns "openat() of /home/ada/.nccl.conf" if the process is in a call on a file, "a page of a
+// mapped file" if it sleeps in a page fault; "" if it is in another call, or runs. Reads its
+// memory, so it must be ours. Asks no file system anything.
 std::string held_up_by(pid_t child);
 
 }  // namespace oddrank

@@ -263,17 +263,20 @@ void collect_dumps(Capture& capture, milliseconds timeout) {
       tasks.push_back(
           {[&capture, &process](int fd) { send_capture(fd, DumpReader(capture, process).run()); },
            std::min(timeout, kDumpPatience + milliseconds(1000)),
-           {.sockets = true, .files = true}});
+           {.sockets = true, .files = true},
+           reading_owner(process.pid)});
     }
   }
-  const std::vector<IsolatedResult> results = run_isolated(tasks, readers_at_once());
+  const std::vector<IsolatedResult> results =
+      run_isolated(tasks, readers_at_once(), kMaxOutput, timeout);
+  note_no_time(results, "the dumps", capture.nodes.front().notes);
   for (std::size_t at = 0; at < results.size(); ++at) {
     const std::uint32_t node = ranks[at]->node;
     const std::int32_t rank = ranks[at]->rank;
     const auto answer = received_capture(results[at]);
     if (answer) {
       take_over_dumps(*answer, node, capture);
-    } else {
+    } else if (results[at].end != IsolatedEnd::kNoTime) {
       capture.nodes[node].notes.push_back("the dump of rank " + std::to_string(rank) +
                                           " could not be read: " + answer.error().what);
     }

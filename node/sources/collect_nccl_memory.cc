@@ -92,7 +92,10 @@ Capture read_ranks(const std::vector<pid_t>& pids, milliseconds timeout) {
   }
   Capture all;
   auto& notes = all.nodes.emplace_back().notes;
-  for (const IsolatedResult& result : run_isolated(tasks, readers_at_once())) {
+  const std::vector<IsolatedResult> results =
+      run_isolated(tasks, readers_at_once(), kMaxOutput, timeout);
+  note_no_time(results, "NCCL's memory", notes);
+  for (const IsolatedResult& result : results) {
     const auto answer = received_capture(result);
     if (!answer) {
       continue;

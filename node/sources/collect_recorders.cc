@@ -90,7 +90,7 @@ struct Answers {
 // Reads the recorders of each rank in a child, which sends of them what it is told to.
 Answers ask_ranks(const Capture& capture,
                   const RecordersWanted& wanted,
-                  milliseconds patience,
+                  milliseconds timeout,
                   const std::function<void(int fd, Capture answer)>& send) {
   Answers answers;
   std::vector<IsolatedTask> tasks;
@@ -103,11 +103,11 @@ Answers ask_ranks(const Capture& capture,
     tasks.push_back({[&capture, &process, &wanted, &send](int fd) {
                        send(fd, read_recorders_of(capture, process, wanted));
                      },
-                     patience,
+                     std::min(timeout, kRecorderPatience),
                      {},
                      reading_owner(process.pid)});
   }
-  answers.results = run_isolated(tasks, readers_at_once());
+  answers.results = run_isolated(tasks, readers_at_once(), kMaxOutput, timeout);
   return answers;
 }
 
@@ -142,9 +142,9 @@ std::vector<milliseconds> ages_of_newest_events(const Capture& capture,
                                                 milliseconds timeout) {
   std::vector<milliseconds> ages(capture.processes.size(), milliseconds(-1));
   const RecordersWanted wanted{0, decode_variables(search.found())};
-  const auto [indices, results] = ask_ranks(
-      capture, wanted, std::min(timeout, kRecorderPatience),
-      [](int fd, Capture answer) { send_bytes(fd, std::to_string(newest_event_ns(answer))); });
+  const auto [indices, results] = ask_ranks(capture, wanted, timeout, [](int fd, Capture answer) {
+    send_bytes(fd, std::to_string(newest_event_ns(answer)));
+  });
   const auto now_ns = static_cast<std::int64_t>(recorded_at_us()) * 1000;
   for (std::size_t at = 0; at < results.size(); ++at) {
     const auto event_ns = parse_number<std::int64_t>(results[at].bytes);
@@ -160,11 +160,13 @@ void collect_recorders(Capture& capture,
                        RecorderSearch& search,
                        std::size_t newest,
                        milliseconds timeout) {
-  const milliseconds patience = std::min(timeout, kRecorderPatience);
   const RecordersWanted wanted{newest, decode_variables(search.found())};
-  const auto [indices, results] = ask_ranks(capture, wanted, patience, [](int fd, Capture answer) {
+  const auto [indices, results] = ask_ranks(capture, wanted, timeout, [](int fd, Capture answer) {
     send_capture(fd, std::move(answer));
   });
+  if (!results.empty()) {
+    note_no_time(results, "the recorders", capture.nodes.front().notes);
+  }
   for (std::size_t at = 0; at < results.size(); ++at) {
     const auto answer = received_capture(results[at]);
     if (!answer) {

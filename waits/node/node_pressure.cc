@@ -105,18 +105,26 @@ std::string fullness(const struct statvfs& status, bool shared_memory) {
          std::to_string((status.f_blocks * status.f_frsize) >> 20) + " MiB)";
 }
 
-// Adds what is full of shared memory, temporary folders and the process's own folder.
+// Adds what is full of shared memory, temporary folders and the process's own folder. `seen` has
+// devices, and the folders of each mount namespace.
 void add_full_file_systems(pid_t pid,
                            std::set<std::string>& seen,
                            std::vector<std::string>& notes) {
+  constexpr std::string_view kSharedMemory = "/dev/shm";
+  std::vector<std::string> folders = {std::string(kSharedMemory), "/tmp", "/var/tmp", "/",
+                                      attach::read_process_link(pid, "cwd").value_or("/")};
+  const std::string space = attach::read_process_link(pid, "ns/mnt").value_or("");
+  std::erase_if(folders, [&](const std::string& folder) {
+    return !space.empty() && !seen.insert(space + " " + folder).second;
+  });
+  if (folders.empty()) {
+    return;
+  }
   const auto files = attach::NamedFiles::of(pid);
   const auto mounts = read_file("/proc/" + std::to_string(pid) + "/mountinfo", kMaxMountinfo);
   if (!files || !mounts) {
     return;
   }
-  constexpr std::string_view kSharedMemory = "/dev/shm";
-  const std::vector<std::string> folders = {std::string(kSharedMemory), "/tmp", "/var/tmp", "/",
-                                            attach::read_process_link(pid, "cwd").value_or("/")};
   for (const std::string& folder : folders) {
     const auto mount = mount_of(*mounts, folder);
     if (!mount || !is_local(*mount)) {

@@ -90,5 +90,18 @@ TEST_CASE("a reader that sent nothing is described by its end") {
         "no reader could be started");
 }
 
+TEST_CASE("a source for whose tasks no time was left says for how many ranks") {
+  std::vector<IsolatedResult> results(3);
+  std::vector<std::string> notes;
+  note_no_time(results, "the dumps", notes);
+  CHECK(notes.empty());
+  results[1].end = IsolatedEnd::kNoTime;
+  note_no_time(results, "the dumps", notes);
+  results[2].end = IsolatedEnd::kNoTime;
+  note_no_time(results, "the dumps", notes);
+  CHECK(notes == std::vector<std::string>{"no time was left for the dumps of 1 rank",
+                                          "no time was left for the dumps of 2 ranks"});
+}
+
 }  // namespace
 }  // namespace oddrank::node

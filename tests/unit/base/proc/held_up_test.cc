@@ -41,6 +41,10 @@ TEST_CASE("a child that misses its deadline in a call on a file is held up by th
           [[maybe_unused]] const ssize_t count = ::read(both.get(), &byte, 1);
         }) == "read() of " + fifo);
   CHECK(held_up([](int) { ::pause(); }).empty());
+  CHECK(held_up([](int) {
+          while (true) {
+          }
+        }).empty());
   ::unlink(fifo.c_str());
   ::rmdir(folder.c_str());
 }
