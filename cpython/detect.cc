@@ -329,6 +329,23 @@ int weight(Errc code) {
   return code == Errc::kUnsupported ? 2 : code == Errc::kNotFound ? 0 : 1;
 }
 
+Result<Runtime> examine_and_check(const attach::Target& target, const Candidate& candidate) {
+  ODDRANK_TRY(Runtime runtime, examine(target, candidate));
+  ODDRANK_TRY_STATUS(check(target, runtime));
+  return runtime;
+}
+
+// The first one is read; the others are named. One that was finalized gives way.
+void add_runtime(const Candidate& candidate, Runtime runtime, std::optional<Runtime>& found) {
+  if (!found || found->finalized) {
+    add_evaluation_ranges(candidate, runtime);
+    runtime.hash_secret = find_hash_secret(candidate, runtime.version);
+    found = std::move(runtime);
+  } else if (!runtime.finalized && runtime.address != found->address) {
+    found->others.push_back(runtime.version.text + " of " + candidate.module->path);
+  }
+}
+
 bool is_pypy(const elf::Module& module) {
   const std::string_view name = base_name(module.path);
   return name.starts_with("libpypy") || name.starts_with("pypy");
@@ -344,24 +361,12 @@ Result<Runtime> detect_runtime(const attach::Target& target, elf::ModuleMap& mod
       break;
     }
     for (const Candidate& candidate : find_candidates(target, modules, any_name)) {
-      auto runtime = examine(target, candidate);
-      const Status checked = runtime ? check(target, *runtime) : fail(runtime.error());
-      if (!checked) {
-        if (weight(checked.error().code) > weight(worst.code)) {
-          worst = checked.error();
-          worst.what = "pid " + std::to_string(target.pid()) + ": " + worst.what;
-        }
-        continue;
+      if (auto runtime = examine_and_check(target, candidate)) {
+        add_runtime(candidate, *std::move(runtime), found);
+      } else if (weight(runtime.error().code) > weight(worst.code)) {
+        worst = runtime.error();
+        worst.what = "pid " + std::to_string(target.pid()) + ": " + worst.what;
       }
-      if (found && !found->finalized) {
-        if (!runtime->finalized && runtime->address != found->address) {
-          found->others.push_back(runtime->version.text + " of " + candidate.module->path);
-        }
-        continue;
-      }
-      add_evaluation_ranges(candidate, *runtime);
-      runtime->hash_secret = find_hash_secret(candidate, runtime->version);
-      found = *std::move(runtime);
     }
   }
   if (found) {

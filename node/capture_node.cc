@@ -179,17 +179,22 @@ bool all_unread(const Capture& capture) {
       [](const ProcessCapture& process) { return process.read == ReadState::kNone; });
 }
 
+// What one reading of the node goes by.
+struct Reading {
+  NodeBudget budget;
+  StepLog steps;
+  std::uint64_t found_us = 0;  // since boot: when its processes were looked for
+  SilentProcesses silent;
+  std::optional<RecorderSearch> recorders;
+};
+
 // Takes as many samples as the options say, or until it is clear whether the ranks move. A single
 // process gets no verdict, so two samples are enough. Begins to search for recorders after the
 // first, if they are wanted.
 void take_samples(Capture& capture,
                   const CaptureOptions& options,
                   const NodeRequest& request,
-                  NodeBudget& budget,
-                  std::uint64_t found_us,
-                  std::optional<RecorderSearch>& recorders,
-                  SilentProcesses& silent,
-                  StepLog& steps) {
+                  Reading& reading) {
   const bool adapts = options.until_decided && request.pids.size() != 1;
   const auto started = Deadline::Clock::now();
   bool extended = false;
@@ -199,26 +204,27 @@ void take_samples(Capture& capture,
     begun.push_back(std::chrono::duration_cast<milliseconds>(Deadline::Clock::now() - started));
     const std::size_t known = begun.size() == 1 ? 0 : capture.processes.size();
     if (begun.size() > 2) {  // if the waits are old from the start, nobody has begun anything
-      ranks::add_newborn(capture, found_us);
+      ranks::add_newborn(capture, reading.found_us);
     }
-    take_sample(capture, options, known, request, budget, silent);
-    steps.done("sample " + std::to_string(begun.size()));
+    take_sample(capture, options, known, request, reading.budget, reading.silent);
+    reading.steps.done("sample " + std::to_string(begun.size()));
     if (all_unread(capture)) {
       return;
     }
     if (begun.size() == 1) {
       settle_ranks(capture);  // whether the ranks move decides about further samples
       if (options.beside) {
-        recorders.emplace(capture, budget.beside());
+        reading.recorders.emplace(capture, reading.budget.beside());
       }
     }
     if (adapts) {
       next = next_sample(capture, begun);
       const bool ages_tell =
           next.reason == SampleReason::kYoungWaits || next.reason == SampleReason::kRuns;
-      if (ages_tell && recorders && spins_in_library(capture)) {
-        next = next_sample(capture, begun,
-                           ages_of_newest_events(capture, *recorders, budget.beside()));
+      if (ages_tell && reading.recorders && spins_in_library(capture)) {
+        next = next_sample(
+            capture, begun,
+            ages_of_newest_events(capture, *reading.recorders, reading.budget.beside()));
       }
     } else {
       const bool more = begun.size() < static_cast<std::size_t>(options.samples);
@@ -228,10 +234,10 @@ void take_samples(Capture& capture,
       return;
     }
     if (next.reason != SampleReason::kFirst && !extended) {
-      budget.extend(longest_sampling(options));
+      reading.budget.extend(longest_sampling(options));
       extended = true;
     }
-    if (budget.of_sample() <= next.after) {
+    if (reading.budget.of_sample() <= next.after) {
       capture.nodes.front().notes.push_back("no time was left for sample " +
                                             std::to_string(begun.size() + 1) + " (--timeout)");
       return;
@@ -367,14 +373,15 @@ std::string host_name() {
 Result<Capture> capture_node(NodeRequest request, const CaptureOptions& options) {
   ODDRANK_TRY_STATUS(check_own_proc());
   const auto started = Deadline::Clock::now();
-  NodeBudget budget(options.timeout);
-  StepLog steps;
+  Reading reading{NodeBudget(options.timeout), {}, clock_us(CLOCK_BOOTTIME), {}, {}};
+  NodeBudget& budget = reading.budget;
+  StepLog& steps = reading.steps;
+  std::optional<RecorderSearch>& recorders = reading.recorders;
   Capture node;
   node.nodes.emplace_back();
   node.nodes.front().host = request.host.empty() ? host_name() : request.host;
   node.nodes.front().answered = true;
   name_processes(request, node.nodes.front().notes);
-  const std::uint64_t found_us = clock_us(CLOCK_BOOTTIME);
   waits::NodeStart start;
   attach::note_kernel_threads();
   ODDRANK_TRY(Capture capture, find_processes(request, std::move(node), options.timeout));
@@ -402,14 +409,12 @@ Result<Capture> capture_node(NodeRequest request, const CaptureOptions& options)
   start.faults = waits::read_major_faults(capture);
   steps.done("counters of NCCL, and sockets");
   budget.begin_reading();
-  std::optional<RecorderSearch> recorders;
-  SilentProcesses silent;
-  take_samples(capture, options, request, budget, found_us, recorders, silent, steps);
+  take_samples(capture, options, request, reading);
   if (options.beside && !recorders) {
     recorders.emplace(capture, budget.beside());  // no process could be read
   }
   collect_counts_again(capture, options, budget);
-  name_in_child(capture, silent);
+  name_in_child(capture, reading.silent);
   steps.done("names of native frames");
   settle_ranks(capture);
   note_survivors(capture);
