@@ -13,7 +13,7 @@ namespace {
 constexpr std::size_t kMaxEnviron = std::size_t{8} << 20;
 constexpr std::size_t kMaxValue = 512;
 
-constexpr std::array<std::string_view, 83> kKept = {
+constexpr std::array<std::string_view, 84> kKept = {
     // torchrun, accelerate, deepspeed, and scripts that imitate them
     "RANK", "LOCAL_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "GROUP_RANK", "GROUP_WORLD_SIZE",
     "NODE_RANK", "MASTER_ADDR", "MASTER_PORT", "TORCHELASTIC_RUN_ID", "TORCHELASTIC_RESTART_COUNT",
@@ -21,8 +21,8 @@ constexpr std::array<std::string_view, 83> kKept = {
     // Slurm
     "SLURM_JOB_ID", "SLURM_STEP_ID", "SLURM_PROCID", "SLURM_LOCALID", "SLURM_NODEID",
     "SLURM_NTASKS", "SLURM_STEP_NUM_TASKS", "SLURM_STEP_NUM_NODES", "SLURM_STEP_TASKS_PER_NODE",
-    "SLURM_NNODES", "SLURM_GTIDS", "SLURMD_NODENAME", "SLURM_HET_GROUP_ID", "SLURM_ARRAY_TASK_ID",
-    "SLURM_RESTART_COUNT",
+    "SLURM_NNODES", "SLURM_GTIDS", "SLURMD_NODENAME", "SLURM_HET_GROUP_ID", "SLURM_HET_SIZE",
+    "SLURM_ARRAY_TASK_ID", "SLURM_RESTART_COUNT",
     // MPI launchers
     "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK",
     "OMPI_COMM_WORLD_LOCAL_SIZE", "OMPI_MCA_ess_base_jobid", "PMIX_RANK", "PMIX_NAMESPACE",

@@ -5,10 +5,12 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <cstdint>
 
 #include <arpa/inet.h>
 
 #include "base/ascii.h"
+#include "base/parse_number.h"
 #include "snapshot/variable.h"
 
 namespace oddrank::snapshot {
@@ -98,6 +100,23 @@ std::string_view domain_behind(std::string_view text, std::size_t at) {
                      return std::isalpha(static_cast<unsigned char>(c)) != 0;
                    });
   return top && dot > 0 ? domain : std::string_view();
+}
+
+// Returns the id in "user 1001", "uid 1001", "uid_1001" and "user-1001" at this place; "" if there
+// is none, or one of the system's own accounts.
+std::string_view user_id_at(std::string_view text, std::size_t at) {
+  constexpr std::array<std::string_view, 4> kBefore = {"user ", "uid ", "uid_", "user-"};
+  constexpr std::uint32_t kFirstOfPeople = 1000;
+  for (const std::string_view before : kBefore) {
+    if (text.substr(at).starts_with(before)) {
+      const std::size_t begin = at + before.size();
+      const std::string_view id =
+          text.substr(begin, end_of(text, begin, is_word_character) - begin);
+      return parse_number<std::uint32_t>(id).value_or(0) >= kFirstOfPeople ? id
+                                                                           : std::string_view();
+    }
+  }
+  return {};
 }
 
 bool is_common(std::string_view name) {
@@ -193,6 +212,11 @@ void Identities::add_from(std::string_view text) {
   for (std::size_t at = text.find('/'); at != std::string_view::npos; at = text.find('/', at + 1)) {
     add_user(home_name(text, at));
   }
+  for (std::size_t at = text.find('u'); at != std::string_view::npos; at = text.find('u', at + 1)) {
+    if (const std::string_view id = user_id_at(text, at); !id.empty()) {
+      user_ids_.emplace(id, std::to_string(user_ids_.size() + 1));
+    }
+  }
 }
 
 std::string Identities::without(std::string_view text) const {
@@ -216,6 +240,12 @@ std::string Identities::without(std::string_view text) const {
     }
     if (!is_word_character(text[at])) {
       ++at;
+      continue;
+    }
+    if (const auto id = user_ids_.find(user_id_at(text, at)); id != user_ids_.end()) {
+      const std::size_t begin = text.find(id->first, at);
+      replace(begin, id->first.size(), id->second);
+      at = done;
       continue;
     }
     const std::size_t end = end_of(text, at, is_word_character);

@@ -16,8 +16,8 @@ class Identities {
   // out.
   void add_host(std::string_view name);
   void add_user(std::string_view name);
-  // Numbers the addresses, the users in home parts of paths ("/home/ann/x"), and the domains and
-  // users of e-mail addresses, in a text.
+  // Numbers the addresses, the users in home parts of paths ("/home/ann/x"), the domains and users
+  // of e-mail addresses, and the ids of users ("of user 1001", "/uid_1001/"), in a text.
   void add_from(std::string_view text);
 
   // Does all of that for a capture.
@@ -34,6 +34,7 @@ class Identities {
 
   Names names_;      // of hosts and users
   Names addresses_;  // without ports
+  Names user_ids_;
   std::size_t hosts_ = 0;
   std::size_t users_ = 0;
   std::size_t interfaces_ = 0;

@@ -51,8 +51,12 @@ std::optional<SlurmStep> step_of_path(std::string_view path) {
   return std::nullopt;
 }
 
-bool lacks_variables(const ProcessFacts& facts) {
-  return facts.read == FactsRead::kRead && !facts.environment.has("SLURM_JOB_ID");
+// Whether SLURM's own word is to be put in the place of what the variables say. Those of the parts
+// of a heterogeneous job all have the id of its first part. A login is put into one of its user's
+// jobs on the node, which need not be the one that it came from.
+bool contradicts(const attach::Environment& environment, const SlurmStep& step) {
+  return environment.get("SLURM_JOB_ID") != step.job && !environment.has("SLURM_HET_SIZE") &&
+         step.step != "extern";
 }
 
 // The daemons above the processes of a node: one for each step.
@@ -99,6 +103,9 @@ std::optional<SlurmStep> StepDaemons::above(const ProcessFacts& facts) const {
 
 attach::Environment with_step(const attach::Environment& environment, const SlurmStep& step) {
   std::vector<attach::Environment::Entry> entries = environment.entries();
+  std::erase_if(entries, [](const attach::Environment::Entry& entry) {
+    return entry.first == "SLURM_JOB_ID" || entry.first == "SLURM_STEP_ID";
+  });
   entries.emplace_back("SLURM_JOB_ID", step.job);
   if (parse_number<std::uint32_t>(step.step)) {
     entries.emplace_back("SLURM_STEP_ID", step.step);
@@ -145,12 +152,14 @@ void add_slurm_steps(std::vector<ProcessFacts>& all,
   }
   const StepDaemons daemons(all, by_root);
   for (ProcessFacts& facts : all) {
-    if (!lacks_variables(facts)) {
+    if (facts.read != FactsRead::kRead) {
       continue;
     }
     auto step = step_of_cgroups(cgroups_of(facts.stat.pid));
     step = step ? step : daemons.above(facts);
-    if (step && (step->step != "extern" || identify_rank(facts.environment))) {
+    const bool told = facts.environment.has("SLURM_JOB_ID");
+    if (step && (told ? contradicts(facts.environment, *step)
+                      : step->step != "extern" || identify_rank(facts.environment))) {
       facts.environment = with_step(facts.environment, *step);
       facts.step_proven = true;
     }

@@ -33,7 +33,8 @@ std::optional<SlurmStep> step_of_cgroups(std::string_view text);
 // Parses the title of a slurmstepd: "slurmstepd: [4711.0]".
 std::optional<SlurmStep> step_of_title(std::string_view title);
 
-// Adds SLURM_JOB_ID and SLURM_STEP_ID to the processes that were read and have no SLURM_JOB_ID.
+// Gives SLURM_JOB_ID and SLURM_STEP_ID to the processes that were read and have no SLURM_JOB_ID, or
+// another one: a process can set its variables, but not its cgroup, nor the daemon above it.
 // What a login brought into the job (step "extern") gets them only if its variables give it a rank.
 // Does nothing if no process of the node has SLURM_JOB_ID. `cgroups_of` returns the text for a
 // process, `by_root` whether root runs it: anybody may give a process that title.

@@ -137,6 +137,22 @@ TEST_CASE("domains of e-mail addresses and telling names of interfaces are repla
   CHECK(changed.job.notes[1].find("ib0") != std::string::npos);
 }
 
+TEST_CASE("the ids of people are numbered, those of the system's accounts are kept") {
+  Capture capture = telling_capture();
+  capture.job.notes = {"pids 12, 13 of user 50123, /slurm/uid_50123/job_7, user-4711.slice",
+                       "a pipe of user 0, user 110; pid 50123 of uid 4711"};
+  const Capture changed = redacted(capture);
+  const auto number_in = [](const std::string& text, std::string_view before) {
+    const auto at = text.find(before);
+    return at == std::string::npos ? std::string("none") : text.substr(at + before.size(), 1);
+  };
+  const std::string& first = changed.job.notes[0];
+  CHECK(number_in(first, "of user ").front() == number_in(first, "uid_").front());
+  CHECK(first.find("4711") == std::string::npos);
+  CHECK(number_in(first, "user-").front() == number_in(changed.job.notes[1], "uid ").front());
+  CHECK(changed.job.notes[1].starts_with("a pipe of user 0, user 110; pid 50123 of uid "));
+}
+
 TEST_CASE("a name is replaced as a whole word only") {
   Capture capture = telling_capture();
   capture.job.notes = {"annotate gpu070 gpu07-ib0 xgpu07 gpu07", "/home/annette/x"};

@@ -124,15 +124,30 @@ TEST_CASE("a title that anybody can take is not believed") {
   CHECK(told(all, 13).empty());
 }
 
-TEST_CASE("the cgroup is believed before the daemon, and variables before both") {
+TEST_CASE("the cgroup is believed before the daemon, and both before variables") {
   auto all = node();
   add_slurm_steps(
       all,
       [](pid_t /*pid*/) { return "0::/system.slice/slurmstepd.scope/job_8/step_2/user/task_0\n"; },
       all_of_root);
-  CHECK(told(all, 11) == "7.0");
+  CHECK(told(all, 11) == "8.2");
   CHECK(told(all, 13) == "8.2");
   CHECK(told(all, 30) == "8.2");
+}
+
+TEST_CASE("a process that claims another job than that of its daemon is of its daemon's") {
+  auto all = Node()
+                 .add(10, 1, "slurmstepd:")
+                 .add(11, 10, "python3 train.py", "SLURM_JOB_ID=9 SLURM_STEP_ID=3 SLURM_PROCID=0")
+                 .add(12, 10, "python3 train.py", "SLURM_JOB_ID=6 SLURM_STEP_ID=0 SLURM_HET_SIZE=2")
+                 .add(40, 1, "python3 train.py", "SLURM_JOB_ID=9 SLURM_STEP_ID=0")
+                 .facts();
+  all.front().stat.name = "slurmstepd";
+  all.front().arguments = {"slurmstepd: [7.0]"};
+  add_slurm_steps(all, no_cgroups, all_of_root);
+  CHECK(told(all, 11) == "7.0");
+  CHECK(told(all, 12) == "6.0");  // a part of a heterogeneous job
+  CHECK(told(all, 40) == "9.0");  // nobody says otherwise
 }
 
 TEST_CASE("without SLURM's variables anywhere, nobody is asked") {
