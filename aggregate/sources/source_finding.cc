@@ -68,17 +68,13 @@ void add_flight(const JobView& view,
   SourceFinding finding;
   finding.source = "flight recorder";
   const Verdict& told = flight->verdict;
-  std::string sure;
-  if (told.confidence == Confidence::kPossible || told.confidence == Confidence::kLikely) {
-    sure = fmt::format(" ({})", confidence_name(told.confidence));
-  }
   const std::size_t dumps = flight->job.records.size();
   const bool memory = is_from_memory(*flight);
   finding.text = fmt::format(
-      "{} of {} ranks{}: {}{}: {}",
+      "{} of {} ranks{}: {}{}",
       memory ? fmt::format("calls in the memory of {}", dumps) : count_of(dumps, "dump"),
-      view.ranks().size(), memory ? "" : age_words(*flight, view), kind_name(told.kind), sure,
-      told.summary);
+      view.ranks().size(), memory ? "" : age_words(*flight, view),
+      told.confidence == Confidence::kPossible ? "perhaps " : "", told.summary);
   finding.ranks = ranks_named(told);
   finding.agrees = agreement(finding.ranks, verdict);
   if (!finding.ranks.empty() && !is_current(*flight, view)) {
