@@ -1,6 +1,7 @@
 // Sources: Include/cpython/setobject.h, Modules/_collectionsmodule.c (3.8 to 3.15).
 #include "cpython/objects/sets.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 
@@ -11,16 +12,17 @@ namespace oddrank::cpython {
 std::vector<Addr> read_set(PythonMemory& memory, Addr set, std::size_t limit) {
   const Layout& layout = memory.layout();
   constexpr std::uint64_t kEntry = 16;   // the object and its hash
-  constexpr std::uint64_t kSparse = 16;  // at most this many entries for each member
+  constexpr std::uint64_t kSparse = 16;  // CPython gives a member no more entries than that
   std::vector<Addr> members;
   const std::string type = type_name(memory, set);
   const auto mask = memory.value<std::uint64_t>(set + layout.object.set_mask);
   const Addr table = memory.pointer_or_null(set + layout.object.set_table);
-  if ((type != "set" && type != "frozenset") || !mask || *mask >= kSparse * limit ||
-      table == Addr{}) {
+  if ((type != "set" && type != "frozenset") || !mask || table == Addr{}) {
     return members;
   }
-  const auto entries = memory.bytes(table, (*mask + 1) * kEntry);
+  // The first entries of a larger table have `limit` members, or nearly.
+  const std::uint64_t read = std::min<std::uint64_t>(*mask, kSparse * limit - 1) + 1;
+  const auto entries = memory.bytes(table, read * kEntry);
   for (std::size_t at = 0; entries && at < entries->size() && members.size() < limit;
        at += kEntry) {
     std::uint64_t member = 0;

@@ -9,7 +9,7 @@
 namespace oddrank::cpython {
 
 // Returns the members in the order of the table, at most `limit`. Empty if `set` is not a set or
-// frozenset, cannot be read, or has a table far longer than `limit`.
+// frozenset, or cannot be read. Of a table far longer than `limit`, only the first part is read.
 std::vector<Addr> read_set(PythonMemory& memory, Addr set, std::size_t limit);
 
 // Returns the first items of a deque, at most `limit`. Empty if its type has another name, or it

@@ -31,6 +31,17 @@ asyncio.run(main())
 """
 
 
+THREADS = """
+import signal, sys, threading
+threading.stack_size(65536)
+event = threading.Event()
+for _ in range(int(sys.argv[1])):
+    threading.Thread(target=event.wait, daemon=True).start()
+print('ready', flush=True)
+signal.pause()
+"""
+
+
 class ManyTasks(unittest.TestCase):
     def process(self, tasks, depth):
         process = subprocess.Popen(["/usr/bin/python3", "-c", PROGRAM, str(tasks), str(depth)],
@@ -56,6 +67,26 @@ class ManyTasks(unittest.TestCase):
         """One more than the limit of 4,096."""
         rank = self.process(4096, 0)
         self.assertRegex(rank["why"], r"^only 4096 of its tasks are shown")
+
+    def test_threads(self):
+        """Each of 2,000 threads waits at an object: the time that this takes does not grow by their square."""
+        process = subprocess.Popen(["/usr/bin/python3", "-c", THREADS, "2000"], stdin=subprocess.DEVNULL,
+                                   stdout=subprocess.PIPE)
+        self.addCleanup(process.stdout.close)
+        self.addCleanup(process.wait, 60)
+        self.addCleanup(process.kill)
+        self.assertEqual(process.stdout.readline(), b"ready\n")
+        run = harness.Run(harness.run_here([harness.Options.oddrank, "node", str(process.pid), "--samples", "1",
+                                            "--json", "-", *harness.PATIENTLY]))
+        self.assertEqual(run.status, 0, run.err)
+        (rank,) = run.json()["ranks"]
+        self.assertGreater(len(rank["threads"]), 100)
+        self.assertTrue(all(thread["frames"] for thread in rank["threads"]))
+
+    def test_five_times_too_many(self):
+        rank = self.process(20000, 0)
+        self.assertRegex(rank["why"], r"^only 4096 of its tasks are shown")
+        self.assertTrue(rank["tasks"])
 
     def test_all_of_a_few(self):
         self.assertIsNone(self.process(10, 10)["why"])

@@ -89,7 +89,7 @@ bool ObjectSearch::has_attribute(Addr owner) {
 const SampledThread* find_provider(PythonSample& python,
                                    FrameValues& values,
                                    const SampledThread& waiter) {
-  const Addr object = awaited_object(python, values, waiter);
+  const Addr object = values.awaited(waiter, awaited_object);
   return object == Addr{} ? nullptr : find_provider_of(python, values, waiter, object);
 }
 
@@ -97,10 +97,13 @@ const SampledThread* find_provider_of(PythonSample& python,
                                       FrameValues& values,
                                       const SampledThread& waiter,
                                       Addr object) {
+  if (python.threads().size() > kMaxSearchedThreads) {
+    return nullptr;
+  }
   const SampledThread* provider = nullptr;
   ObjectSearch search(python, object);
   for (const SampledThread& thread : python.threads()) {
-    if (&thread == &waiter || awaited_object(python, values, thread) == object ||
+    if (&thread == &waiter || values.awaited(thread, awaited_object) == object ||
         !search.has(thread)) {
       continue;
     }

@@ -9,13 +9,18 @@
 // marked as inferred.
 #pragma once
 
+#include <cstddef>
+
 #include "cpython/python_sample.h"
 #include "waits/python/frame_values.h"
 
 namespace oddrank::waits {
 
+// Each waiter's object is looked for in the frames of all threads: not in a process with more.
+inline constexpr std::size_t kMaxSearchedThreads = 1024;
+
 // Returns null if the thread does not wait at such an object, or no thread or several could provide
-// what it waits for.
+// what it waits for, or if the process has more than kMaxSearchedThreads Python threads.
 const cpython::SampledThread* find_provider(cpython::PythonSample& python,
                                             FrameValues& values,
                                             const cpython::SampledThread& waiter);
