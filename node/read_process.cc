@@ -1,6 +1,7 @@
 #include "node/read_process.h"
 
 #include <chrono>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -59,17 +60,18 @@ snapshot::Capture read_process(const snapshot::Capture& known,
     noting.before_stop = [&](std::span<const attach::ThreadState> threads) {
       quiet.merge(waits::read_quiet_times(identity.pid, threads));  // the first time counts
     };
-    const SilentFiles files(process.pid);
-    const attach::ResidentTarget resident(
-        **target, [&files](const attach::Mapping& mapping) { return files.may_open(mapping); });
+    std::optional<attach::ResidentTarget> resident;
+    if (!options.files) {
+      resident.emplace(**target, openable_files(process.pid));
+    }
     const attach::Target& readable =
-        options.files ? static_cast<const attach::Target&>(**target) : resident;
+        resident ? static_cast<const attach::Target&>(*resident) : **target;
     auto read = read_threads(readable, noting, capture.tables, process);
     if (!read) {
       give_up(read.error());
     } else {
       if (!options.files) {
-        note_silence(files.mounts(readable.maps()), capture.tables, process);
+        note_silence(SilentFiles(process.pid).mounts(readable.maps()), capture.tables, process);
       }
       waits::collect_waits(readable, read->threads, read->python, capture.tables, process);
       waits::keep_quiet_times(quiet, process);

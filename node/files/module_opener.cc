@@ -23,11 +23,7 @@ Result<const attach::LiveTarget*> ModuleOpener::target_of(pid_t pid, const std::
 Result<UniqueFd> ModuleOpener::open(pid_t pid, const std::string& path) {
   ODDRANK_TRY(const auto* target, target_of(pid, path));
   if (silent_.contains(pid)) {
-    const SilentFiles files(pid);
-    return open_module(
-        attach::ResidentTarget(
-            *target, [&files](const attach::Mapping& mapping) { return files.may_open(mapping); }),
-        path);
+    return open_module(attach::ResidentTarget(*target, openable_files(pid)), path);
   }
   return open_module(*target, path);
 }

@@ -31,4 +31,10 @@ std::string SilentFiles::mounts(const attach::MemoryMap& maps) const {
   return words;
 }
 
+std::function<bool(const attach::Mapping&)> openable_files(pid_t pid) {
+  return [files = SilentFiles(pid)](const attach::Mapping& mapping) {
+    return files.may_open(mapping);
+  };
+}
+
 }  // namespace oddrank::node

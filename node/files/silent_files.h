@@ -23,11 +23,14 @@ class SilentFiles {
   // Returns whether the file of the mapping is on a disk or in the memory of this node.
   bool may_open(const attach::Mapping& mapping) const;
   // Returns "nfs4 server:/export at /data": where files that are mapped are, and may not be opened;
-  // "" if there are none.
+  // "" if no such file is mapped.
   std::string mounts(const attach::MemoryMap& maps) const;
 
  private:
   std::string mountinfo_;
 };
+
+// Returns SilentFiles::may_open of the process, for a ResidentTarget.
+std::function<bool(const attach::Mapping&)> openable_files(pid_t pid);
 
 }  // namespace oddrank::node
