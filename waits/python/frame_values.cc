@@ -131,17 +131,6 @@ Addr FrameValues::self(const RawFrame& frame) {
   return count_locals(frame.code) > 0 ? slot(frame, 0) : Addr{};
 }
 
-Addr FrameValues::awaited(const cpython::SampledThread& thread,
-                          Addr (*find)(cpython::PythonSample&,
-                                       FrameValues&,
-                                       const cpython::SampledThread&)) {
-  const auto known = awaited_.find(&thread);
-  if (known != awaited_.end()) {
-    return known->second;
-  }
-  return awaited_.emplace(&thread, find(python_, *this, thread)).first->second;
-}
-
 Addr FrameValues::local(const RawFrame& frame, std::string_view name) {
   const Layout& layout = memory_.layout();
   const Addr names = memory_.pointer_or_null(frame.code + layout.code.local_names);

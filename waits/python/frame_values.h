@@ -40,13 +40,6 @@ class FrameValues {
   // Returns the first argument; null if it is no longer bound.
   attach::Addr self(const cpython::RawFrame& frame);
 
-  // Returns what `find` returns for the thread, which is asked once: each thread is compared with
-  // each.
-  attach::Addr awaited(const cpython::SampledThread& thread,
-                       attach::Addr (*find)(cpython::PythonSample&,
-                                            FrameValues&,
-                                            const cpython::SampledThread&));
-
   // Returns a variable that is not a cell; null if there is none of this name, or it is not bound.
   attach::Addr local(const cpython::RawFrame& frame, std::string_view name);
 
@@ -61,7 +54,6 @@ class FrameValues {
   cpython::PythonMemory& memory_;
   std::map<std::pair<std::uint64_t, std::uint64_t>, std::size_t> depths_;  // code, instruction
   std::unordered_map<std::uint64_t, std::size_t> locals_;                  // by code
-  std::unordered_map<const cpython::SampledThread*, attach::Addr> awaited_;
 };
 
 }  // namespace oddrank::waits

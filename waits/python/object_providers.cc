@@ -86,25 +86,27 @@ bool ObjectSearch::has_attribute(Addr owner) {
 
 }  // namespace
 
-const SampledThread* find_provider(PythonSample& python,
-                                   FrameValues& values,
-                                   const SampledThread& waiter) {
-  const Addr object = values.awaited(waiter, awaited_object);
-  return object == Addr{} ? nullptr : find_provider_of(python, values, waiter, object);
+Addr ObjectProviders::awaited(const SampledThread& thread) {
+  const auto [at, is_new] = awaited_.try_emplace(&thread);
+  if (is_new) {
+    at->second = awaited_object(python_, values_, thread);
+  }
+  return at->second;
 }
 
-const SampledThread* find_provider_of(PythonSample& python,
-                                      FrameValues& values,
-                                      const SampledThread& waiter,
-                                      Addr object) {
-  if (python.threads().size() > kMaxSearchedThreads) {
+const SampledThread* ObjectProviders::find(const SampledThread& waiter) {
+  const Addr object = awaited(waiter);
+  return object == Addr{} ? nullptr : find(waiter, object);
+}
+
+const SampledThread* ObjectProviders::find(const SampledThread& waiter, Addr object) {
+  if (python_.threads().size() > kMaxSearchedThreads) {
     return nullptr;
   }
   const SampledThread* provider = nullptr;
-  ObjectSearch search(python, object);
-  for (const SampledThread& thread : python.threads()) {
-    if (&thread == &waiter || values.awaited(thread, awaited_object) == object ||
-        !search.has(thread)) {
+  ObjectSearch search(python_, object);
+  for (const SampledThread& thread : python_.threads()) {
+    if (&thread == &waiter || awaited(thread) == object || !search.has(thread)) {
       continue;
     }
     if (provider != nullptr) {

@@ -10,6 +10,7 @@
 #pragma once
 
 #include <cstddef>
+#include <unordered_map>
 
 #include "cpython/python_sample.h"
 #include "waits/python/frame_values.h"
@@ -19,16 +20,27 @@ namespace oddrank::waits {
 // Each waiter's object is looked for in the frames of all threads: not in a process with more.
 inline constexpr std::size_t kMaxSearchedThreads = 1024;
 
-// Returns null if the thread does not wait at such an object, or no thread or several could provide
-// what it waits for, or if the process has more than kMaxSearchedThreads Python threads.
-const cpython::SampledThread* find_provider(cpython::PythonSample& python,
-                                            FrameValues& values,
-                                            const cpython::SampledThread& waiter);
+class ObjectProviders {
+ public:
+  // `python` and `values` must outlive the object.
+  ObjectProviders(cpython::PythonSample& python, FrameValues& values)
+      : python_(python), values_(values) {}
 
-// Returns the same for an object that the waiter looks at again and again.
-const cpython::SampledThread* find_provider_of(cpython::PythonSample& python,
-                                               FrameValues& values,
-                                               const cpython::SampledThread& waiter,
-                                               attach::Addr object);
+  // Returns null if the thread does not wait at such an object, or no thread or several could
+  // provide what it waits for, or if the process has more than kMaxSearchedThreads Python threads.
+  const cpython::SampledThread* find(const cpython::SampledThread& waiter);
+
+  // Returns the same for an object that the waiter looks at again and again.
+  const cpython::SampledThread* find(const cpython::SampledThread& waiter, attach::Addr object);
+
+ private:
+  // Returns the object whose method the program called and waits in; null if there is none. Keeps
+  // it: each thread is compared with each.
+  attach::Addr awaited(const cpython::SampledThread& thread);
+
+  cpython::PythonSample& python_;
+  FrameValues& values_;
+  std::unordered_map<const cpython::SampledThread*, attach::Addr> awaited_;
+};
 
 }  // namespace oddrank::waits

@@ -87,6 +87,7 @@ class PolledObjects {
 
   PythonSample& python_;
   FrameValues values_;
+  ObjectProviders providers_{python_, values_};
 };
 
 std::set<Addr> PolledObjects::objects_of(const RawFrame& frame) {
@@ -130,7 +131,7 @@ Lead PolledObjects::of_event(const SampledThread& waiter, Addr object) {
   const Addr flag = cpython::read_attribute(python_.memory(), object, "_flag");
   const bool open = flag != Addr{} && has(object, "_cond") &&
                     cpython::read_int(python_.memory(), flag).value_or(0) == 0;
-  return {open, open ? find_provider_of(python_, values_, waiter, object) : nullptr};
+  return {open, open ? providers_.find(waiter, object) : nullptr};
 }
 
 Lead PolledObjects::lead_of(const SampledThread& waiter, Addr object, const Asked& asked) {
@@ -139,7 +140,7 @@ Lead PolledObjects::lead_of(const SampledThread& waiter, Addr object, const Aske
   }
   if (asked.on == PollOn::kQueue) {
     const bool is_queue = has(object, "unfinished_tasks");
-    return {is_queue, is_queue ? find_provider_of(python_, values_, waiter, object) : nullptr};
+    return {is_queue, is_queue ? providers_.find(waiter, object) : nullptr};
   }
   return asked.call == "is_alive" ? of_thread_object(object) : of_future(waiter, object);
 }

@@ -60,9 +60,7 @@ class PythonLocks {
     return find_future_wait(python_, values_, thread);
   }
 
-  const SampledThread* provider(const SampledThread& thread) {
-    return find_provider(python_, values_, thread);
-  }
+  const SampledThread* provider(const SampledThread& thread) { return providers_.find(thread); }
 
   // For an import lock, returns the thread that imports the module, and the module's name.
   const SampledThread* importer(const SampledThread& thread, std::string& module);
@@ -78,6 +76,7 @@ class PythonLocks {
 
   PythonSample& python_;
   FrameValues values_;
+  ObjectProviders providers_{python_, values_};
   LockObjects objects_;
   bool scanned_ = false;
   std::unordered_map<std::uint64_t, std::vector<Holding>> held_;  // by word
