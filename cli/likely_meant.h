@@ -21,15 +21,15 @@ struct KnownOptions {
   std::vector<std::string> hidden;
 };
 
-// Returns the word that is most like `word`: it begins so, or differs by a slip or two of the
-// fingers; "" if there is none, or two are as near.
+// Returns the known word that is most like `word`: it begins with it, or differs by one or two
+// typing mistakes; "" if no word does, or if two are equally near.
 std::string nearest_word(std::string_view word, const std::vector<std::string>& known);
 
 // Looks for an option that does not exist, and for "-p PID", as other tools want it. nullopt: no
 // such mistake.
 std::optional<Mistake> find_mistake(std::span<char* const> words, const KnownOptions& known);
 
-// Returns the hint for a number in place of a command; "" if it is none.
+// Returns the hint for a number in place of a command; "" if the word is no number.
 std::string hint_for_number(std::string_view word);
 
 }  // namespace oddrank::cli

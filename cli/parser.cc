@@ -348,8 +348,8 @@ std::optional<Mistake> Parser::mistake_in(std::span<char* const> words) const {
   return find_mistake(words, known);
 }
 
-// Returns the first of the examples in the help of the command that lacks an argument; "" if there
-// is none.
+// Returns the first example in the help of the command that lacks an argument; "" if its help has
+// no examples.
 std::string Parser::example_for(std::span<char* const> words) const {
   constexpr std::string_view kExamples = "Examples:\n  ";
   for (const CLI::App* command : app_->get_subcommands(nullptr)) {

@@ -1,7 +1,7 @@
 // Finds the CPython runtime of a target: its module, `_PyRuntime`, the version and the layout.
 //
 // Candidates are the modules with a name like Python's, and the program itself (a Python may be
-// linked into it); if there is none, modules of any name that have the runtime's section or symbol.
+// linked into it), then modules of any name that have the runtime's section or symbol.
 // A name proves nothing: a candidate is accepted only if its first thread state points back to its
 // interpreter. A file may be mapped twice (ctypes does), and a process may have two different
 // libpythons: each is tried, the first that passes is taken, and the others are named. Nothing of

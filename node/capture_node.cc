@@ -116,20 +116,29 @@ IsolatedTask reading_task(const Capture& capture,
           reading_owner(capture.processes[i].pid)};
 }
 
+// What one reading of the node goes by.
+struct Reading {
+  NodeBudget budget;
+  StepLog steps;
+  std::uint64_t found_us = 0;  // since boot: when its processes were looked for
+  SilentProcesses silent;
+  std::optional<RecorderSearch> recorders;
+};
+
 // Reads those that a file has held up until their deadline once more, without files that may hang.
 void read_without_files(const Capture& capture,
                         const CaptureOptions& options,
                         const std::vector<std::size_t>& indices,
-                        const NodeBudget& budget,
-                        std::vector<IsolatedResult>& results,
-                        SilentProcesses& silent) {
-  const milliseconds patience = budget.beside();  // it takes some milliseconds
+                        Reading& reading,
+                        std::vector<IsolatedResult>& results) {
+  const milliseconds patience = reading.budget.beside();  // it takes some milliseconds
   ReadOptions without = options.read;
   without.files = false;
   std::vector<IsolatedTask> tasks;
   std::vector<std::size_t> again;  // indices of results
   for (std::size_t i = 0; i < results.size(); ++i) {
-    if (!results[i].held_up_by.empty() && silent.insert(capture.processes[indices[i]].pid).second) {
+    if (!results[i].held_up_by.empty() &&
+        reading.silent.insert(capture.processes[indices[i]].pid).second) {
       again.push_back(i);
       tasks.push_back(reading_task(capture, indices[i], without, patience));
     }
@@ -149,8 +158,7 @@ void take_sample(Capture& capture,
                  const CaptureOptions& options,
                  std::size_t known,
                  const NodeRequest& request,
-                 const NodeBudget& budget,
-                 SilentProcesses& silent) {
+                 Reading& reading) {
   std::vector<IsolatedTask> tasks;
   std::vector<std::size_t> indices;  // of the process of each task
   for (std::size_t i = 0; i < capture.processes.size(); ++i) {
@@ -159,12 +167,12 @@ void take_sample(Capture& capture,
     }
     indices.push_back(i);
     ReadOptions read = options.read;
-    read.files = !silent.contains(capture.processes[i].pid);
+    read.files = !reading.silent.contains(capture.processes[i].pid);
     tasks.push_back(reading_task(capture, i, read, options.timeout));
   }
   std::vector<IsolatedResult> results =
-      run_isolated(tasks, readers_at_once(), kMaxOutput, budget.of_sample());
-  read_without_files(capture, options, indices, budget, results, silent);
+      run_isolated(tasks, readers_at_once(), kMaxOutput, reading.budget.of_sample());
+  read_without_files(capture, options, indices, reading, results);
   for (std::size_t i = 0; i < results.size(); ++i) {
     add_answer(capture, capture.processes[indices[i]], results[i]);
     if (request.progress) {
@@ -178,15 +186,6 @@ bool all_unread(const Capture& capture) {
       capture.processes.begin(), capture.processes.end(),
       [](const ProcessCapture& process) { return process.read == ReadState::kNone; });
 }
-
-// What one reading of the node goes by.
-struct Reading {
-  NodeBudget budget;
-  StepLog steps;
-  std::uint64_t found_us = 0;  // since boot: when its processes were looked for
-  SilentProcesses silent;
-  std::optional<RecorderSearch> recorders;
-};
 
 // Takes as many samples as the options say, or until it is clear whether the ranks move. A single
 // process gets no verdict, so two samples are enough. Begins to search for recorders after the
@@ -206,7 +205,7 @@ void take_samples(Capture& capture,
     if (begun.size() > 2) {  // if the waits are old from the start, nobody has begun anything
       ranks::add_newborn(capture, reading.found_us);
     }
-    take_sample(capture, options, known, request, reading.budget, reading.silent);
+    take_sample(capture, options, known, request, reading);
     reading.steps.done("sample " + std::to_string(begun.size()));
     if (all_unread(capture)) {
       return;

@@ -34,8 +34,7 @@ void send_process(int fd, Result<snapshot::Capture> capture);
 
 // Returns the capture or the Error that the child sent (in the parent). If it sent neither, an
 // Error says how the child ended (kTimeout: "did not answer in 20 s", with the file that held it up
-// if it was one; kIo: "the reader was ended by
-// signal 11") or that the capture is incomplete (kIo).
+// if it was one; kIo: "the reader was ended by signal 11") or that the capture is incomplete (kIo).
 Result<snapshot::Capture> received_capture(const IsolatedResult& result);
 
 // Adds "no time was left for the dumps of 12 ranks" (`what`: "the dumps") if so many of these

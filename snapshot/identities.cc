@@ -84,8 +84,8 @@ void each_address(std::string_view text, const Found& found) {
   }
 }
 
-// Returns the domain behind the '@' of an e-mail address: "lab.example.org"; "" if what stands
-// there is none, as in "memcpy@GLIBC_2.14" and "model@main".
+// Returns the domain behind the '@' of an e-mail address: "lab.example.org"; "" if the text there
+// is no domain, as in "memcpy@GLIBC_2.14" and "model@main".
 std::string_view domain_behind(std::string_view text, std::size_t at) {
   const std::size_t end =
       end_of(text, at + 1, [](char c) { return is_word_character(c) || c == '.'; });
@@ -102,8 +102,8 @@ std::string_view domain_behind(std::string_view text, std::size_t at) {
   return top && dot > 0 ? domain : std::string_view();
 }
 
-// Returns the id in "user 1001", "uid 1001", "uid_1001" and "user-1001" at this place; "" if there
-// is none, or one of the system's own accounts.
+// Returns the id in "user 1001", "uid 1001", "uid_1001" and "user-1001" at this place; "" if no
+// such text begins here, or if the id is that of one of the system's own accounts.
 std::string_view user_id_at(std::string_view text, std::size_t at) {
   constexpr std::array<std::string_view, 4> kBefore = {"user ", "uid ", "uid_", "user-"};
   constexpr std::uint32_t kFirstOfPeople = 1000;

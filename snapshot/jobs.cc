@@ -18,8 +18,6 @@ namespace {
 
 constexpr std::size_t kMaxLeftOut = 8;  // jobs that a note names
 
-constexpr std::string_view kOfUser = " of user ";
-
 using Place = std::pair<std::uint32_t, pid_t>;  // node and pid
 
 bool is_counted(const ProcessCapture& process) {

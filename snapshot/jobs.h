@@ -60,6 +60,9 @@ Status select_job(Capture& capture, const std::string& wanted);
 // Returns a line for each: "\n  --select 'slurm 34.0'".
 std::string choices(const std::vector<std::string>& keys);
 
+// Before the id of the user in the key of another user's job.
+inline constexpr std::string_view kOfUser = " of user ";
+
 // Returns "1001" of "n0:29500 of user 1001"; "" if the key names no user.
 std::string_view user_in_key(std::string_view key);
 

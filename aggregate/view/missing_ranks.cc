@@ -14,6 +14,7 @@
 #include "aggregate/view/partly_seen.h"
 #include "base/parse_number.h"
 #include "base/printable.h"
+#include "snapshot/connection.h"
 #include "snapshot/variable.h"
 
 namespace oddrank::aggregate {
@@ -60,7 +61,7 @@ std::pair<std::int32_t, std::int32_t> local_range(const Capture& capture,
   // A job without variables has the address at which its ranks meet for its name.
   const std::string_view job = capture.tables.text(process.job_key);
   const auto address = snapshot::variable_of(capture.tables, process, "MASTER_ADDR");
-  if (is_loopback(address.value_or(job.substr(0, job.rfind(':'))))) {
+  if (is_loopback(address.value_or(snapshot::address_part(job)))) {
     // All ranks are on this machine.
     return partly_seen ? std::pair(0, 0) : std::pair(0, world);
   }

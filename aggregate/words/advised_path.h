@@ -1,7 +1,7 @@
-// Paths and users in advice. Whoever pastes a command may be root, sits in another mount namespace,
-// and does so later, when the owner of a folder may have put a link in the path's place. So what
-// changes something is done as the user of the rank, and a path of a rank with mounts of its own
-// goes through its root folder.
+// Paths and users in advice. The person that pastes a command may be root, in another mount
+// namespace, and later than the report: the owner of a folder may have put a link in the path's
+// place by then. So a command that changes something runs as the user of the rank, and a path of a
+// rank with mounts of its own goes through its root folder.
 #pragma once
 
 #include <string>

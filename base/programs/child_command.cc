@@ -117,9 +117,8 @@ void reap_failed_child(pid_t pid) {
 }
 
 // Returns the path of a program as execvp(3) finds it, but in absolute folders only; "" if there is
-// none. Boost's search converts
-// names by the locale of the environment, and throws if that is not installed, as it is where ssh
-// or srun brings the variables of another machine along.
+// none. Boost's search converts names by the locale of the environment, and throws if that is not
+// installed, as it is where ssh or srun brings the variables of another machine along.
 std::string found_on_path(const std::string& program) {
   const char* const path = ::getenv("PATH");
   for (const std::string_view folder : split(path == nullptr ? "/usr/bin:/bin" : path, ':')) {

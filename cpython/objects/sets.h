@@ -9,7 +9,8 @@
 namespace oddrank::cpython {
 
 // Returns the members in the order of the table, at most `limit`. Empty if `set` is not a set or
-// frozenset, or cannot be read. Of a table far longer than `limit`, only the first part is read.
+// frozenset, or cannot be read. If its table is far longer than `limit`, only the first part is
+// read.
 std::vector<Addr> read_set(PythonMemory& memory, Addr set, std::size_t limit);
 
 // Returns the first items of a deque, at most `limit`. Empty if its type has another name, or it

@@ -164,9 +164,7 @@ void collect_recorders(Capture& capture,
   const auto [indices, results] = ask_ranks(capture, wanted, timeout, [](int fd, Capture answer) {
     send_capture(fd, std::move(answer));
   });
-  if (!results.empty()) {
-    note_no_time(results, "the recorders", capture.nodes.front().notes);
-  }
+  note_no_time(results, "the recorders", capture.nodes.front().notes);
   for (std::size_t at = 0; at < results.size(); ++at) {
     const auto answer = received_capture(results[at]);
     if (!answer) {

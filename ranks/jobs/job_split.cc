@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <set>
+#include <string>
+
+#include "snapshot/jobs.h"
 
 namespace oddrank::ranks {
 namespace {
@@ -105,7 +108,7 @@ void split_users(ProcessTree& tree, uid_t user, const std::vector<std::size_t>& 
   for (std::size_t i = 0; i < tree.size(); ++i) {
     const uid_t own = tree[heads[i] == kNoProcess ? i : heads[i]].facts->user;
     if (tree[i].identity && own != user) {
-      tree[i].identity->job += " of user " + std::to_string(own);
+      tree[i].identity->job += std::string(snapshot::kOfUser) + std::to_string(own);
     }
   }
 }

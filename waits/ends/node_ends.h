@@ -58,7 +58,7 @@ struct NodeEnds {
 
   // Returns the table of the process's network namespace; null if it was not read.
   const SocketTable* table_of(std::size_t process) const;
-  // Returns the row of a TCP socket of a process of the capture; null if it is none.
+  // Returns the row of a TCP socket of a process of the capture; null for other files.
   const SocketRow* row_of(const OpenEnd& end) const;
 };
 
