@@ -36,6 +36,7 @@ constexpr std::size_t kMaxLocalsOfProcess = 16384;
 constexpr std::size_t kMaxFramesWithSignals = 512;  // the innermost are searched for handlers
 
 // A loop that was entered but has no frame: the objects of a popped frame are being destroyed.
+constexpr std::size_t kMaxMembers = 65536;  // that the tasks of a process wait for
 constexpr const char* kModule = "<module>";
 constexpr const char* kNoFrame = "<leaving a function>";
 constexpr const char* kUnreadable = "<unreadable>";
@@ -488,12 +489,18 @@ Result<std::vector<PythonTask>> PythonProcess::tasks() const {
       task.frames.push_back(impl_->make_frame(memory, raw));
     }
   }
+  std::size_t room = kMaxMembers;
   for (AwaitChain& chain : waits) {
     PythonTask& task = tasks.emplace_back();
     for (const RawFrame& raw : chain.frames) {
       task.frames.push_back(impl_->make_frame(memory, raw));
     }
-    task.members = read_awaited_members(memory, impl_->codes, chain, names);
+    AwaitedMembers members =
+        read_awaited_members(memory, impl_->codes, chain, names, std::min(room, kMaxAwaited));
+    room -= members.names.size();
+    task.members = std::move(members.names);
+    task.members_cut = members.cut;
+    task.cut = chain.cut;
     task.name = std::move(chain.name);
     task.state = chain.state;
     task.awaits = std::move(chain.awaits);

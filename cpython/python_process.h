@@ -89,12 +89,14 @@ struct PythonTask {
   // Its coroutine and what that awaits, innermost first; only the coroutine if the task runs: the
   // rest are frames of a thread. `entry` means nothing here.
   std::vector<PythonFrame> frames;
+  bool cut = false;  // it has more than kMaxAwaits: the innermost are missing
   // What the innermost frame awaits: the name of another task, "<Future>", "<_GatheringFuture>"; ""
   // if it awaits something else.
   std::string awaits;
   // If it awaits a future that waits for others (await_members.h): the unfinished ones, tasks
   // first, each in the form of `awaits`.
   std::vector<std::string> members;
+  bool members_cut = false;  // there are more
 };
 
 // One GIL, and the words in it that threads wait on.

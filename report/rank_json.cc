@@ -323,8 +323,9 @@ void add_process(const aggregate::JobView& view,
   }
   std::size_t listed = 0;
   const auto has_room = [&listed](std::size_t objects) {
-    listed += objects;
-    return listed <= kMaxListedOfProcess;
+    const bool fits = listed + objects <= kMaxListedOfProcess;
+    listed += fits ? objects : 0;
+    return fits;
   };
   std::size_t left_out = 0;
   for (const ThreadCapture& thread : process.threads) {

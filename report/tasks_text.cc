@@ -90,6 +90,9 @@ std::string tasks_text(const aggregate::JobView& view,
     text += '\n' + style.bold(title) + ' ' + task_words(view, task) + '\n';
     snapshot::ThreadSample sample;
     sample.stack = task.stack;
+    if (view.capture().tables.stack(task.stack).end == snapshot::StackEnd::kLimit) {
+      text += style.dim("    ... more coroutines, which were not read") + '\n';
+    }
     text += style.stack_lines(view.model().fold(sample), kIndent, kNoLimit);
   }
   return text;

@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/printable.h"
+#include "cpython/tasks/await_members.h"
 #include "stacks/compiled_python.h"
 #include "stacks/convert_frames.h"
 #include "stacks/greenlets.h"
@@ -21,6 +23,24 @@ using snapshot::StackEnd;
 
 // Per process; those of the main thread come first.
 constexpr std::size_t kMaxLocals = 4096;
+
+// Returns what is missing of the tasks' chains and members; "" if nothing is.
+std::string cut_words(const std::vector<cpython::PythonTask>& tasks) {
+  const auto with = [&tasks](bool cpython::PythonTask::*cut) {
+    return static_cast<std::size_t>(
+        std::count_if(tasks.begin(), tasks.end(), [cut](const auto& task) { return task.*cut; }));
+  };
+  std::string words;
+  if (const std::size_t chains = with(&cpython::PythonTask::cut); chains > 0) {
+    words = count_of(chains, "task") + " with more than " + std::to_string(cpython::kMaxAwaits) +
+            " coroutines: the innermost are not shown";
+  }
+  if (const std::size_t members = with(&cpython::PythonTask::members_cut); members > 0) {
+    words += (words.empty() ? "" : "; ") + count_of(members, "task") + " with more than " +
+             std::to_string(cpython::kMaxAwaited) + " others to wait for: the rest are not listed";
+  }
+  return words;
+}
 
 // Converts readings to rows of a capture.
 class Collector {
@@ -56,6 +76,7 @@ class Collector {
   std::unordered_map<pid_t, std::size_t> rows_;  // by tid: index into process_.threads
   std::vector<cpython::Gil> gils_;
   std::size_t locals_ = 0;
+  std::string cut_;  // what is missing of the tasks
 };
 
 static_assert(cpython::kMaxCallsOfLoop <= snapshot::kMaxLoopCalls);
@@ -250,11 +271,13 @@ void Collector::add_tasks() {
     }
     row.state = state_of(task.state);
     snapshot::Stack stack;
+    stack.end = task.cut ? StackEnd::kLimit : StackEnd::kUnknown;
     for (const snapshot::Frame& frame : converter_.python(task.frames)) {
       stack.frames.push_back(tables_.frame(frame));
     }
     row.stack = tables_.stack(stack);
   }
+  cut_ = cut_words(*tasks);
 }
 
 void Collector::add_left_behind() {
@@ -290,7 +313,7 @@ void Collector::judge(const Reading& main) {
   }
   process_.state = main.state.state;
   process_.read = why.empty() ? snapshot::ReadState::kFull : snapshot::ReadState::kPartial;
-  process_.why = tables_.string(why);
+  process_.why = tables_.string(why + (why.empty() || cut_.empty() ? "" : "; ") + cut_);
 }
 
 void Collector::add(const std::vector<Reading>& readings) {

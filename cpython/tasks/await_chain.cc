@@ -100,10 +100,13 @@ class Follower {
 void Follower::follow(const TaskFields& fields) {
   chain_.name = name_of(memory_, fields);
   Addr object = fields.coroutine;
-  for (std::size_t i = 0; i < kMaxAwaits && object != Addr{}; ++i) {
+  constexpr std::size_t kMaxObjects = 2 * (kMaxAwaits + 1);  // of all types
+  for (std::size_t i = 0; i < kMaxObjects && object != Addr{}; ++i) {
     const std::string type = type_name(memory_, object);
     if (leads_on(type)) {
       object = memory_.pointer_or_null(object + memory_.layout().object.head);
+    } else if (has_frame(type) && chain_.frames.size() == kMaxAwaits) {
+      break;
     } else if (has_frame(type)) {
       object = enter(object);
     } else {
@@ -111,6 +114,7 @@ void Follower::follow(const TaskFields& fields) {
       return;
     }
   }
+  chain_.cut = object != Addr{};
 }
 
 AwaitChain Follower::take() {

@@ -16,7 +16,8 @@
 
 namespace oddrank::cpython {
 
-inline constexpr std::size_t kMaxAwaits = 256;  // coroutines of one task
+// Coroutines of one task. None has more without a changed recursion limit.
+inline constexpr std::size_t kMaxAwaits = 1024;
 
 struct AwaitChain {
   std::string name;  // "Task-7"; "" if unknown
@@ -24,6 +25,7 @@ struct AwaitChain {
   std::vector<RawFrame> frames;  // innermost first; only the outermost if the task runs
   std::string awaits;            // see PythonTask
   Addr awaited{};                // the future that the innermost frame awaits; null if none
+  bool cut = false;              // longer than kMaxAwaits: the innermost frames are missing
 };
 
 // Returns kUnknown and no frames if `task` is not a task (any more) or cannot be followed.

@@ -29,7 +29,7 @@ constexpr auto kWaitingFunctions = std::to_array<WaitingFunction>({
     {"/asyncio/taskgroups.py", "", "self", "_tasks"},
 });
 
-std::vector<Addr> members_of(PythonMemory& memory, Addr collection) {
+std::vector<Addr> members_of(PythonMemory& memory, Addr collection, std::size_t limit) {
   const Layout& layout = memory.layout();
   if (collection == Addr{}) {
     return {};
@@ -37,14 +37,13 @@ std::vector<Addr> members_of(PythonMemory& memory, Addr collection) {
   const bool list = is_instance(memory, collection, TypeFlag::kList);
   if (!list && !is_instance(memory, collection, TypeFlag::kTuple)) {
     const std::string type = type_name(memory, collection);
-    return type == "set" ? read_set(memory, collection, kMaxAwaited)
-                         : std::vector<Addr>{collection};
+    return type == "set" ? read_set(memory, collection, limit) : std::vector<Addr>{collection};
   }
   const Addr items = list ? memory.pointer_or_null(collection + layout.object.list_items)
                           : collection + layout.object.tuple_items;
   const auto count = memory.value<std::uint64_t>(collection + layout.object.size).value_or(0);
   std::vector<Addr> members;
-  for (std::uint64_t i = 0; i < count && i < kMaxAwaited; ++i) {
+  for (std::uint64_t i = 0; i < count && i < limit; ++i) {
     members.push_back(memory.pointer_or_null(items + i * sizeof(std::uint64_t)));
   }
   return members;
@@ -79,10 +78,13 @@ Addr held_by_frames(PythonMemory& memory,
 
 std::vector<Addr> find_members(PythonMemory& memory,
                                const CodeCache& codes,
-                               const AwaitChain& chain) {
+                               const AwaitChain& chain,
+                               std::size_t limit) {
   const bool gathers = type_name(memory, chain.awaited).ends_with("_GatheringFuture");
-  auto members = members_of(memory, gathers ? read_attribute(memory, chain.awaited, "_children")
-                                            : held_by_frames(memory, codes, chain.frames));
+  auto members = members_of(memory,
+                            gathers ? read_attribute(memory, chain.awaited, "_children")
+                                    : held_by_frames(memory, codes, chain.frames),
+                            limit);
   std::sort(members.begin(), members.end());
   members.erase(std::unique(members.begin(), members.end()), members.end());
   return members;
@@ -90,16 +92,20 @@ std::vector<Addr> find_members(PythonMemory& memory,
 
 }  // namespace
 
-std::vector<std::string> read_awaited_members(PythonMemory& memory,
-                                              const CodeCache& codes,
-                                              const AwaitChain& chain,
-                                              const TaskNames& names) {
+AwaitedMembers read_awaited_members(PythonMemory& memory,
+                                    const CodeCache& codes,
+                                    const AwaitChain& chain,
+                                    const TaskNames& names,
+                                    std::size_t limit) {
+  if (chain.awaited == Addr{}) {
+    return {};
+  }
+  std::vector<Addr> members = find_members(memory, codes, chain, limit + 1);
+  const bool cut = members.size() > limit;
+  members.resize(std::min(members.size(), limit));
   std::vector<std::string> tasks;
   std::vector<std::string> futures;
-  if (chain.awaited == Addr{}) {
-    return tasks;
-  }
-  for (const Addr member : find_members(memory, codes, chain)) {
+  for (const Addr member : members) {
     if (const auto task = names.find(value_of(member)); task != names.end()) {
       tasks.push_back(task->second.empty() ? "<Task>" : task->second);
       continue;
@@ -111,7 +117,7 @@ std::vector<std::string> read_awaited_members(PythonMemory& memory,
   }
   std::sort(tasks.begin(), tasks.end(), task_comes_before);
   tasks.insert(tasks.end(), futures.begin(), futures.end());
-  return tasks;
+  return {std::move(tasks), cut};
 }
 
 bool task_comes_before(const std::string& a, const std::string& b) {

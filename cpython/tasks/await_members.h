@@ -18,17 +18,23 @@
 
 namespace oddrank::cpython {
 
-inline constexpr std::size_t kMaxAwaited = 256;  // of one task
+inline constexpr std::size_t kMaxAwaited = 4096;  // of one task
+
+struct AwaitedMembers {
+  // Of unfinished tasks, then "<Future>" and the like for other futures, done or not.
+  std::vector<std::string> names;
+  bool cut = false;  // there are more than the limit
+};
 
 using TaskNames = std::unordered_map<std::uint64_t, std::string>;  // address -> name
 
-// Returns the names of unfinished tasks (those in `names`), then "<Future>" and the like for other
-// futures, done or not. Empty if the chain does not end in such a wait. `codes` must have the code
-// objects of the chain's frames.
-std::vector<std::string> read_awaited_members(PythonMemory& memory,
-                                              const CodeCache& codes,
-                                              const AwaitChain& chain,
-                                              const TaskNames& names);
+// Reads at most `limit` members. Unfinished tasks are those in `names`. Returns none if the chain
+// does not end in such a wait. `codes` must have the code objects of the chain's frames.
+AwaitedMembers read_awaited_members(PythonMemory& memory,
+                                    const CodeCache& codes,
+                                    const AwaitChain& chain,
+                                    const TaskNames& names,
+                                    std::size_t limit = kMaxAwaited);
 
 // Compares names so that "Task-9" comes before "Task-10".
 bool task_comes_before(const std::string& a, const std::string& b);

@@ -17,6 +17,7 @@ import proc_facts
 
 PROGRAM = """
 import asyncio, sys
+sys.setrecursionlimit(100000)
 async def nest(depth):
     if depth:
         await nest(depth - 1)
@@ -62,6 +63,21 @@ class ManyTasks(unittest.TestCase):
         """3,000 tasks, each of which awaits a hundred coroutines: not all fit."""
         rank = self.process(3000, 100)
         self.assertRegex(rank["why"], r"^\d+ of its 3001 tasks are shown: the others do not fit")
+
+    def test_chain(self):
+        """A chain of exactly as many coroutines as fit is whole; of one more, the innermost is said to be missing."""
+        for depth, why in ((1022, None), (1023, "1 task with more than 1024 coroutines: the innermost are not shown")):
+            with self.subTest(depth=depth):
+                rank = self.process(1, depth)
+                self.assertEqual(rank["why"], why)
+                self.assertIn(1024, [len(task["frames"]) for task in rank["tasks"]])
+
+    def test_members(self):
+        """All that a gather waits for are listed, up to the limit; the rest are said to be missing."""
+        rank = self.process(300, 0)
+        self.assertIn(300, [len(task["members"]) for task in rank["tasks"]])
+        rank = self.process(4100, 0)
+        self.assertRegex(rank["why"], r"1 task with more than 4096 others to wait for: the rest are not listed")
 
     def test_some_tasks_too_many(self):
         """One more than the limit of 4,096."""
