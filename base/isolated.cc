@@ -122,6 +122,8 @@ class Schedule {
   // Gives another task to each child that has done its own, or ends the child if there is none.
   // Then starts more children, as many as may run at once.
   void go_on(std::vector<IsolatedResult>& results);
+  // What the caller has done since the last wait was no standstill.
+  void resume() { last_wait_ = Clock::now(); }
   void take(std::vector<IsolatedResult>& results, std::size_t byte_limit) {
     all_ = all_.later(take_outputs(running_, idle_, results, byte_limit, last_wait_));
   }
@@ -235,13 +237,18 @@ IsolatedResult PendingTask::finish(std::size_t byte_limit) {
 std::vector<IsolatedResult> run_isolated(const std::vector<IsolatedTask>& tasks,
                                          std::size_t at_once,
                                          std::size_t byte_limit,
-                                         std::chrono::milliseconds all) {
+                                         std::chrono::milliseconds all,
+                                         const Meanwhile& meanwhile) {
   std::vector<IsolatedResult> results(tasks.size());
   Schedule schedule(tasks, at_once, deadline_of(all));
   schedule.go_on(results);
   while (!schedule.over()) {
     schedule.take(results, byte_limit);
     schedule.go_on(results);
+    if (meanwhile) {
+      meanwhile(results);
+      schedule.resume();
+    }
   }
   return results;
 }

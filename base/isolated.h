@@ -58,6 +58,8 @@ struct IsolatedResult {
 
 inline constexpr std::size_t kMaxOutput = std::size_t{64} << 20;
 
+using Meanwhile = std::function<void(const std::vector<IsolatedResult>& so_far)>;
+
 // Runs all tasks, started in order, at most `at_once` at a time; returns results in the order of
 // the tasks. While tasks that have an owner are held up in the kernel, they do not count, and
 // others are started, until 16 children run. Kills a child that sends more than `byte_limit`
@@ -65,11 +67,14 @@ inline constexpr std::size_t kMaxOutput = std::size_t{64} << 20;
 // stopped (a paused machine, a stopped job) does not count. Leaves no zombie behind, except of a
 // child in state D. `all`: the time for all tasks together. What runs then has missed its
 // deadline if it had half of its own time, or if a file holds it up; the others got no time.
+// `meanwhile`: called with the results so far, every 250 ms at least; those of tasks that have not
+// ended are kNotRun.
 std::vector<IsolatedResult> run_isolated(
     const std::vector<IsolatedTask>& tasks,
     std::size_t at_once,
     std::size_t byte_limit = kMaxOutput,
-    std::chrono::milliseconds all = std::chrono::milliseconds::max());
+    std::chrono::milliseconds all = std::chrono::milliseconds::max(),
+    const Meanwhile& meanwhile = {});
 
 // A task that runs while the caller does other things, run_isolated among them.
 class PendingTask {

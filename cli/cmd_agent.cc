@@ -1,10 +1,13 @@
+#include <poll.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
 #include <string>
 
+#include "base/deadline.h"
 #include "base/isolated.h"
 #include "base/write_file.h"
 #include "cli/commands.h"
@@ -65,6 +68,21 @@ void wait_for_line() {
   } while ((count == 1 && byte != '\n') || (count < 0 && errno == EINTR));
 }
 
+// Sends lines as long as they are taken: a reader that does not keep up is not worth waiting for.
+void send_if_taken(const std::string& lines) {
+  const Deadline deadline = Deadline::after(std::chrono::seconds(1));
+  std::size_t begin = 0;
+  while (begin < lines.size()) {
+    pollfd out{STDOUT_FILENO, POLLOUT, 0};
+    if (::poll(&out, 1, deadline.poll_timeout()) != 1) {
+      return;
+    }
+    const std::size_t end = std::min(lines.find('\n', begin), lines.size() - 1) + 1;
+    send_bytes(STDOUT_FILENO, lines.substr(begin, end - begin));
+    begin = end;
+  }
+}
+
 // Returns what is sent through stdout: the capture, or the note that names it in the shared folder.
 // If this node does not share that folder, the capture says so.
 std::string answer_of(const AgentOptions& options,
@@ -103,6 +121,11 @@ int run_agent(AgentOptions& options) {
     send_bytes(STDOUT_FILENO, slurm::encode_hello(sender));
     options.request.sampling_again = [&](node::SampleReason reason, std::size_t sample) {
       send_bytes(STDOUT_FILENO, slurm::encode_doing(sender, node::again_words(reason, sample)));
+    };
+    options.request.draft = [&](snapshot::Capture draft) {
+      slurm::Sender drafter = sender;
+      drafter.host = draft.nodes.front().host;
+      send_if_taken(slurm::encode_draft(drafter, answer_of(options, drafter.host, draft)));
     };
   }
   auto capture = node::capture_node(options.request, options.capture);

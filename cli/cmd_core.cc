@@ -7,8 +7,8 @@
 #include "cli/output.h"
 #include "cli/parser.h"
 #include "cli/terminal/progress_line.h"
-#include "node/capture_cores.h"
 #include "node/capture_node.h"
+#include "node/cores/capture_cores.h"
 #include "snapshot/jobs.h"
 
 namespace oddrank::cli {

@@ -7,6 +7,7 @@
 #include "base/confine.h"
 #include "base/log.h"
 #include "base/printable.h"
+#include "base/span_words.h"
 #include "slurm/node_clock.h"
 #include "snapshot/format/decode_many.h"
 #include "snapshot/merge.h"
@@ -46,6 +47,18 @@ Result<snapshot::Capture> checked_answer(Result<snapshot::Capture> capture,
                                         ", and is not used");
 }
 
+// Says of a draft why there is no more than that.
+void mark_as_draft(snapshot::Capture& capture, const slurm::NodeAnswer& node) {
+  snapshot::NodeCapture& part = capture.nodes.front();
+  part.answered = false;
+  part.why = node.why + "; shown is what it had read after " + span_words(node.after);
+  for (snapshot::ProcessCapture& process : capture.processes) {
+    if (process.read == snapshot::ReadState::kNone) {
+      process.why = capture.tables.string(node.why + "; not read until then");
+    }
+  }
+}
+
 }  // namespace
 
 snapshot::Capture join_answers(snapshot::JobInfo job, const slurm::GatherResult& gathered) {
@@ -59,7 +72,7 @@ snapshot::Capture join_answers(snapshot::JobInfo job, const slurm::GatherResult&
   snapshot::decode_many(
       nodes.size(),
       [&nodes](std::size_t i) -> Result<std::string> {
-        if (!nodes[i].answered) {
+        if (nodes[i].payload.empty()) {
           return fail(Errc::kNotFound, nodes[i].why);
         }
         return nodes[i].payload;
@@ -67,6 +80,9 @@ snapshot::Capture join_answers(snapshot::JobInfo job, const slurm::GatherResult&
       [&](std::size_t i, Result<snapshot::Capture> decoded) {
         Result<snapshot::Capture> capture = checked_answer(std::move(decoded), nodes[i]);
         if (capture) {
+          if (!nodes[i].answered) {
+            mark_as_draft(*capture, nodes[i]);
+          }
           const std::int64_t ahead = slurm::clock_ahead_us(*capture, arrivals.of(nodes[i]));
           if (ahead != 0) {
             slurm::set_clock_back(*capture, ahead);

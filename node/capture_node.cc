@@ -119,6 +119,7 @@ IsolatedTask reading_task(const Capture& capture,
 // What one reading of the node goes by.
 struct Reading {
   NodeBudget budget;
+  Drafts drafts;
   StepLog steps;
   std::uint64_t found_us = 0;  // since boot: when its processes were looked for
   SilentProcesses silent;
@@ -170,8 +171,17 @@ void take_sample(Capture& capture,
     read.files = !reading.silent.contains(capture.processes[i].pid);
     tasks.push_back(reading_task(capture, i, read, options.timeout));
   }
+  const auto offer_draft = [&](const std::vector<IsolatedResult>& so_far) {
+    reading.drafts.offer(capture, [&] {
+      for (std::size_t i = 0; i < so_far.size(); ++i) {
+        if (so_far[i].end == IsolatedEnd::kFinished) {
+          add_answer(capture, capture.processes[indices[i]], so_far[i]);
+        }
+      }
+    });
+  };
   std::vector<IsolatedResult> results =
-      run_isolated(tasks, readers_at_once(), kMaxOutput, reading.budget.of_sample());
+      run_isolated(tasks, readers_at_once(), kMaxOutput, reading.budget.of_sample(), offer_draft);
   read_without_files(capture, options, indices, reading, results);
   for (std::size_t i = 0; i < results.size(); ++i) {
     add_answer(capture, capture.processes[indices[i]], results[i]);
@@ -372,7 +382,12 @@ std::string host_name() {
 Result<Capture> capture_node(NodeRequest request, const CaptureOptions& options) {
   ODDRANK_TRY_STATUS(check_own_proc());
   const auto started = Deadline::Clock::now();
-  Reading reading{NodeBudget(options.timeout), {}, clock_us(CLOCK_BOOTTIME), {}, {}};
+  Reading reading{NodeBudget(options.timeout),
+                  Drafts(request.draft, options.timeout),
+                  {},
+                  clock_us(CLOCK_BOOTTIME),
+                  {},
+                  {}};
   NodeBudget& budget = reading.budget;
   StepLog& steps = reading.steps;
   std::optional<RecorderSearch>& recorders = reading.recorders;
@@ -413,9 +428,11 @@ Result<Capture> capture_node(NodeRequest request, const CaptureOptions& options)
     recorders.emplace(capture, budget.beside());  // no process could be read
   }
   collect_counts_again(capture, options, budget);
+  reading.drafts.offer(capture);
   name_in_child(capture, reading.silent);
   steps.done("names of native frames");
   settle_ranks(capture);
+  reading.drafts.offer(capture);
   note_survivors(capture);
   note_ended_main_threads(capture);
   note_endings(capture);
@@ -428,6 +445,7 @@ Result<Capture> capture_node(NodeRequest request, const CaptureOptions& options)
   waits::join_node(start, open, capture);
   collectives::find_calls(capture);
   steps.done("what each thread waits for, and its calls");
+  reading.drafts.offer(capture);
   if (recorders && hardware) {
     collect_beside(capture, *std::move(recorders), *hardware, options, budget);
   }

@@ -9,6 +9,7 @@
 
 #include "base/result.h"
 #include "node/capture_options.h"
+#include "node/drafts.h"
 #include "node/enough_samples.h"
 #include "snapshot/capture.h"
 
@@ -28,6 +29,8 @@ struct NodeRequest {
   std::function<void(std::size_t done, std::size_t total)> progress;  // may be empty
   // Called before each sample that is taken because the previous ones do not decide; may be empty.
   std::function<void(SampleReason reason, std::size_t sample)> sampling_again = {};
+  // Takes what has been read so far if the reading takes long (drafts.h); may be empty.
+  Drafts::Take draft = {};
 };
 
 // Captures this node. The tid of a thread stands for its process. Fails if there is nothing to

@@ -13,10 +13,11 @@ namespace oddrank::slurm {
 struct NodeAnswer {
   std::string host;
   bool answered = false;
-  bool heard = false;                  // its agent has started
-  std::string payload;                 // the bytes that the agent gave to encode_frames()
+  bool heard = false;  // its agent has started
+  // The bytes that the agent gave to encode_frames(). Not answered: its last draft; empty: none.
+  std::string payload;
   std::string why;                     // not answered: a sentence without the host
-  std::chrono::milliseconds after{0};  // since the gathering began
+  std::chrono::milliseconds after{0};  // when it came, since the gathering began
   std::string agent_text;              // the agent's stderr, bounded; may be empty
   std::string doing;                   // why it answers later, in its agent's words; may be empty
   // The node lacks the program. `copied_to`: the folder that a copy was sent into which its agent

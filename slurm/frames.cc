@@ -18,6 +18,7 @@ namespace oddrank::slurm {
 namespace {
 
 constexpr std::string_view kMark = "@odd2 ";
+constexpr std::string_view kDraft = "draft\n";  // neither a capture nor a note begins like that
 constexpr std::size_t kMaxHost = 255;
 constexpr std::size_t kMaxRun = 32;
 constexpr std::size_t kMaxRefusals = 16;
@@ -205,6 +206,12 @@ std::string encode_frames(const Sender& sender, std::string_view payload) {
   return lines;
 }
 
+std::string encode_draft(const Sender& sender, std::string_view payload) {
+  Sender apart = sender;
+  apart.stream = new_stream_id();
+  return encode_frames(apart, std::string(kDraft) + std::string(payload));
+}
+
 FrameCollector::FrameCollector(FrameLimits limits, Speakers speakers)
     : limits_(limits), speakers_(std::move(speakers)) {
   for (std::string& host : speakers_.hosts) {
@@ -373,7 +380,10 @@ void FrameCollector::add(const Frame& frame, int label) {
 }
 
 void FrameCollector::complete(Stream& stream) {
-  complete_.push_back({stream.host, std::exchange(stream.bytes, {}), stream.label});
+  Payload payload{stream.host, std::exchange(stream.bytes, {}), stream.label};
+  payload.draft = payload.bytes.starts_with(kDraft);
+  payload.bytes.erase(0, payload.draft ? kDraft.size() : 0);
+  complete_.push_back(std::move(payload));
   held_ -= std::exchange(stream.held, 0);
   stream.done = true;
 }

@@ -17,7 +17,8 @@
 //   CRC     crc32 (zlib), hex, of "HOST RUN STREAM SEQ/TOTAL BASE64"
 //
 // A frame counts once, anywhere in a line and in any order. Text whose CRC is wrong is not a frame.
-// A payload that lacks a frame is never passed on, but is listed as incomplete.
+// A payload that lacks a frame is never passed on, but is listed as incomplete. A payload that
+// begins with "draft" and a newline is what its sender has so far.
 //
 // A job's own processes may write to the same pipe, and a node may lie. So a frame counts only for
 // the node that it came from, which SLURM's label says, or ssh's connection, and only with the word
@@ -58,6 +59,8 @@ inline constexpr std::size_t kMaxDoing = 120;
 std::string encode_doing(const Sender& sender, std::string_view words);
 // Returns all frames of a payload (an empty one has one frame).
 std::string encode_frames(const Sender& sender, std::string_view payload);
+// Returns the same for what a sender has of its payload so far; it has a stream of its own.
+std::string encode_draft(const Sender& sender, std::string_view payload);
 
 // Whose frames count on one pipe. By default everybody's, for any host and run.
 struct Speakers {
@@ -80,6 +83,7 @@ struct Payload {
   std::string host;
   std::string bytes;
   int label = -1;  // task number that srun -l put before it; -1 without
+  bool draft = false;
 };
 
 struct IncompletePayload {

@@ -342,9 +342,12 @@ void Gathering::take(Payload payload) {
     }
     payload.bytes = *std::move(left);
   }
-  node.answered = true;
   node.payload = std::move(payload.bytes);
   node.after = elapsed();
+  if (payload.draft) {
+    return;
+  }
+  node.answered = true;
   log_line(LogLevel::kInfo, node.host + " answered after " + std::to_string(node.after.count()) +
                                 " ms (" + std::to_string(node.payload.size()) + " bytes)");
   states_[found->second].settled = true;

@@ -227,7 +227,7 @@ void ShellGathering::take(Session& session) {
     if (node.answered) {
       continue;
     }
-    node.answered = true;
+    node.answered = !payload.draft;
     node.payload = std::move(payload.bytes);
     node.agent_text = session.words();
     node.after = elapsed();

@@ -21,7 +21,7 @@ namespace oddrank::cpython {
 inline constexpr std::size_t kMaxAwaited = 4096;  // of one task
 
 struct AwaitedMembers {
-  // Of unfinished tasks, then "<Future>" and the like for other futures, done or not.
+  // Unfinished tasks first, then "<Future>" and the like for other futures, done or not.
   std::vector<std::string> names;
   bool cut = false;  // there are more than the limit
 };

@@ -1,5 +1,5 @@
-"""A Python whose own files are on a file system that stops to answer: `unshare -m fading_fuse.py FOLDER PYTHON`,
-as root. FOLDER becomes a FUSE file system in a mount namespace of its own, with one file, a copy of PYTHON that
+"""A Python whose own files are on a file system that stops to answer:
+`unshare -m fading_fuse.py FOLDER PYTHON [WORD...]`, as root; the words come before the command. FOLDER becomes a FUSE file system in a mount namespace of its own, with one file, a copy of PYTHON that
 runs from there. Prints "ready PID" when it blocks in a read from a pipe; from then on nothing is answered, and
 it prints "asked OPCODE" for each request. Exits with status 3 if FUSE may not be used.
 """
@@ -11,7 +11,7 @@ import sys
 
 import fuse
 
-FOLDER, PYTHON = sys.argv[1:3]
+FOLDER, PYTHON, *BEFORE = sys.argv[1:]
 FILE = 2  # its node
 KEEP_CACHE = 2
 PROGRAM = "import os, sys\ndef step():\n    os.write(int(sys.argv[1]), b'.')\n    os.read(int(sys.argv[2]), 1)\nstep()\n"
@@ -66,7 +66,8 @@ def main():
         for end in (begins, inner, outer):
             os.set_inheritable(end, True)
         program = f"{FOLDER}/python3"
-        os.execv(program, [program, "-c", PROGRAM, str(begins), str(inner)])
+        command = [*BEFORE, program, "-c", PROGRAM, str(begins), str(inner)]
+        os.execv(command[0], command)
     print("ready", pid, flush=True)
     serve(device, begun)
 

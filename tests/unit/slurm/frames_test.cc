@@ -246,6 +246,18 @@ TEST_CASE("a hello alone shows that a sender began") {
   CHECK(collector.take_complete().empty());
 }
 
+TEST_CASE("a draft is told from the payload itself") {
+  FrameCollector collector;
+  const Sender sender{"n0", 7};
+  collector.feed(encode_hello(sender) + encode_draft(sender, "so far") +
+                 encode_draft(sender, "more") + encode_frames(sender, "all"));
+  const std::vector<Payload> payloads = collector.take_complete();
+  REQUIRE(payloads.size() == 3);
+  CHECK((payloads[0].draft && payloads[0].bytes == "so far"));
+  CHECK((payloads[1].draft && payloads[1].bytes == "more"));
+  CHECK((!payloads[2].draft && payloads[2].bytes == "all"));
+}
+
 TEST_CASE("a sender's progress is kept, printable and short") {
   FrameCollector collector;
   collector.feed("2: " + encode_hello({"n2", 77}));

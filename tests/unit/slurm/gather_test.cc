@@ -75,6 +75,13 @@ class FakeSlurm {
     std::ofstream(folder_ + "/" + name) << text;
     ::chmod((folder_ + "/" + name).c_str(), 0755);
   }
+  static std::string labelled(std::size_t task, const std::string& lines) {
+    std::string text;
+    for (const std::string_view line : split(lines, '\n')) {
+      text += std::to_string(task) + ": " + std::string(line) + "\n";
+    }
+    return text;
+  }
   static std::string payload(const std::string& host) { return host + std::string(5000, 'x'); }
   std::string text(const std::string& name) const {
     return read_file(folder_ + "/" + name).value_or("");
@@ -111,14 +118,6 @@ class FakeSlurm {
   GatherOptions options;
 
  private:
-  static std::string labelled(std::size_t task, const std::string& lines) {
-    std::string text;
-    for (const std::string_view line : split(lines, '\n')) {
-      text += std::to_string(task) + ": " + std::string(line) + "\n";
-    }
-    return text;
-  }
-
   std::string folder_;
   std::string path_ = ::getenv("PATH");  // NOLINT(concurrency-mt-unsafe): one thread
 };
@@ -385,6 +384,22 @@ TEST_CASE("an agent that began and hangs differs from a node that does not answe
   check_answers(result, "n2");
   CHECK(result.nodes[2].why == "its agent started but did not answer in 4.5 s");
   CHECK(slurm.calls() == "all\nall\n");
+}
+
+TEST_CASE("the newest draft of an agent that does not answer is kept") {
+  FakeSlurm slurm(3);
+  slurm.write("drafts", FakeSlurm::labelled(0, encode_draft({"n0", 1}, "unused")) +
+                            FakeSlurm::labelled(2, encode_draft({"n2", 2}, "old")) +
+                            FakeSlurm::labelled(2, encode_draft({"n2", 2}, "new")));
+  slurm.write("all.sh", R"(cat $FAKE/*.hello $FAKE/drafts $FAKE/n[01].frames
+echo 'srun: error: n2: task 2: Exited with exit code 137' >&2
+exit 137
+)");
+  const GatherResult result = slurm.gather_ok();
+  check_node(result.nodes[0], true);
+  CHECK_FALSE(result.nodes[2].answered);
+  CHECK(result.nodes[2].payload == "new");
+  CHECK(result.nodes[2].why.find("Exited with exit code 137") != std::string::npos);
 }
 
 TEST_CASE("an agent that fails is not started again, and its words are passed on") {

@@ -124,6 +124,17 @@ TEST_CASE("a host that reports why it takes longer is waited for, a silent one i
   CHECK(result->took < std::chrono::seconds(30));
 }
 
+TEST_CASE("the draft of a host that does not answer is kept") {
+  FakeSsh ssh;
+  const std::string agent = ssh.write(
+      "agent", "#!/bin/sh\ncat <<'EOF'\n" + encode_draft({"n0", 7}, "so far") + "EOF\nexit 137\n");
+  const auto result = gather_ssh({"n0"}, options_for(ssh, agent));
+  REQUIRE(result);
+  CHECK_FALSE(result->nodes[0].answered);
+  CHECK(result->nodes[0].payload == "so far");
+  CHECK(result->nodes[0].why.find("137") != std::string::npos);
+}
+
 TEST_CASE("a missing binary is copied to the host") {
   FakeSsh ssh;
   const std::string agent = ssh.write("agent", agent_script("n0", "shipped"), 0644);

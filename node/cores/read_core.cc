@@ -1,4 +1,4 @@
-#include "node/read_core.h"
+#include "node/cores/read_core.h"
 
 #include <algorithm>
 #include <csignal>

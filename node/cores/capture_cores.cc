@@ -1,4 +1,4 @@
-#include "node/capture_cores.h"
+#include "node/cores/capture_cores.h"
 
 #include <algorithm>
 #include <chrono>
@@ -14,11 +14,11 @@
 #include "collectives/find_calls.h"
 #include "collectives/join_flight.h"
 #include "node/capture_node.h"
-#include "node/core_opener.h"
+#include "node/cores/core_opener.h"
+#include "node/cores/read_core.h"
 #include "node/isolated_read.h"
 #include "node/naming.h"
 #include "node/note_lost_python.h"
-#include "node/read_core.h"
 #include "snapshot/carrier.h"
 #include "snapshot/jobs.h"
 #include "snapshot/rewrite.h"

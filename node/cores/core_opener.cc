@@ -1,4 +1,4 @@
-#include "node/core_opener.h"
+#include "node/cores/core_opener.h"
 
 #include <utility>
 

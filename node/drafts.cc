@@ -1,0 +1,40 @@
+#include "node/drafts.h"
+
+#include <utility>
+
+#include "base/isolated.h"
+#include "collectives/find_calls.h"
+#include "node/isolated_read.h"
+#include "node/settle_ranks.h"
+#include "snapshot/jobs.h"
+#include "snapshot/rewrite.h"
+
+namespace oddrank::node {
+
+Drafts::Drafts(Take take, std::chrono::milliseconds timeout)
+    : take_(std::move(take)), every_(timeout / 4), next_(Deadline::after(every_)) {}
+
+// Works on the copy that a child has: a capture cannot be copied otherwise.
+void Drafts::offer(snapshot::Capture& so_far, const std::function<void()>& complete) {
+  if (take_ == nullptr || left_ == 0 || !next_.passed()) {
+    return;
+  }
+  const IsolatedTask copy{[&](int fd) {
+                            if (complete) {
+                              complete();
+                            }
+                            settle_ranks(so_far);
+                            collectives::find_calls(so_far);
+                            so_far.job.world_size = snapshot::world_size_of(so_far);
+                            so_far.job.hosts = {so_far.nodes.front().host};
+                            send_capture(fd, snapshot::without_secrets(std::move(so_far)));
+                          },
+                          every_};
+  if (auto draft = received_capture(run_isolated({copy}, 1).front())) {
+    take_(*std::move(draft));
+  }
+  --left_;
+  next_ = Deadline::after(every_);
+}
+
+}  // namespace oddrank::node
