@@ -38,15 +38,16 @@ constexpr std::size_t kMaxAwaited = 4;
 Coverage cover(const JobView& view) {
   Coverage coverage;
   coverage.expected = view.expected();
-  coverage.read = view.count(Presence::kRead);
-  coverage.partial = view.count(Presence::kPartial);
   coverage.nodes_expected = view.nodes_expected();
   coverage.nodes_answered = view.nodes_answered();
   coverage.skew_us = view.skew_us();
   coverage.of_ranks = view.of_ranks();
   std::map<std::tuple<bool, std::string, std::string>, Unread> unread;
   for (const RankView& rank : view.ranks()) {
-    if (rank.presence == Presence::kRead) {
+    const bool partial = rank.in_part();
+    coverage.partial += partial ? 1 : 0;
+    if (rank.presence == Presence::kRead && !partial) {
+      ++coverage.read;
       continue;
     }
     std::string why = rank.why;
@@ -58,7 +59,6 @@ Coverage cover(const JobView& view) {
       why = rank.state() == '?' ? "could not be read"
                                 : fmt::format("read in part (state {})", rank.state());
     }
-    const bool partial = rank.presence == Presence::kPartial;
     Unread& row = unread[{partial, rank.host, why}];
     row.ranks.push_back(rank.rank);
     row.pids.push_back(rank.pid());

@@ -298,11 +298,15 @@ void collect_beside(Capture& capture,
   add_programs(capture, std::move(programs));
 }
 
-// Returns the job of the process or of its child; "" if neither is a rank.
+// Returns the job of the process, of its child, or of the rank that has started it; "" if none is a
+// rank.
 std::string job_beside(const Capture& capture, pid_t pid) {
   const auto& all = capture.processes;
-  const auto found = std::find_if(all.begin(), all.end(), [pid](const ProcessCapture& process) {
-    return process.is_rank && process.rank >= 0 && (process.pid == pid || process.parent == pid);
+  const auto own = std::ranges::find(all, pid, &ProcessCapture::pid);
+  const pid_t owner = own == all.end() ? 0 : own->owner;
+  const auto found = std::ranges::find_if(all, [&](const ProcessCapture& process) {
+    return process.is_rank && process.rank >= 0 &&
+           (process.pid == pid || process.parent == pid || process.pid == owner);
   });
   return found == all.end() ? std::string() : std::string(capture.tables.text(found->job_key));
 }

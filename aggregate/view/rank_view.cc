@@ -13,6 +13,18 @@ bool is_dead(const ProcessCapture& process) {
   return process.state == 'Z' || process.state == 'X';
 }
 
+namespace {
+
+// Returns whether the Python stack of the main thread was read: what it does is known, though its
+// native frames may lack names because its files do not answer.
+bool shows_python(const ProcessCapture& process) {
+  const auto main = std::ranges::find(process.threads, process.pid, &snapshot::ThreadCapture::tid);
+  return main != process.threads.end() && main->has_python && !main->samples.empty() &&
+         main->samples.back().stack != snapshot::StackId{};
+}
+
+}  // namespace
+
 Presence presence_of(const ProcessCapture& process) {
   if (is_dead(process)) {
     return Presence::kDead;
@@ -21,12 +33,17 @@ Presence presence_of(const ProcessCapture& process) {
     case ReadState::kFull:
       return Presence::kRead;
     case ReadState::kPartial:
-      return Presence::kPartial;
+      return shows_python(process) ? Presence::kRead : Presence::kPartial;
     case ReadState::kNone:
       break;
   }
   // Returns whether /proc gave a state letter.
   return process.state == '?' ? Presence::kUnread : Presence::kPartial;
+}
+
+bool RankView::in_part() const {
+  return presence == Presence::kPartial ||
+         (presence == Presence::kRead && process->read == ReadState::kPartial);
 }
 
 char RankView::state() const {

@@ -16,11 +16,11 @@
 namespace oddrank::aggregate {
 
 enum class Presence : std::uint8_t {
-  kRead = 0,
-  kPartial,  // /proc gave something (state, wchan); stacks are missing or incomplete
-  kUnread,   // it may exist: its node did not answer, or it could not be read
-  kAbsent,   // expected on a node that was read, and not found there
-  kDead,     // exists as a zombie
+  kRead = 0,  // what it does is known, though it may have been read in part (RankView::in_part)
+  kPartial,   // /proc gave something (state, wchan); stacks are missing or incomplete
+  kUnread,    // it may exist: its node did not answer, or it could not be read
+  kAbsent,    // expected on a node that was read, and not found there
+  kDead,      // exists as a zombie
 };
 
 // What changed between the samples of a leader thread.
@@ -40,7 +40,7 @@ struct RankView {
   std::int32_t rank = -1;  // -1: a process given by pid, without a rank
   std::string host;        // "" = unknown
   Presence presence = Presence::kUnread;
-  std::string why;                                       // if presence is not kRead
+  std::string why;                                       // if presence is not kRead, or in_part
   const snapshot::ProcessCapture* process = nullptr;     // null if none is known
   SlimVector<const snapshot::ProcessCapture*> children;  // by pid
   const snapshot::ThreadCapture* leader = nullptr;       // null: no thread was read
@@ -62,6 +62,8 @@ struct RankView {
   // unknown.
   char state() const;
   const snapshot::ThreadSample* sample() const;  // the leader's last
+  // Returns whether something of it was read, but not all; `why` says what is missing.
+  bool in_part() const;
   // Returns whether the leader was in state T or t in every sample: another tool may stop a thread
   // for an instant.
   bool stays_stopped() const;

@@ -147,6 +147,19 @@ TEST_CASE("io_stall: a rank in state D that could be read only in part") {
   CHECK(culprit(verdict) == 6);
 }
 
+TEST_CASE("a rank whose Python stack was read is judged by it, whatever else could not be read") {
+  CaptureBuilder job = with(4, tests::sleeping());
+  const Verdict whole = verdict_of(job);
+  job.process(pid_of(4)).read = snapshot::ReadState::kPartial;
+  job.process(pid_of(4)).why = job.capture.tables.string("its files did not answer");
+  const Diagnosis report = diagnose(job.capture);
+  CHECK(report.verdict.kind == whole.kind);
+  CHECK(culprit(report.verdict) == 4);
+  CHECK((report.coverage.read == 7 && report.coverage.partial == 1));
+  REQUIRE(report.coverage.unread.size() == 1);
+  CHECK(report.coverage.unread[0].why == "its files did not answer");
+}
+
 TEST_CASE("file_lock, device_stall and external_wait need their evidence") {
   ThreadSpec spec = waiting_on(WaitOn::kFileLock);
   spec.wait.path = "/home/ada/.cache/build/lock";

@@ -258,6 +258,8 @@ TEST_CASE("dead, partial and unread are distinguished") {
   CaptureBuilder job = eight_ranks(in_all_reduce());
   job.process(pid_of(1)).state = 'Z';
   job.process(pid_of(2)).read = snapshot::ReadState::kPartial;
+  job.process(pid_of(2)).threads.clear();
+  job.process(pid_of(6)).read = snapshot::ReadState::kPartial;  // its Python stack is known
   job.process(pid_of(3)).read = snapshot::ReadState::kNone;
   job.process(pid_of(3)).state = '?';
   job.process(pid_of(4)).read = snapshot::ReadState::kNone;  // its state is known
@@ -267,7 +269,8 @@ TEST_CASE("dead, partial and unread are distinguished") {
   CHECK(view.ranks()[2].presence == Presence::kPartial);
   CHECK(view.ranks()[3].presence == Presence::kUnread);
   CHECK(view.ranks()[4].presence == Presence::kPartial);
-  CHECK(view.ranks()[5].presence == Presence::kRead);
+  CHECK((view.ranks()[5].presence == Presence::kRead && !view.ranks()[5].in_part()));
+  CHECK((view.ranks()[6].presence == Presence::kRead && view.ranks()[6].in_part()));
 }
 
 TEST_CASE("processes given by pid are ranks without a number") {
