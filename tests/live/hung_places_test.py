@@ -6,6 +6,7 @@ names the path that hangs.
 """
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -19,7 +20,9 @@ import harness
 import proc_facts
 
 SERVER = os.path.join(os.path.dirname(HERE), "victims", "hung_fuse.py")
+FADING = os.path.join(os.path.dirname(HERE), "victims", "fading_fuse.py")
 PORT = "29780"
+WATCHED_PORT = "29782"
 START = """
 import os, subprocess, sys
 for rank in range(2):
@@ -78,6 +81,29 @@ class HungPlaces(unittest.TestCase):
         report = run.json()
         self.assertEqual((run.status, report["coverage"]["read"]), (0, 2), run)
         self.assertLess(took, 30, run)
+
+    @harness.only_in_full  # the capture takes half a minute
+    def test_the_watch(self):
+        """Beside a rank whose interpreter, home folder, dumps and log are all there."""
+        folder = self.enterContext(harness.scratch())
+        hung = f"{folder}/hung"
+        os.mkdir(hung)
+        variables = {"RANK": "0", "WORLD_SIZE": "1", "MASTER_ADDR": "localhost", "MASTER_PORT": WATCHED_PORT,
+                     "HOME": hung, "TORCH_FR_DUMP_TEMP_FILE": f"{hung}/dump_", "NCCL_DEBUG_FILE": f"{hung}/log"}
+        said = self.enterContext(open(f"{folder}/said", "w+", encoding="utf-8"))
+        process = subprocess.Popen(
+            harness.unshare("/usr/bin/python3", FADING, hung, "/usr/bin/python3", "/usr/bin/env",
+                            *(f"{name}={value}" for name, value in variables.items()), harness.Options.oddrank,
+                            "watch", "--interval", "200ms", "--stalled-for", "1s", "--save", f"{folder}/save", "--"),
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=said, cwd="/", start_new_session=True)
+        self.addCleanup(self.end, process)
+        if not process.stdout.readline():
+            self.skipTest("no FUSE file system can be mounted here")
+
+        def alarm():
+            said.seek(0)
+            return re.search(r"(?s)rank 0 has not moved for .*fuse fading at .*in step .*saved ", said.read())
+        proc_facts.wait_until(alarm, "the alarm", 120)
 
 
 if __name__ == "__main__":

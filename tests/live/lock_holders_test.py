@@ -6,6 +6,7 @@ file is called stale.
 """
 
 import os
+import re
 import subprocess
 import sys
 import time
@@ -91,6 +92,25 @@ class LockHolders(unittest.TestCase):
 
     def test_a_lock_whose_taker_has_closed_the_file_is_held_by_the_child(self):
         self.check_inherited("stays")
+
+    def test_the_advice_of_a_container_leads_into_it(self):
+        """The lock file is in a file system that only the rank's own mount namespace has."""
+        gone = self.start("pass")
+        gone.wait(timeout=60)
+        script = f"mount -t tmpfs none {self.folder} && echo {gone.pid} > {self.folder}/a.lock && exec \"$@\""
+        poller = subprocess.Popen(
+            harness.unshare("sh", "-c", script, "sh", sys.executable, "-c", POLL, f"{self.folder}/a.lock"),
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
+        self.addCleanup(poller.communicate)
+        self.addCleanup(poller.kill)
+        proc_facts.wait_until(lambda: "python" in proc_facts.comm(poller.pid) and proc_facts.in_call(
+            poller.pid, proc_facts.CLOCK_NANOSLEEP, *proc_facts.SELECTS), "it polls")
+        _, verdict, run = self.read(poller.pid)
+        removals = [advice for advice in verdict["advice"] if "rm " in advice]
+        self.assertTrue(removals, run)
+        for advice in removals:
+            path, = re.findall(r"/proc/\d+/root/\S+a\.lock", advice)
+            self.assertTrue(os.path.exists(path), advice)
 
     def check_polled(self, written, *expected):
         path = f"{self.folder}/it's a.lock"
