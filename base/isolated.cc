@@ -64,13 +64,17 @@ ChildState take_from(IsolatedChild& child,
     return ChildState::kIdle;
   }
   bool ended = output.revents != 0 && !child.take_output(result, byte_limit);
+  std::string silent;
   if (!ended && !child.deadline().passed()) {
-    return ChildState::kBusy;
+    silent = child.silent_file();
+    if (silent.empty()) {
+      return ChildState::kBusy;
+    }
   }
   // It may have ended in time, and be waited for only now.
   ended = ended || !child.take_waiting(result, byte_limit);
   if (!ended) {
-    result.held_up_by = held_up_by(child.pid());
+    result.held_up_by = silent.empty() ? held_up_by(child.pid()) : std::move(silent);
     const bool had_time = child.had_time() || !result.held_up_by.empty();
     result.end = had_time ? IsolatedEnd::kDeadline : IsolatedEnd::kNoTime;
     child.kill();

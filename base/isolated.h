@@ -41,7 +41,7 @@ struct IsolatedTask {
 
 enum class IsolatedEnd {
   kFinished,  // exit status 0
-  kDeadline,  // killed by us, or unkillable and abandoned
+  kDeadline,  // killed by us, or unkillable and abandoned; earlier if a file does not answer it
   kCrashed,   // ended by a signal or with another status
   kNoMemory,  // needed more than Freedom::memory
   kNotRun,    // fork or pipe failed
@@ -53,7 +53,7 @@ struct IsolatedResult {
   int signal = 0;     // that ended it, 0 if none
   std::string bytes;  // all that it sent, even if it did not finish
   std::chrono::microseconds took{0};
-  std::string held_up_by;  // at its deadline: the call on a file that it was in (proc/held_up.h)
+  std::string held_up_by;  // kDeadline: the call on a file that it was in (proc/held_up.h)
 };
 
 inline constexpr std::size_t kMaxOutput = std::size_t{64} << 20;

@@ -17,6 +17,7 @@
 #include <string>
 
 #include "base/log.h"
+#include "base/proc/held_up.h"
 #include "base/read_file.h"
 
 namespace oddrank {
@@ -146,6 +147,8 @@ std::optional<IsolatedChild> IsolatedChild::start(std::span<const IsolatedTask> 
 void IsolatedChild::begin(const IsolatedTask& task, std::size_t index) {
   task_ = index;
   started_ = Deadline::Clock::now();
+  runs_.clear();
+  slept_ = started_;
   timeout_ = task.timeout;
   deadline_ = Deadline::after(task.timeout);
 }
@@ -167,6 +170,21 @@ bool IsolatedChild::held_up() const {
   const auto stat = read_file("/proc/" + std::to_string(pid_) + "/stat", 4096);
   const auto name_end = stat ? stat->rfind(") ") : std::string::npos;
   return name_end != std::string::npos && (*stat)[name_end + 2] != 'R';
+}
+
+std::string IsolatedChild::silent_file() {
+  constexpr std::chrono::milliseconds kShortest{1000};
+  const std::chrono::milliseconds patience = std::max(timeout_ / 5, kShortest);
+  if (age() < patience / 2) {
+    return {};
+  }
+  const auto now = Deadline::Clock::now();
+  const auto runs = read_file("/proc/" + std::to_string(pid_) + "/schedstat", 128);
+  if (!runs || *runs != runs_) {
+    runs_ = runs.value_or("");
+    slept_ = now;
+  }
+  return now - slept_ < patience ? std::string() : held_up_by(pid_);
 }
 
 bool IsolatedChild::take_output(IsolatedResult& result, std::size_t limit) const {

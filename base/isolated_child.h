@@ -41,6 +41,10 @@ class IsolatedChild {
   // Whether it has been at its task for long and does not run. A process that is stuck in the
   // kernel may hold up who reads it.
   bool held_up() const;
+  // Returns the call on a file (proc/held_up.h) that it has slept in all through a fifth of its
+  // time, and a second at least: a file that has not answered by then is not waited for. "" if
+  // there is none. To be called now and then.
+  std::string silent_file();
 
   // To be polled for input; done() is -1 if the child runs no other task after this one.
   int output() const { return output_.get(); }
@@ -74,6 +78,8 @@ class IsolatedChild {
   UniqueFd output_;
   UniqueFd channel_;
   std::chrono::steady_clock::time_point started_;
+  std::string runs_;  // how often it has run, as the kernel says, since `slept_`
+  std::chrono::steady_clock::time_point slept_;
   std::chrono::milliseconds timeout_{0};
   Deadline deadline_ = Deadline::after(std::chrono::milliseconds(0));
 };
