@@ -113,14 +113,14 @@ ExitStatus exit_status(const aggregate::Coverage& coverage) {
 }
 
 // Returns the verdict's sentence. If it names nothing, one line for each process says more.
-std::string quiet_text(const snapshot::Capture& capture, const aggregate::Diagnosis& report) {
+std::string quiet_text(const aggregate::JobView& view, const aggregate::Diagnosis& report) {
   if (report.verdict.kind != aggregate::Kind::kUnknown &&
       report.verdict.kind != aggregate::Kind::kHealthy) {
     return report::report_sentence(report);
   }
   std::string text;
-  for (const snapshot::ProcessCapture& process : capture.processes) {
-    text += report::process_sentence(capture, process);
+  for (const snapshot::ProcessCapture& process : view.capture().processes) {
+    text += report::process_sentence(view, process);
   }
   return text;
 }
@@ -224,11 +224,13 @@ ExitStatus deliver_processes(const snapshot::Capture& capture, const OutputOptio
     return deliver_processes(snapshot::redacted(capture), done);
   }
   bool written = save_capture(capture, options);
+  aggregate::FrameModel model(capture.tables);
+  const aggregate::JobView view(capture, model);
   std::string text;
   bool complete = true;
   bool any = false;
   for (const snapshot::ProcessCapture& process : capture.processes) {
-    text += report::print_process(capture, process, text_options(options));
+    text += report::print_process(view, process, text_options(options));
     text += "\n";
     complete &= process.read == snapshot::ReadState::kFull;
     any |= process.read != snapshot::ReadState::kNone;
@@ -238,8 +240,6 @@ ExitStatus deliver_processes(const snapshot::Capture& capture, const OutputOptio
       text += "Note: " + printable(node.host + ": " + note, 400) + "\n";
     }
   }
-  aggregate::FrameModel model(capture.tables);
-  const aggregate::JobView view(capture, model);
   aggregate::Diagnosis report = aggregate::diagnose(view);
   if (options.explain) {
     report.explanation = aggregate::explain(view, report.verdict);
@@ -247,7 +247,7 @@ ExitStatus deliver_processes(const snapshot::Capture& capture, const OutputOptio
   }
   written &= write_formats(report, view, options);
   if (options.quiet) {
-    text = quiet_text(capture, report);
+    text = quiet_text(view, report);
   }
   if (!is_stdout_taken(options)) {
     written &= print_text(text, options);

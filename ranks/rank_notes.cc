@@ -107,9 +107,13 @@ void note_no_ranks(const RankTable& table, Notes& notes) {
 }
 
 void note_leftovers(const RankTable& table, Notes& notes) {
+  std::map<std::int32_t, std::vector<std::size_t>> by_rank;
   for (const std::size_t i : table.choice.leftovers) {
-    notes.push_back(pid_and_name(table.stat(i)) + " carries the variables of rank " +
-                    std::to_string(table.tree[i].identity->rank) +
+    by_rank[table.tree[i].identity->rank].push_back(i);
+  }
+  for (const auto& [rank, processes] : by_rank) {
+    notes.push_back(list_of(table, processes) + (processes.size() == 1 ? " carries" : " carry") +
+                    " the variables of rank " + std::to_string(rank) +
                     " but began before it: left over from an earlier run, not read");
   }
 }

@@ -20,7 +20,6 @@
 
 namespace oddrank::report {
 
-using snapshot::Capture;
 using snapshot::ProcessCapture;
 using snapshot::ReadState;
 using snapshot::ThreadCapture;
@@ -163,11 +162,9 @@ std::string thread_title(const aggregate::JobView& view,
 
 }  // namespace
 
-std::string print_process(const Capture& capture,
+std::string print_process(const aggregate::JobView& view,
                           const ProcessCapture& process,
                           const TextOptions& options) {
-  aggregate::FrameModel model(capture.tables);
-  const aggregate::JobView view(capture, model);
   const Style style(options);
   std::string text = header(view, process, style);
   bool is_first_pool = true;
@@ -194,9 +191,7 @@ std::string print_process(const Capture& capture,
   return text + tasks_text(view, process, style);
 }
 
-std::string process_sentence(const Capture& capture, const ProcessCapture& process) {
-  aggregate::FrameModel model(capture.tables);
-  const aggregate::JobView view(capture, model);
+std::string process_sentence(const aggregate::JobView& view, const ProcessCapture& process) {
   std::string text =
       fmt::format("pid {} ({}): ", process.pid, printable(view.text(process.name), 40));
   if (const std::string crash = aggregate::crash_words(view, process); !crash.empty()) {

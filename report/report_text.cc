@@ -309,8 +309,10 @@ std::string report_text(const aggregate::Diagnosis& report,
       return std::tuple(a->node, a->owner, !a->is_rank, a->pid) <
              std::tuple(b->node, b->owner, !b->is_rank, b->pid);
     });
+    aggregate::FrameModel model(capture.tables);
+    const aggregate::JobView view(capture, model);
     for (const auto* process : processes) {
-      text += '\n' + print_process(capture, *process, options);
+      text += '\n' + print_process(view, *process, options);
     }
   }
   return text;

@@ -62,7 +62,9 @@ TEST_CASE("the other forms of the main job's report are as they were reviewed") 
   report::TextOptions color;
   color.color = true;
   check_golden("main.color.txt", report::report_text(report, capture, color));
-  check_golden("process.txt", report::print_process(capture, capture.processes[5], {}));
+  aggregate::FrameModel model(capture.tables);
+  const aggregate::JobView view(capture, model);
+  check_golden("process.txt", report::print_process(view, capture.processes[5], {}));
   Json json = Json::parse(report::report_json(report, capture));
   REQUIRE(json["ranks"].size() == 8);
   check_golden("rank.json", json["ranks"][5].dump(2) + '\n');

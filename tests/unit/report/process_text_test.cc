@@ -16,6 +16,13 @@ tests::ThreadSpec pool_thread() {
   return spec;
 }
 
+std::string print_of(const tests::CaptureBuilder& job,
+                     const snapshot::ProcessCapture& process,
+                     const TextOptions& options) {
+  aggregate::FrameModel model(job.capture.tables);
+  return print_process(aggregate::JobView(job.capture, model), process, options);
+}
+
 }  // namespace
 
 TEST_CASE("idle threads of a pool are one line, unless all are wanted") {
@@ -25,12 +32,12 @@ TEST_CASE("idle threads of a pool are one line, unless all are wanted") {
   for (int thread = 0; thread < 12; ++thread) {
     job.thread(process, pool_thread());
   }
-  const std::string text = print_process(job.capture, process, {});
+  const std::string text = print_of(job, process, {});
   CHECK(text.find("12 threads idle in do_spin (OpenMP pool): 11-22") != std::string::npos);
   CHECK(text.find("Thread 11") == std::string::npos);
   TextOptions all;
   all.all_threads = true;
-  CHECK(print_process(job.capture, process, all).find("Thread 22") != std::string::npos);
+  CHECK(print_of(job, process, all).find("Thread 22") != std::string::npos);
 }
 
 TEST_CASE("a pool's thread that is blocked inside its work is not idle") {
@@ -51,7 +58,7 @@ TEST_CASE("a pool's thread that is blocked inside its work is not idle") {
   tests::ThreadSpec nameless = idle;
   nameless.frames = {wait, tests::native("", "/opt/site/libcustom.so"), loop};
   job.thread(process, nameless);
-  const std::string text = print_process(job.capture, process, {});
+  const std::string text = print_of(job, process, {});
   CHECK(text.find("1 thread idle in pthread_cond_wait (gloo workers): 11") != std::string::npos);
   CHECK(text.find("Thread 12") != std::string::npos);
   CHECK(text.find("Thread 13") != std::string::npos);
@@ -63,7 +70,7 @@ TEST_CASE("threads at the same place are shown once") {
   for (int thread = 0; thread < 4; ++thread) {
     job.thread(process, tests::sleeping());
   }
-  const std::string text = print_process(job.capture, process, {});
+  const std::string text = print_of(job, process, {});
   CHECK(text.find("Thread 10") != std::string::npos);
   CHECK(text.find("and 2 threads at the same place: 12-13") != std::string::npos);
 }
@@ -77,7 +84,7 @@ TEST_CASE("threads that could not be read are reported") {
   snapshot::Stack cut;
   cut.end = snapshot::StackEnd::kRunning;
   thread.samples.edit_back().stack = job.capture.tables.stack(cut);
-  const std::string text = print_process(job.capture, process, {});
+  const std::string text = print_of(job, process, {});
   CHECK(text.find("read in part: memory may not be read: ptrace_scope is 2") != std::string::npos);
   CHECK(text.find("no frame was read") != std::string::npos);
   CHECK(text.find("the thread was running") != std::string::npos);
@@ -92,7 +99,7 @@ TEST_CASE("hostile names do not reach the terminal") {
   spec.python_name = "\xff\x1b";
   spec.wait.path = "\x1b[31m";
   job.thread(process, spec);
-  const std::string text = print_process(job.capture, process, {});
+  const std::string text = print_of(job, process, {});
   CHECK(text.find('\x1b') == std::string::npos);
   CHECK(text.find('\x07') == std::string::npos);
 }
@@ -118,7 +125,7 @@ TEST_CASE("stacks that do not fit stand side by side, with the counts") {
   python.frames = {tables.frame(frame)};
   thread.samples.edit_back().stack = tables.stack(native);
   thread.samples.edit_back().python_stack = tables.stack(python);
-  const std::string text = print_process(job.capture, process, {});
+  const std::string text = print_of(job, process, {});
   const std::string row =
       "    read  libc.so.6" + std::string(21, ' ') + " | train_step  u/train.py:88\n";
   CHECK(text.find(row) != std::string::npos);
@@ -136,10 +143,10 @@ TEST_CASE("locals stand below their frames, if they are wanted") {
   auto& tables = job.capture.tables;
   thread.locals = {{1, {{tables.string("n"), tables.string("0")}}},
                    {2, {{tables.string("n"), tables.string("1")}}}};
-  CHECK(print_process(job.capture, process, {}).find("n = 0") == std::string::npos);
+  CHECK(print_of(job, process, {}).find("n = 0") == std::string::npos);
   TextOptions options;
   options.locals = true;
-  const std::string text = print_process(job.capture, process, options);
+  const std::string text = print_of(job, process, options);
   const auto inner = text.find("u/a.py:3\n        n = 0\n");
   REQUIRE(inner != std::string::npos);
   CHECK(text.find("u/a.py:3\n        n = 1\n", inner) != std::string::npos);
@@ -155,7 +162,7 @@ TEST_CASE("asyncio tasks: which one waits for which") {
   job.task(process, {"rest", {}, "<Future>", {"one"}});
   job.task(process, {"futures", {}, "<_GatheringFuture>", {"<Future>", "<Future>"}});
   job.task(process, {"many", {}, "<Future>", std::vector<std::string>(30, "one")});
-  const std::string text = print_process(job.capture, process, {});
+  const std::string text = print_of(job, process, {});
   const auto told = [&text](std::string_view line) {
     INFO(line);
     CHECK(text.find("\nasyncio task " + std::string(line) + "\n") != std::string::npos);
@@ -176,7 +183,7 @@ TEST_CASE("greenlets are told from asyncio tasks by their state, whatever a task
   job.task(process, {"", {tests::py("load", "/u/a.py", 3)}});
   process.tasks.back().state = snapshot::TaskState::kParked;
   job.task(process, {"<greenlet>", {}, "<Future>"});
-  const std::string text = print_process(job.capture, process, {});
+  const std::string text = print_of(job, process, {});
   CHECK(text.find("\ngreenlet is parked\n    load") != std::string::npos);
   CHECK(text.find("\nasyncio task \"<greenlet>\" waits for <Future>\n") != std::string::npos);
 }
@@ -196,7 +203,7 @@ TEST_CASE("the GIL: its holder, its waiters, its interpreter and the time held")
   holder.gil = 2;
   TextOptions all;
   all.all_threads = true;
-  const std::string text = print_process(job.capture, process, all);
+  const std::string text = print_of(job, process, all);
   CHECK(text.find("(sleeping, holds the GIL)") != std::string::npos);
   CHECK(text.find("wants the GIL of interpreter 2, for about 0.5 s or longer)") !=
         std::string::npos);
@@ -212,7 +219,7 @@ TEST_CASE("threads that take turns with the GIL have not waited for it all the t
   job.thread(process, busy).wants_gil = true;
   TextOptions all;
   all.all_threads = true;
-  const std::string text = print_process(job.capture, process, all);
+  const std::string text = print_of(job, process, all);
   CHECK(text.find("wants the GIL)") != std::string::npos);
   CHECK(text.find("or longer") == std::string::npos);
 }
@@ -225,12 +232,12 @@ TEST_CASE("a crash is the first line, and its thread comes first") {
   spec.frames = {tests::native("strlen", "/lib/libc.so.6"), tests::py("f", "/home/u/a.py", 3)};
   auto& thread = job.thread(process, spec);
   process.crash = snapshot::Crash{11, 1, 0x10, thread.tid, 0, {}};
-  const std::string text = print_process(job.capture, process, {});
+  const std::string text = print_of(job, process, {});
   CHECK(text.starts_with("Crashed by SIGSEGV: nothing is mapped at 0x10, in strlen (libc.so.6)"));
   CHECK(text.find("crashed by SIGSEGV") < text.find("Thread 10 "));
   // Ended by another process: no thread is at fault.
   process.crash = snapshot::Crash{15, 0, 0, thread.tid, 77, {}};
-  const std::string ended = print_process(job.capture, process, {});
+  const std::string ended = print_of(job, process, {});
   CHECK(ended.starts_with("Ended by SIGTERM from pid 77"));
   CHECK(ended.find("rashed") == std::string::npos);
 }
@@ -247,7 +254,7 @@ TEST_CASE("abort() shows who called it, and what it said") {
       6, -6, 0, thread.tid, process.pid, job.capture.tables.string("check: Assertion `x' failed.")};
   TextOptions wide;
   wide.width = 200;
-  const std::string text = print_process(job.capture, process, wide);
+  const std::string text = print_of(job, process, wide);
   CHECK(text.find("Crashed by SIGABRT by abort(), in check (ext.so)") == 0);
   CHECK(text.find("\"check: Assertion `x' failed.\"") < 150);
 }
@@ -266,13 +273,13 @@ TEST_CASE("recursion is one line, and the outermost frames stay") {
   }
   spec.frames.push_back(tests::py("<module>", "/home/u/a.py", 9));
   job.thread(process, spec);
-  const std::string text = print_process(job.capture, process, {});
+  const std::string text = print_of(job, process, {});
   CHECK(text.find("... `f` 1,999 more times\n") != std::string::npos);
   CHECK(text.find("... `even`, `odd` 2 more times\n") != std::string::npos);
   CHECK(text.find("<module>") != std::string::npos);
   TextOptions full;
   full.full_stacks = true;
-  CHECK(print_process(job.capture, process, full).find("more times") == std::string::npos);
+  CHECK(print_of(job, process, full).find("more times") == std::string::npos);
 }
 
 TEST_CASE("long values of locals go on in further lines") {
@@ -286,7 +293,7 @@ TEST_CASE("long values of locals go on in further lines") {
   TextOptions options;
   options.locals = true;
   options.width = 40;
-  const std::string text = print_process(job.capture, process, options);
+  const std::string text = print_of(job, process, options);
   CHECK(text.find("        n = {'a': 1, 'b': 2, 'c': 3,\n            'd': 4}\n") !=
         std::string::npos);
 }

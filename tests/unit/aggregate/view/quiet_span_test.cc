@@ -64,6 +64,8 @@ TEST_CASE("reports say for how long the ranks of a group have not run") {
   CHECK(json["groups"][1]["quiet_s"]["least"] >= 2401.0);
   CHECK(json["ranks"][0]["threads"][0]["quiet_s"] == 2401.0);
   const auto& first = job.capture.processes.front();
-  CHECK(oddrank::report::print_process(job.capture, first, {}).find("(sleeping for 40 min") !=
+  oddrank::aggregate::FrameModel model(job.capture.tables);
+  const oddrank::aggregate::JobView view(job.capture, model);
+  CHECK(oddrank::report::print_process(view, first, {}).find("(sleeping for 40 min") !=
         std::string::npos);
 }
