@@ -335,14 +335,34 @@ Result<Runtime> examine_and_check(const attach::Target& target, const Candidate&
   return runtime;
 }
 
-// The first one is read; the others are named. One that was finalized gives way.
-void add_runtime(const Candidate& candidate, Runtime runtime, std::optional<Runtime>& found) {
-  if (!found || found->finalized) {
+bool runs_code(const attach::Target& target, const Runtime& runtime) {
+  PythonMemory memory(target, runtime.layout);
+  const auto states = read_thread_states(memory, runtime.address);
+  return states &&
+         std::any_of(states->threads.begin(), states->threads.end(),
+                     [](const ThreadStateRow& one) { return one.newest_frame != Addr{}; });
+}
+
+// The first one is read; the others are named. One that was finalized gives way, and one that runs
+// no code to one that does: a library that was loaded last is often mapped first.
+void add_runtime(const attach::Target& target,
+                 const Candidate& candidate,
+                 Runtime runtime,
+                 std::optional<Runtime>& found) {
+  const bool second =
+      found && !found->finalized && !runtime.finalized && runtime.address != found->address;
+  runtime.name = runtime.version.text + " of " + candidate.module->path;
+  if (!found || found->finalized ||
+      (second && !runs_code(target, *found) && runs_code(target, runtime))) {
     add_evaluation_ranges(candidate, runtime);
     runtime.hash_secret = find_hash_secret(candidate, runtime.version);
+    if (second) {
+      runtime.others = std::move(found->others);
+      runtime.others.push_back(std::move(found->name));
+    }
     found = std::move(runtime);
-  } else if (!runtime.finalized && runtime.address != found->address) {
-    found->others.push_back(runtime.version.text + " of " + candidate.module->path);
+  } else if (second) {
+    found->others.push_back(std::move(runtime.name));
   }
 }
 
@@ -362,7 +382,7 @@ Result<Runtime> detect_runtime(const attach::Target& target, elf::ModuleMap& mod
     }
     for (const Candidate& candidate : find_candidates(target, modules, any_name)) {
       if (auto runtime = examine_and_check(target, candidate)) {
-        add_runtime(candidate, *std::move(runtime), found);
+        add_runtime(target, candidate, *std::move(runtime), found);
       } else if (weight(runtime.error().code) > weight(worst.code)) {
         worst = runtime.error();
         worst.what = "pid " + std::to_string(target.pid()) + ": " + worst.what;

@@ -4,8 +4,8 @@
 // linked into it), then modules of any name that have the runtime's section or symbol.
 // A name proves nothing: a candidate is accepted only if its first thread state points back to its
 // interpreter. A file may be mapped twice (ctypes does), and a process may have two different
-// libpythons: each is tried, the first that passes is taken, and the others are named. Nothing of
-// the target is executed.
+// libpythons: each is tried, the first that passes is taken (one that runs no Python code only if
+// none does), and the others are named. Nothing of the target is executed.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,8 @@ struct Runtime {
   bool finalized = false;
   Version version;
   Layout layout;
-  std::vector<std::string> others;  // "3.9.2 of /opt/libpython3.9.so", in the same process
+  std::string name;                 // "3.9.2 of /opt/libpython3.9.so"
+  std::vector<std::string> others;  // such names, in the same process
   Addr hash_secret{};               // of _Py_HashSecret; null if the file does not name it
   // Code of _PyEval_EvalFrameDefault and its parts, absolute.
   std::vector<elf::ElfRange> evaluation_ranges;

@@ -38,6 +38,7 @@ struct ElfImage::Impl {
   FileBytes bytes;
   ElfHandle elf;  // borrows from bytes
   std::string build_id;
+  std::uint64_t entry = 0;
   std::vector<ElfSegment> segments;
   std::vector<Section> sections;
   std::optional<ElfRange> eh_frame_hdr;
@@ -104,6 +105,7 @@ Status ElfImage::Impl::load_header() {
     return fail(Errc::kUnsupported,
                 "an ELF file of another machine than " + std::string(machine_name(kOurMachine)));
   }
+  entry = header.e_entry;
   return ok();
 }
 
@@ -243,6 +245,16 @@ std::vector<ElfRange> ElfImage::functions_with_prefix(std::string_view prefix) c
                           [key](const ElfRange& a, const ElfRange& b) { return key(a) == key(b); }),
               found.end());
   return found;
+}
+
+CodeRange ElfImage::code_around(std::uint64_t address) const {
+  CodeRange found;
+  impl_->visit_symbols([&](const SymbolTable& part) { part.narrow(address, found); });
+  return found;
+}
+
+std::uint64_t ElfImage::entry() const {
+  return impl_->entry;
 }
 
 bool ElfImage::has_own_symbols() const {

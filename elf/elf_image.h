@@ -54,6 +54,11 @@ class ElfImage {
   // (".cold").
   std::vector<ElfRange> functions_with_prefix(std::string_view prefix) const;
 
+  // Returns the innermost function that contains the address, or the room between functions.
+  CodeRange code_around(std::uint64_t address) const;
+  // Returns where the program begins; 0: it is none.
+  std::uint64_t entry() const;
+
   // Returns whether it has a symbol table beside the dynamic one: then a local symbol that is not
   // found does not exist.
   bool has_own_symbols() const;

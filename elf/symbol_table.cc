@@ -77,6 +77,27 @@ void SymbolTable::append_functions(std::string_view prefix, std::vector<ElfRange
   }
 }
 
+void SymbolTable::narrow(std::uint64_t address, CodeRange& range) const {
+  for (const Elf64_Sym& symbol : symbols_) {
+    const std::uint64_t end = symbol.st_value + symbol.st_size;
+    const bool contains = symbol.st_value <= address && address < end;
+    const bool narrows =
+        contains ? !range.is_function || symbol.st_value > range.start
+                 : !range.is_function &&
+                       (end <= address ? end > range.start : symbol.st_value < range.end);
+    if (!narrows || !is_defined(symbol) || !may_be_code(symbol) || is_mapping_mark(name(symbol))) {
+      continue;
+    }
+    if (contains) {
+      range = {symbol.st_value, end, true};
+    } else if (end <= address) {
+      range.start = end;
+    } else {
+      range.end = symbol.st_value;
+    }
+  }
+}
+
 bool SymbolSearch::better(const Candidate& candidate, const Candidate& than) {
   if (than.symbol == nullptr) {
     return true;

@@ -40,6 +40,8 @@ class SymbolTable {
   std::optional<ElfRange> find(std::string_view name) const;
   // Adds each defined function whose name has the prefix.
   void append_functions(std::string_view prefix, std::vector<ElfRange>& into) const;
+  // Narrows the range of code around `address` by each function and label.
+  void narrow(std::uint64_t address, CodeRange& range) const;
   // Adds each defined variable of one of the sizes in that range whose name has the prefix.
   void append_variables(std::string_view prefix,
                         std::array<std::uint64_t, 2> sizes,

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "elf/elf_range.h"
 #include "unwind/unwind_memory.h"
 
 namespace oddrank::unwind {
@@ -19,5 +20,19 @@ struct CallSite {
 // Reads the bytes before `return_address`. Code does not mark where instructions begin, so
 // kIndirect may be chance. So may kDirect, but then its target is not a sought function.
 CallSite call_before(std::uint64_t return_address, UnwindMemory& memory);
+
+// Returns where the first direct jump from one range of code into another leads: a function may end
+// by a call of another, which then returns in its place. Bytes may look like a jump by chance, but
+// hardly like one to a small range.
+std::optional<std::uint64_t> jump_between(const elf::ElfRange& from,
+                                          const elf::ElfRange& into,
+                                          UnwindMemory& memory);
+
+// Returns whether the code at `address` is what handlers of signals return to, which asks the
+// kernel to go on with what the signal interrupted.
+bool returns_from_signal(std::uint64_t address, UnwindMemory& memory);
+
+// Returns whether the code at `address` ends the thread at once: nothing called this function.
+bool ends_thread(std::uint64_t address, UnwindMemory& memory);
 
 }  // namespace oddrank::unwind

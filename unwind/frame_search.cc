@@ -11,16 +11,30 @@ namespace {
 constexpr std::uint64_t kMaxReach = 8192;
 constexpr std::size_t kMaxCandidates = 16;
 
-// The start of the called code lies before `pc` in the same mapping.
-constexpr std::uint64_t kMaxFunction = std::uint64_t{64} << 10;
+// Functions do not overlap: a call of one that begins before another that is called leads
+// elsewhere.
+void leave_nearest(std::vector<FrameCandidate>& candidates) {
+  std::uint64_t nearest = 0;
+  for (const FrameCandidate& one : candidates) {
+    nearest = std::max(nearest, one.called);
+  }
+  for (FrameCandidate& one : candidates) {
+    if (one.proven() && one.called < nearest) {
+      one.called = 0;
+      one.elsewhere = true;
+    }
+  }
+}
 
-// `is_proof`: whether a direct call to that address proves the candidate.
-template <typename IsProof>
+// `called`: where the code begins to which a direct call of that address leads; 0: elsewhere.
+// `before`: their order, beside the distance.
+template <typename Called, typename Before>
 std::vector<FrameCandidate> search(const attach::MemoryMap& maps,
                                    UnwindMemory& memory,
                                    std::uint64_t stack_pointer,
                                    std::uint64_t signature,
-                                   IsProof is_proof) {
+                                   Called called,
+                                   Before before) {
   std::vector<FrameCandidate> candidates;
   const std::uint64_t first = (stack_pointer + kWord - 1) & ~(kWord - 1);
   for (std::uint64_t at = first; at - first < kMaxReach; at += kWord) {
@@ -34,18 +48,34 @@ std::vector<FrameCandidate> search(const attach::MemoryMap& maps,
       continue;
     }
     const CallSite call = call_before(return_address, memory);
-    if (call.kind == CallKind::kNone) {
+    const bool to_kernel = returns_from_signal(return_address, memory);
+    if (call.kind == CallKind::kNone && !to_kernel) {
       continue;
     }
     if (auto candidate = candidate_at(at, return_address, memory)) {
-      candidate->proven = call.kind == CallKind::kDirect && is_proof(call.target);
+      const bool direct = call.kind == CallKind::kDirect && !to_kernel;
+      candidate->called = direct ? called(call.target) : 0;
+      candidate->elsewhere = direct && !candidate->proven();
+      candidate->to_kernel = to_kernel;
       candidates.push_back(*candidate);
     }
   }
-  std::stable_partition(candidates.begin(), candidates.end(),
-                        [](const FrameCandidate& one) { return one.proven; });
+  leave_nearest(candidates);
+  std::stable_sort(candidates.begin(), candidates.end(), before);
   candidates.resize(std::min(candidates.size(), kMaxCandidates));
   return candidates;
+}
+
+bool proven_before(const FrameCandidate& a, const FrameCandidate& b) {
+  return a.proven() > b.proven();
+}
+
+bool proven_before_others_behind(const FrameCandidate& a, const FrameCandidate& b) {
+  return a.proven() != b.proven() ? a.proven() : a.elsewhere < b.elsewhere;
+}
+
+bool others_behind(const FrameCandidate& a, const FrameCandidate& b) {
+  return a.elsewhere < b.elsewhere;
 }
 
 }  // namespace
@@ -55,19 +85,23 @@ std::vector<FrameCandidate> find_frames(const attach::MemoryMap& maps,
                                         std::uint64_t stack_pointer,
                                         std::uint64_t signature,
                                         std::uint64_t function_start) {
-  return search(maps, memory, stack_pointer, signature,
-                [function_start](std::uint64_t target) { return target == function_start; });
+  return search(
+      maps, memory, stack_pointer, signature,
+      [function_start](std::uint64_t target) { return target == function_start ? target : 0; },
+      proven_before);
 }
 
 std::vector<FrameCandidate> find_callers(const attach::MemoryMap& maps,
                                          UnwindMemory& memory,
                                          std::uint64_t stack_pointer,
                                          std::uint64_t signature,
-                                         std::uint64_t pc) {
-  const attach::Mapping* code = maps.find(attach::Addr{pc});
-  return search(maps, memory, stack_pointer, signature, [pc, code](std::uint64_t target) {
-    return code != nullptr && target >= code->start && target <= pc && pc - target < kMaxFunction;
-  });
+                                         std::uint64_t pc,
+                                         CodeRanges& code) {
+  const bool symbols_near = code.around(pc).kind != CodeAround::Kind::kMapping;
+  return search(
+      maps, memory, stack_pointer, signature,
+      [&code, pc](std::uint64_t target) { return code.called_start(target, pc); },
+      symbols_near ? proven_before_others_behind : others_behind);
 }
 
 }  // namespace oddrank::unwind

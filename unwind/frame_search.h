@@ -8,8 +8,12 @@
 // searched for it. The result is a heuristic and marked as one; the caller tries the candidates in
 // order and keeps the first that unwinds well.
 //
-// Second, frames of code that no table describes: made at run time (JIT), or assembler. There the
-// call's target is shortly before the thread's pc, or unknown.
+// Second, frames of code that no table describes: made at run time (JIT), assembler, or a C library
+// that was built without tables (musl). There the call leads to the function of the thread's pc,
+// as far as that is known (code_ranges.h).
+//
+// A handler of signals is called by the kernel: above it lies the address of the code that returns
+// from the signal, which is a candidate too.
 #pragma once
 
 #include <cstdint>
@@ -17,6 +21,7 @@
 #include <vector>
 
 #include "attach/target.h"
+#include "unwind/code_ranges.h"
 #include "unwind/unwind_memory.h"
 
 namespace oddrank::unwind {
@@ -30,9 +35,13 @@ struct FrameCandidate {
   bool end_is_guess = false;
   std::uint64_t frame_pointer = 0;               // the frame's own, as most code keeps it
   std::optional<std::uint64_t> callers_pointer;  // the caller's frame pointer, if it keeps one
-  // The call before the return address goes to this function. If it does not (an indirect call, a
-  // tail call), the candidate counts only if the stack is complete with it.
-  bool proven = false;
+  // Where this function begins if the call before the return address leads to it. If it does not,
+  // as far as is known (an indirect call), this is 0, and the candidate counts only if the stack is
+  // complete with it.
+  std::uint64_t called = 0;
+  bool proven() const { return called != 0; }
+  bool elsewhere = false;  // a direct call of another function, which may have jumped to this one
+  bool to_kernel = false;  // no call: the address to which a handler of signals returns
 };
 
 // Returns the candidate whose return address, without a signature, lies on the stack at `at`;
@@ -50,12 +59,14 @@ std::vector<FrameCandidate> find_frames(const attach::MemoryMap& maps,
                                         std::uint64_t signature,
                                         std::uint64_t function_start);
 
-// Does the same for a frame without any table, whose code is at `pc`. A call into the same mapping,
-// at most 64 KiB before `pc`, counts as proof.
+// Does the same for a frame without any table, whose code is at `pc`. A call that leads to a
+// function which may contain `pc` counts as proof, if none leads to one that begins nearer; that is
+// weak where no symbols are near, and then does not come first. Calls of other functions come last.
 std::vector<FrameCandidate> find_callers(const attach::MemoryMap& maps,
                                          UnwindMemory& memory,
                                          std::uint64_t stack_pointer,
                                          std::uint64_t signature,
-                                         std::uint64_t pc);
+                                         std::uint64_t pc,
+                                         CodeRanges& code);
 
 }  // namespace oddrank::unwind

@@ -24,6 +24,11 @@ constexpr std::size_t kMaxWordsPerStep = 20000;
 
 }  // namespace
 
+std::uint64_t register_of(unw_cursor_t& cursor, int number) {
+  unw_word_t value = 0;
+  return unw_get_reg(&cursor, number, &value) == 0 ? value : 0;
+}
+
 // `argument` is the space.
 struct UnwindCallbacks {
   static UnwindSpace& self(void* argument) { return *static_cast<UnwindSpace*>(argument); }

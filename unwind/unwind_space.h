@@ -32,6 +32,9 @@ struct StepNotes {
   bool needs_registers = false;
 };
 
+// Returns a register of the cursor's frame; 0 if it is unknown.
+std::uint64_t register_of(unw_cursor_t& cursor, int number);
+
 class UnwindSpace {
  public:
   // Both must outlive it. It serves all threads of a target: libunwind's caches are shared.

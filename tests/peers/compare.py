@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Compares oddrank with py-spy and pystack, process by process and then core by core: the same threads, frames,
-lines and locals, and the same words for what the interpreter does.
+lines and locals, and the same words for what the interpreter does. Of processes in unusual places (places.py)
+it asks less: no peer may show a frame that oddrank does not show, and what the peers cannot read is counted.
 
-    compare.py --oddrank PATH --pyspy PATH --pystack PATH [--python PATH ...]
+    compare.py --oddrank PATH --pyspy PATH --pystack PATH [--python PATH ...] [--only-places]
 
 `scripts/test --peers` installs the peers and runs this. A difference that no row of REASONS explains is an
 error; what was compared is printed at the end. This makes the "measured" column of README's table.
@@ -21,7 +22,13 @@ import tempfile
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
 # pylint: disable=wrong-import-position
+import places
 from programs import PROGRAMS
+
+PATIENCE_S = 120
+# Where files do not answer, a peer that reads them ends when their file system does.
+PATIENCE_IN_PLACES_S = 20
+PARTIAL = 3  # exit status of oddrank
 
 ANY = ""  # tool
 
@@ -65,7 +72,7 @@ Frame = collections.namedtuple("Frame", "function file line locals")
 Thread = collections.namedtuple("Thread", "frames work")
 
 
-def places(thread):
+def places_of(thread):
     return [(frame.function, frame.file, frame.line) for frame in thread.frames]
 
 
@@ -73,19 +80,29 @@ def last_part(name):
     return name.rsplit(".", 1)[-1]
 
 
-def output_of(command):
-    run = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=120,
-                         check=False, encoding="utf-8", errors="replace")
-    return run.returncode, run.stdout, run.stderr
+def output_of(command, patience=PATIENCE_S):
+    """Returns status, output and errors; no status if the command does not end in time."""
+    with tempfile.TemporaryFile("w+", errors="replace") as out, tempfile.TemporaryFile("w+", errors="replace") as err:
+        run = subprocess.Popen(command, stdout=out, stderr=err)  # pylint: disable=consider-using-with
+        try:
+            status = run.wait(patience)
+        except subprocess.TimeoutExpired:
+            run.kill()  # it may end much later, in state D
+            return None, "", "it hangs"
+        out.seek(0)
+        err.seek(0)
+        return status, out.read(), err.read()
 
 
 def read_oddrank(options, pid, core=None):
     what = ["core", core] if core else ["node", str(pid), "--samples", "1"]
     status, out, err = output_of([options.oddrank, *what, "--locals=6", "--json", "-"])
-    if status != 0:
+    if status not in (0, PARTIAL):
         raise RuntimeError(err)
     threads = {}
-    for thread in json.loads(out)["ranks"][0]["threads"]:
+    rank = json.loads(out)["ranks"][0]
+    left_behind = [task for task in rank.get("tasks", []) if task["kind"] == "left_behind"]
+    for thread in rank["threads"] + left_behind:
         shown = collections.deque(thread.get("locals", []))
         frames = []
         for frame in thread["frames"]:
@@ -97,9 +114,10 @@ def read_oddrank(options, pid, core=None):
             frames.append(Frame(last_part(frame["name"]), os.path.basename(frame["filename"]),
                                 frame["line"], variables))
         if frames:
-            work = {"GIL": thread["holds_gil"],
+            work = {"GIL": thread.get("holds_gil", False),
                     "collects": "collects_garbage" in thread.get("interpreter", [])}
-            threads[thread["tid"]] = Thread(frames, work)
+            tid = thread.get("tid")  # none if no thread runs the frames
+            threads[-len(threads) if tid is None else tid] = Thread(frames, work)
     return threads
 
 
@@ -110,7 +128,7 @@ def is_mark(frame):
 
 def read_pyspy(options, pid, core=None):
     what = ["--core", core] if core else ["--pid", str(pid)]
-    status, out, err = output_of([options.pyspy, "dump", *what, "--json", "--locals"])
+    status, out, err = output_of([options.pyspy, "dump", *what, "--json", "--locals"], options.patience)
     if status != 0:
         return None, err.strip()[:200]
     threads = {}
@@ -126,7 +144,7 @@ def read_pyspy(options, pid, core=None):
 
 def read_pystack(options, pid, core=None):
     what = ["core", core] if core else ["remote", str(pid), "--no-block"]
-    status, out, err = output_of([options.pystack, *what, "--locals", "--no-color"])
+    status, out, err = output_of([options.pystack, *what, "--locals", "--no-color"], options.patience)
     if status != 0 or ("Traceback for thread" not in out and "frame stack for thread" not in out):
         return None, (err or out).strip()[:200]
     threads, frames = {}, []
@@ -176,6 +194,8 @@ class Comparison:
     def __init__(self, tool):
         self.tool = tool
         self.refused = collections.Counter()
+        self.unread, self.why = collections.Counter(), {}  # places that the peer does not read
+        self.missed = collections.Counter()  # frames of places that only oddrank shows
         self.counts = collections.Counter()
         self.reasons = collections.Counter()
         self.unexplained = []
@@ -196,7 +216,7 @@ class Comparison:
         """Returns the peer's threads of a core, whose numbers it does not know, by those of equal threads."""
         known, left = {}, dict(ours)
         for number, thread in theirs.items():
-            same = [tid for tid, mine in left.items() if places(mine) == places(thread)]
+            same = [tid for tid, mine in left.items() if places_of(mine) == places_of(thread)]
             same.sort(key=lambda tid: -equal_locals(left[tid], thread))
             tid = number if number > 0 else same[0] if same else number
             left.pop(tid, None)
@@ -216,9 +236,25 @@ class Comparison:
                     self.differs(word, where, f"{where} oddrank: {own} peer: {told} "
                                  f"GIL: {ours[tid].work['GIL']}")
 
+    def compare_place(self, where, ours, theirs):
+        """Looks for frames that only the peer shows. A thread that oddrank does not have may be another one of
+        its: peers name threads by what Python remembers of them, or (below 1) not at all."""
+        everywhere = collections.Counter(place for thread in ours.values() for place in places_of(thread))
+        shown = collections.Counter()
+        for tid, thread in theirs.items():
+            theirs_here = collections.Counter(places_of(thread))
+            known = tid > 0 and tid in ours
+            lost = theirs_here - (collections.Counter(places_of(ours[tid])) if known else everywhere)
+            if lost:
+                self.differs("lost frames", where, f"{tid} of {sorted(ours)}: {sorted(lost)}")
+            shown += theirs_here
+        self.counts["places"] += 1
+        self.counts["frames in places"] += sum(shown.values())
+        self.missed[where.split(": ")[1]] += sum((everywhere - shown).values())
+
     def compare_frames(self, where, ours, theirs):
-        if places(ours) != places(theirs):
-            different = [pair for pair in zip(places(ours), places(theirs)) if pair[0] != pair[1]]
+        if places_of(ours) != places_of(theirs):
+            different = [pair for pair in zip(places_of(ours), places_of(theirs)) if pair[0] != pair[1]]
             self.differs("frames", where,
                          f"{len(ours.frames)} and {len(theirs.frames)} frames, {different[:2]}")
             return
@@ -281,18 +317,41 @@ def compare_program(options, python, name, comparisons):
             compare_once(options, f"{where} (core)", comparisons, victim.pid, f"{folder}/{core}")
 
 
+def compare_place(options, python, place, comparisons):
+    """`python`: None for a place that chooses its interpreters itself."""
+    name = place.__name__.replace("_", " ")
+    where = f"{version_of(python) if python else '-'} place: {name}"
+    options.patience = PATIENCE_IN_PLACES_S
+    with places.Started() as start:
+        for pid in place(python, start) if python else place(start):
+            ours = read_oddrank(options, pid)
+            for comparison, read in zip(comparisons, (read_pyspy, read_pystack)):
+                theirs, why = read(options, pid)
+                if theirs is None:
+                    comparison.unread[name] += 1
+                    comparison.why[name] = (why.splitlines() or [""])[0]
+                else:
+                    comparison.compare_place(where, ours, theirs)
+
+
 def main():
     parser = argparse.ArgumentParser()
     for name in ("--oddrank", "--pyspy", "--pystack"):
         parser.add_argument(name, required=True)
     parser.add_argument("--python", action="append", required=True)
+    parser.add_argument("--only-places", action="store_true", help="leave out programs.py")
     options = parser.parse_args()
     comparisons = [Comparison("py-spy"), Comparison("pystack")]
     if not kernel_writes_here():
         print("no cores are compared: the kernel writes them elsewhere, or gives them to a program")
     for python in options.python:
-        for name in PROGRAMS:
+        options.patience = PATIENCE_S
+        for name in [] if options.only_places else PROGRAMS:
             compare_program(options, python, name, comparisons)
+        for place in places.OF_EACH_PYTHON:
+            compare_place(options, python, place, comparisons)
+    for place in places.OTHERS:
+        compare_place(options, None, place, comparisons)
     for comparison in comparisons:
         counts = comparison.counts
         print(f"{comparison.tool}: {counts['threads']} threads, {counts['frames']} frames and "
@@ -300,6 +359,11 @@ def main():
               "without a reason")
         for version, times in sorted(comparison.refused.items()):
             print(f"  {times} of Python {version}: not read by {comparison.tool}")
+        print(f"  in unusual places: {counts['places']} processes and {counts['frames in places']} frames compared")
+        for name in sorted({*comparison.missed, *comparison.unread}):
+            why = f" ({comparison.why[name]})" if name in comparison.why else ""
+            print(f"    {name}: {comparison.unread[name]} not read{why}; {comparison.missed[name]} frames fewer "
+                  "than oddrank in the others")
         for reason, times in sorted(comparison.reasons.items()):
             print(f"  {times}: {reason}")
         for line in comparison.unexplained[:40]:

@@ -23,6 +23,12 @@ std::vector<std::string> indirect_calls();
 // Returns a jump through a register or memory, which is no call.
 std::string jump_code();
 
+// Returns a direct jump to `target`, for the address `at`.
+std::string jump_code(std::uint64_t at, std::uint64_t target);
+
+// Returns what handlers of signals return to.
+std::string signal_return_code();
+
 // Returns the linker's stub for the address `at`, which jumps to the address that is in `slot`, a
 // multiple of 8 in the same page of 4 KiB. `guarded`: as it is where control flow is enforced.
 std::string stub_code(std::uint64_t at, std::uint64_t slot, bool guarded);

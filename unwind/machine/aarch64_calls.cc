@@ -2,6 +2,7 @@
 #include <cstddef>
 #include <cstring>
 #include <span>
+#include <vector>
 
 #include "unwind/call_site.h"
 #include "unwind/frame_search.h"
@@ -62,6 +63,19 @@ bool is_call_through_register(std::uint32_t word) {
   return plain || authenticated;
 }
 
+// "mov w8, #number" or "mov x8, #number", and "svc #0".
+bool makes_call(std::array<std::uint32_t, 2> code, std::uint32_t number) {
+  return (code[0] & 0x7fffffff) == (0x52800008 | number << 5) && code[1] == 0xd4000001;
+}
+
+bool is_jump(std::uint32_t word) {
+  return (word & 0xfc000000) == 0x14000000;  // b
+}
+
+std::uint64_t jump_target(std::uint32_t word, std::uint64_t at) {
+  return at + static_cast<std::uint64_t>(signed_bits(word, 0, 26) * 4);
+}
+
 }  // namespace
 
 CallSite call_before(std::uint64_t return_address, UnwindMemory& memory) {
@@ -77,6 +91,34 @@ CallSite call_before(std::uint64_t return_address, UnwindMemory& memory) {
         behind_stub(return_address - kInstruction + static_cast<std::uint64_t>(distance), memory)};
   }
   return {is_call_through_register(word) ? CallKind::kIndirect : CallKind::kNone, 0};
+}
+
+std::optional<std::uint64_t> jump_between(const elf::ElfRange& from,
+                                          const elf::ElfRange& into,
+                                          UnwindMemory& memory) {
+  std::vector<std::uint32_t> code(from.size / kInstruction);
+  if (!memory.read(from.address, std::as_writable_bytes(std::span(code)))) {
+    return std::nullopt;
+  }
+  for (std::size_t at = 0; at < code.size(); ++at) {
+    const std::uint64_t target = jump_target(code[at], from.address + at * kInstruction);
+    if (is_jump(code[at]) && target - into.address < into.size) {
+      return target;
+    }
+  }
+  return std::nullopt;
+}
+
+bool returns_from_signal(std::uint64_t address, UnwindMemory& memory) {
+  const auto code = code_at<2>(address, memory);
+  return code && makes_call(*code, 139);
+}
+
+bool ends_thread(std::uint64_t address, UnwindMemory& memory) {
+  const auto code = code_at<4>(address, memory);  // the result may be moved first
+  return code &&
+         (makes_call({(*code)[0], (*code)[1]}, 93) || makes_call({(*code)[1], (*code)[2]}, 93) ||
+          makes_call({(*code)[2], (*code)[3]}, 93));
 }
 
 // A frame's record is two words anywhere in it: the caller's frame pointer, which leads to the

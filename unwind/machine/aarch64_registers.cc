@@ -44,6 +44,10 @@ std::span<const int> kept_registers() {
   return kAllKept;
 }
 
+int frame_pointer_register() {
+  return UNW_AARCH64_X29;
+}
+
 std::uint64_t signature_of(const attach::Registers& registers) {
   return registers.signature_mask != 0 ? registers.signature_mask : kUsualSignature;
 }
@@ -55,6 +59,11 @@ bool led_out_of_signal(unw_cursor_t& before, unw_cursor_t& /*after*/) {
 // siginfo (128 bytes), then struct ucontext: flags, link, stack (40 bytes), mask.
 SignalFrame signal_frame() {
   return {168, 0};
+}
+
+std::optional<attach::Registers> interrupted_registers(std::uint64_t /*stack_pointer*/,
+                                                       UnwindMemory& /*memory*/) {
+  return std::nullopt;
 }
 
 bool has_false_steps() {

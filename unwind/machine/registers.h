@@ -6,9 +6,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 
 #include "attach/target.h"
+#include "unwind/unwind_memory.h"
 
 namespace oddrank::unwind {
 
@@ -32,6 +34,8 @@ RegisterName name_of_register(int number);
 // The numbers of the registers that a function must keep for its caller: frame pointer and kKept.
 std::span<const int> kept_registers();
 
+int frame_pointer_register();
+
 // Returns the bits of a code address that are not part of the address; 0 if this machine has none.
 std::uint64_t signature_of(const attach::Registers& registers);
 
@@ -45,6 +49,12 @@ struct SignalFrame {
   std::uint64_t info = 0;
 };
 SignalFrame signal_frame();
+
+// Returns the registers that the kernel saved at the trampoline's stack pointer, of the code that
+// the signal interrupted; nullopt if they cannot be read, or libunwind reads them without a table,
+// too.
+std::optional<attach::Registers> interrupted_registers(std::uint64_t stack_pointer,
+                                                       UnwindMemory& memory);
 
 // Whether libunwind follows the link register, or nothing, where tables and registers are not
 // enough, and then claims a step or an end.

@@ -1,7 +1,9 @@
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstring>
 #include <span>
+#include <vector>
 
 #include "unwind/call_site.h"
 #include "unwind/frame_search.h"
@@ -61,6 +63,42 @@ CallSite call_before(std::uint64_t return_address, UnwindMemory& memory) {
     }
   }
   return {};
+}
+
+// jmp rel32 is e9, conditional jumps are 0f 80 to 0f 8f.
+std::optional<std::uint64_t> jump_between(const elf::ElfRange& from,
+                                          const elf::ElfRange& into,
+                                          UnwindMemory& memory) {
+  std::vector<std::uint8_t> code(from.size);
+  if (!memory.read(from.address, std::as_writable_bytes(std::span(code)))) {
+    return std::nullopt;
+  }
+  for (std::size_t at = 1; at + 4 <= code.size(); ++at) {
+    const bool jump =
+        code[at - 1] == 0xe9 || (at > 1 && code[at - 2] == 0x0f && (code[at - 1] & 0xf0U) == 0x80);
+    const std::uint64_t target = relative(from.address + at + 4, code.data() + at);
+    if (jump && target - into.address < into.size) {
+      return target;
+    }
+  }
+  return std::nullopt;
+}
+
+bool returns_from_signal(std::uint64_t address, UnwindMemory& memory) {
+  constexpr std::array<std::uint8_t, 9> kSigreturn = {0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05};
+  const auto code = bytes_at<kSigreturn.size()>(address, memory);  // mov $15, %rax; syscall
+  return code == kSigreturn;
+}
+
+// "mov $60, %al" or "mov $60, %eax" and "syscall", after the result was moved.
+bool ends_thread(std::uint64_t address, UnwindMemory& memory) {
+  constexpr std::array<std::uint8_t, 4> kShort = {0xb0, 60, 0x0f, 0x05};
+  constexpr std::array<std::uint8_t, 7> kLong = {0xb8, 60, 0, 0, 0, 0x0f, 0x05};
+  const auto code = bytes_at<16>(address, memory);
+  const auto has = [&code](const auto& part) {
+    return std::search(code->begin(), code->end(), part.begin(), part.end()) != code->end();
+  };
+  return code && (has(kShort) || has(kLong));
 }
 
 // The return address is the frame's last word; the frame pointer, if the code keeps one, is saved

@@ -41,6 +41,10 @@ std::span<const int> kept_registers() {
   return kAllKept;
 }
 
+int frame_pointer_register() {
+  return UNW_X86_64_RBP;
+}
+
 std::uint64_t signature_of(const attach::Registers& /*registers*/) {
   return 0;
 }
@@ -52,6 +56,24 @@ bool led_out_of_signal(unw_cursor_t& /*before*/, unw_cursor_t& after) {
 
 SignalFrame signal_frame() {
   return {296, 304};
+}
+
+// struct ucontext begins with flags, link and stack (40 bytes); then come the registers, first of
+// all r8 to r15 (uapi/asm/sigcontext.h).
+std::optional<attach::Registers> interrupted_registers(std::uint64_t stack_pointer,
+                                                       UnwindMemory& memory) {
+  constexpr std::uint64_t kFirstRegister = 40;
+  std::array<std::uint64_t, 17> saved{};
+  if (!memory.read(stack_pointer + kFirstRegister, std::as_writable_bytes(std::span(saved)))) {
+    return std::nullopt;
+  }
+  attach::Registers registers;
+  registers.all = true;
+  registers.frame_pointer = saved[10];
+  registers.sp = saved[15];
+  registers.pc = saved[16];
+  registers.kept = {saved[11], saved[4], saved[5], saved[6], saved[7]};
+  return registers;
 }
 
 bool has_false_steps() {

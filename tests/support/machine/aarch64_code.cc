@@ -31,6 +31,15 @@ std::string jump_code() {
   return instructions({0xd61f0200});  // br x16
 }
 
+std::string jump_code(std::uint64_t at, std::uint64_t target) {
+  constexpr std::uint32_t kB = 0x14000000;
+  return instructions({kB | (static_cast<std::uint32_t>((target - at) / 4) & 0x03ffffffU)});
+}
+
+std::string signal_return_code() {
+  return instructions({0xd2801168}) + system_call_code();  // mov x8, #139
+}
+
 std::string stub_code(std::uint64_t /*at*/, std::uint64_t slot, bool guarded) {
   constexpr std::uint64_t kPageMask = 0xfff;
   const auto scaled = static_cast<std::uint32_t>((slot & kPageMask) / 8);

@@ -30,6 +30,15 @@ std::string jump_code() {
   return {"\xff\x25\x10\x00\x00\x00", 6};  // jmp *16(%rip)
 }
 
+std::string jump_code(std::uint64_t at, std::uint64_t target) {
+  constexpr std::uint64_t kJumpBytes = 5;
+  return '\xe9' + number_bytes(target - at - kJumpBytes);
+}
+
+std::string signal_return_code() {
+  return "\x48\xc7\xc0" + number_bytes(15) + system_call_code();  // mov $15, %rax
+}
+
 std::string stub_code(std::uint64_t at, std::uint64_t slot, bool guarded) {
   const std::string jump = guarded ? std::string(kEndbr64) + "\xf2\xff\x25" : "\xff\x25";
   return jump + number_bytes(slot - at - jump.size() - 4);

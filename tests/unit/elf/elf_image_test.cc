@@ -76,6 +76,23 @@ TEST_CASE("elf_image: addresses have names inside a symbol's size and nowhere el
   CHECK(image->names_of({}).empty());
 }
 
+TEST_CASE("elf_image: code lies in a function, or in the room between two") {
+  const auto image = test::open_image(test::sample_path());
+  REQUIRE(image);
+  const auto main = image->symbol("main");
+  REQUIRE(main);
+  const CodeRange inside = image->code_around(main->address + 1);
+  CHECK(inside.is_function);
+  CHECK(inside.start == main->address);
+  CHECK(inside.end == main->address + main->size);
+  const CodeRange behind = image->code_around(std::uint64_t{1} << 40U);
+  CHECK_FALSE(behind.is_function);
+  CHECK(behind.start >= inside.end);
+  CHECK(behind.end == UINT64_MAX);
+  CHECK_FALSE(image->code_around(0).is_function);
+  CHECK(image->entry() == image->symbol("_start")->address);
+}
+
 TEST_CASE("elf_image: bytes outside the segments are refused") {
   const auto image = test::open_image(test::sample_path());
   REQUIRE(image);

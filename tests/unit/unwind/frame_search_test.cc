@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "base/machine.h"
 #include "tests/support/calls.h"
 #include "tests/support/catch.h"
 #include "tests/support/fake_target.h"
@@ -100,12 +101,81 @@ TEST_CASE("frame_search: a call of the function itself comes before nearer calls
   const auto found =
       find_frames(fixture.target.maps(), memory, kSearchedStack + 3, 0, kCode + 0x900);
   REQUIRE(found.size() == 2);
-  CHECK(found[0].proven);
+  CHECK(found[0].proven());
   CHECK(found[0].return_address == of_ours);
   CHECK(found[0].frame_end == end_of(kSearchedStack + 40, kSecondRecord));
-  CHECK_FALSE(found[1].proven);
+  CHECK_FALSE(found[1].proven());
   CHECK(found[1].return_address == of_another);
   CHECK(found[1].frame_end == end_of(kSearchedStack + 16, kFirstRecord));
+}
+
+TEST_CASE("call_site: jumps, the return from a signal, and the end of a thread") {
+  Fixture fixture;
+  fixture.put(0x104, test::jump_code(kCode + 0x104, kCode + 0x800));
+  fixture.put(0x200, test::signal_return_code());
+  constexpr std::uint32_t kExit = kOurMachine == Machine::kAmd64 ? 60 : 93;
+  fixture.put(0x300, test::load_number_code(kExit) + test::system_call_code());
+  fixture.put(0x400, test::load_number_code(kExit + 1) + test::system_call_code());
+  fixture.finish({});
+  elf::ModuleMap modules(fixture.target);
+  UnwindMemory memory(fixture.target, modules);
+  CHECK(jump_between({kCode + 0x100, 16}, {kCode + 0x800, 1}, memory) == kCode + 0x800);
+  CHECK_FALSE(jump_between({kCode + 0x100, 16}, {kCode + 0x801, 99}, memory));
+  CHECK_FALSE(jump_between({kCode + 0x120, 64}, {kCode, 4096}, memory));
+  CHECK_FALSE(jump_between({0x1000, 64}, {0, ~std::uint64_t{0}}, memory));
+  CHECK(returns_from_signal(kCode + 0x200, memory));
+  CHECK_FALSE(returns_from_signal(kCode + 0x300, memory));
+  CHECK(ends_thread(kCode + 0x300, memory));
+  CHECK_FALSE(ends_thread(kCode + 0x400, memory));
+  CHECK_FALSE(ends_thread(0x1000, memory));
+}
+
+// Code at 0x940 belongs to the last function that is called before it: a call of an earlier one, or
+// of a later one, leads elsewhere.
+TEST_CASE("frame_search: without a table, a call leads to the function that begins nearest") {
+  Fixture fixture;
+  const std::uint64_t of_earlier = fixture.put_call(0x100, kCode + 0x800);
+  const std::uint64_t of_later = fixture.put_call(0x200, kCode + 0xa00);
+  const std::uint64_t of_ours = fixture.put_call(0x300, kCode + 0x900);
+  const std::string indirect = test::indirect_calls().front();
+  fixture.put(0x400, indirect);
+  const std::uint64_t of_any = kCode + 0x400 + indirect.size();
+  // Frame pointers below the return addresses, which lead to the next ones.
+  const auto record = [](std::uint64_t word) { return kSearchedStack + word * 8; };
+  std::vector<std::uint64_t> stack = {record(2), of_earlier, record(4), of_later,  record(6),
+                                      of_any,    record(8),  of_ours,   record(9), 0};
+  SECTION("it is called") {}
+  SECTION("the called one jumps to it") {
+    fixture.put(0x600, test::jump_code(kCode + 0x600, kCode + 0x900));
+    stack[7] = fixture.put_call(0x300, kCode + 0x600);
+  }
+  fixture.finish(stack);
+  elf::ModuleMap modules(fixture.target);
+  UnwindMemory memory(fixture.target, modules);
+  CodeRanges code(fixture.target, modules, memory);
+  const auto found =
+      find_callers(fixture.target.maps(), memory, kSearchedStack, 0, kCode + 0x940, code);
+  REQUIRE(found.size() == 4);
+  CHECK(found[0].return_address == of_any);
+  CHECK_FALSE(found[0].proven());
+  CHECK(found[1].return_address == of_ours);
+  CHECK(found[1].called == kCode + 0x900);
+  CHECK(found[2].return_address == of_earlier);
+  CHECK(found[2].elsewhere);
+  CHECK(found[3].return_address == of_later);
+  CHECK(found[3].elsewhere);
+}
+
+TEST_CASE("frame_search: what a handler of signals returns to is a candidate") {
+  Fixture fixture;
+  fixture.put(0x200, test::signal_return_code());
+  fixture.finish({kSearchedStack + 16, kCode + 0x200, kSearchedStack + 24, 0});
+  elf::ModuleMap modules(fixture.target);
+  UnwindMemory memory(fixture.target, modules);
+  const auto found = find_frames(fixture.target.maps(), memory, kSearchedStack, 0, kCode + 0x900);
+  REQUIRE(found.size() == 1);
+  CHECK(found[0].to_kernel);
+  CHECK_FALSE(found[0].proven());
 }
 
 TEST_CASE("frame_search: candidates are bounded, and memory that ends is no error") {

@@ -4,6 +4,7 @@
 #include <optional>
 #include <random>
 
+#include "base/machine.h"
 #include "snapshot/frame.h"
 #include "tests/support/calls.h"
 #include "tests/support/catch.h"
@@ -128,6 +129,46 @@ TEST_CASE("native_unwind: code without tables yields one frame") {
   REQUIRE(stack.frames.size() == 1);
   CHECK(stack.frames[0].pc == 0x10100);
   CHECK(stack.end == StackEnd::kNoUnwindInfo);
+}
+
+// Elsewhere libunwind knows how to leave the kernel's frame, and has its layout.
+TEST_CASE(
+    "native_unwind: a handler without a table, and the kernel's frame without one, are left") {
+  if (kOurMachine != Machine::kAmd64) {
+    return;
+  }
+  constexpr std::uint64_t kBareCode = 0x10000;
+  Thread thread;
+  thread.target.add_real_file(test::kLoadedPath, test::sample_path());
+  attach::Mapping bare;
+  bare.start = kBareCode;
+  bare.end = kBareCode + 0x1000;
+  bare.readable = true;
+  bare.executable = true;
+  thread.target.add_mapping(bare);
+  std::string code(0x1000, '\x90');
+  code.replace(0x200, test::signal_return_code().size(), test::signal_return_code());
+  thread.target.add_memory(attach::Addr{kBareCode}, code);
+  // The return address; then the kernel's frame, whose registers begin 40 bytes further on.
+  constexpr std::size_t kFirstSaved = 1 + 5;
+  constexpr std::size_t kInterrupted = 60;
+  const std::uint64_t caller = thread.address_of("_start") + 8;
+  std::vector<std::uint64_t> words(kInterrupted + 1);
+  words[0] = kBareCode + 0x200;
+  words[kFirstSaved + 15] = kStack + kInterrupted * sizeof(std::uint64_t);
+  words[kFirstSaved + 16] = thread.address_of("main");
+  words[kInterrupted] = caller;
+  thread.set_stack(words);
+  thread.state.registers->pc = kBareCode + 0x100;
+  const NativeStack stack = thread.unwind();
+  CHECK(stack.end == StackEnd::kComplete);
+  REQUIRE(stack.frames.size() == 4);
+  CHECK(stack.frames[1].pc == kBareCode + 0x200);
+  CHECK((stack.frames[1].flags & snapshot::kSignalFrame) != 0);
+  CHECK((stack.frames[1].flags & snapshot::kHeuristic) != 0);
+  CHECK(stack.frames[2].pc == thread.address_of("main"));
+  CHECK(stack.frames[2].flags == 0);
+  CHECK(stack.frames[3].pc == caller);
 }
 
 TEST_CASE("native_unwind: a stack that cannot be read is reported as such") {
