@@ -304,15 +304,16 @@ Status check(const attach::Target& target, Runtime& runtime) {
              : fail(Error(checked.error()).in("Python " + runtime.version.text));
 }
 
-void add_evaluation_ranges(const Candidate& candidate, Runtime& runtime) {
+std::vector<elf::ElfRange> find_evaluation_ranges(const Candidate& candidate) {
   auto parts = candidate.image->functions_with_prefix("_PyEval_EvalFrameDefault");
   if (parts.size() == 1) {  // no cold part, or one without a symbol
     const auto cold = cold_parts(*candidate.image, parts.front());
     parts.insert(parts.end(), cold.begin(), cold.end());
   }
-  for (const elf::ElfRange& range : parts) {
-    runtime.evaluation_ranges.push_back({range.address + candidate.bias, range.size});
+  for (elf::ElfRange& range : parts) {
+    range.address += candidate.bias;
   }
+  return parts;
 }
 
 // Returns null for 3.6, which follows another order of slots in its dicts.
@@ -338,7 +339,7 @@ Result<Runtime> examine_and_check(const attach::Target& target, const Candidate&
 // The first one is read; the others are named. One that was finalized gives way.
 void add_runtime(const Candidate& candidate, Runtime runtime, std::optional<Runtime>& found) {
   if (!found || found->finalized) {
-    add_evaluation_ranges(candidate, runtime);
+    runtime.evaluation_ranges = [candidate] { return find_evaluation_ranges(candidate); };
     runtime.hash_secret = find_hash_secret(candidate, runtime.version);
     found = std::move(runtime);
   } else if (!runtime.finalized && runtime.address != found->address) {
