@@ -87,7 +87,7 @@ Result<std::optional<Mapping>> ask(int maps,
 // and still shows (/proc/PID/auxv). AT_RANDOM points at bytes on that stack.
 std::vector<Addr> places_without_files(pid_t pid) {
   std::vector<Addr> places;
-  const auto text = read_file(process_folder(pid) + "/auxv", 4096);
+  const auto text = read_process_file(pid, "auxv", 4096);
   if (!text) {
     return places;
   }

@@ -86,7 +86,7 @@ Environment parse_proc_environ(std::string_view text) {
 }
 
 Result<Environment> read_proc_environ(pid_t pid) {
-  ODDRANK_TRY(const std::string text, read_file(process_folder(pid) + "/environ", kMaxEnviron));
+  ODDRANK_TRY(const std::string text, read_process_file(pid, "environ", kMaxEnviron));
   return parse_proc_environ(text);
 }
 

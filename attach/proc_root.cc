@@ -7,8 +7,10 @@
 namespace oddrank::attach {
 namespace {
 
-std::string link_name(pid_t pid, const std::string& name) {
-  return process_folder(pid) + "/" + name;
+// Most main threads live: their own folder is tried first, which saves asking.
+Result<std::string> read_link_of(pid_t pid, const std::string& name) {
+  auto link = read_link("/proc/" + std::to_string(pid) + "/" + name);
+  return link ? link : read_link(process_folder(pid) + "/" + name);
 }
 
 }  // namespace
@@ -21,7 +23,7 @@ RootPath::RootPath(std::string_view link) {
 }
 
 RootPath RootPath::of(pid_t pid) {
-  const auto link = read_link(link_name(pid, "root"));
+  const auto link = read_link_of(pid, "root");
   return link ? RootPath(*link) : RootPath();
 }
 
@@ -36,7 +38,7 @@ std::string_view RootPath::below(std::string_view path) const {
 }
 
 Result<std::string> read_process_link(pid_t pid, const std::string& name) {
-  ODDRANK_TRY(const std::string link, read_link(link_name(pid, name)));
+  ODDRANK_TRY(const std::string link, read_link_of(pid, name));
   return link.starts_with('/') ? std::string(RootPath::of(pid).below(link)) : link;
 }
 

@@ -135,9 +135,21 @@ Result<ProcStat> read_proc_stat(pid_t pid) {
 }
 
 std::string process_folder(pid_t pid) {
-  const std::string folder = "/proc/" + std::to_string(pid);
+  std::string folder = "/proc/" + std::to_string(pid);
+  // What has ended has no working directory. The link costs a tenth of the stat of many threads.
+  if (read_link(folder + "/cwd")) {
+    return folder;
+  }
   const auto stat = read_proc_stat(pid);
-  return stat && stat->living != 0 ? folder + "/task/" + std::to_string(stat->living) : folder;
+  if (stat && stat->living != 0) {
+    folder += "/task/" + std::to_string(stat->living);
+  }
+  return folder;
+}
+
+Result<std::string> read_process_file(pid_t pid, const char* name, std::size_t limit) {
+  auto text = read_file("/proc/" + std::to_string(pid) + "/" + name, limit);
+  return text && !text->empty() ? text : read_file(process_folder(pid) + "/" + name, limit);
 }
 
 Result<ProcStat> read_thread_stat(pid_t pid, pid_t tid) {

@@ -4,6 +4,7 @@
 
 #include <sys/types.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -43,6 +44,8 @@ Result<ProcStat> read_proc_stat(pid_t pid);
 // a driver; a main thread may call pthread_exit) it is "/proc/7/task/9". That folder has the files
 // of proc(5) but for map_files and a few others.
 std::string process_folder(pid_t pid);
+// Reads one of those files that is not empty while the thread has memory: "environ".
+Result<std::string> read_process_file(pid_t pid, const char* name, std::size_t limit);
 // Reads that of a thread of this very process.
 Result<ProcStat> read_thread_stat(pid_t pid, pid_t tid);
 

@@ -1,6 +1,7 @@
 // Splits text into pieces without copying. The pieces live as long as the text.
 #pragma once
 
+#include <cstddef>
 #include <string_view>
 #include <vector>
 
@@ -22,19 +23,24 @@ inline std::vector<std::string_view> split(std::string_view text, char separator
 
 // Returns the words between runs of blanks, tabs and line ends.
 inline std::vector<std::string_view> split_blanks(std::string_view text) {
+  const auto is_blank = [](char c) { return c == ' ' || c == '\t' || c == '\n'; };
   std::vector<std::string_view> words;
+  std::size_t at = 0;
   while (true) {
-    const auto start = text.find_first_not_of(" \t\n");
-    if (start == std::string_view::npos) {
+    while (at < text.size() && is_blank(text[at])) {
+      ++at;
+    }
+    if (at == text.size()) {
       return words;
     }
-    text.remove_prefix(start);
-    const auto end = text.find_first_of(" \t\n");
-    words.push_back(text.substr(0, end));
-    if (end == std::string_view::npos) {
-      return words;
+    const std::size_t start = at;
+    while (at < text.size() && !is_blank(text[at])) {
+      ++at;
     }
-    text.remove_prefix(end);
+    if (words.empty()) {
+      words.reserve(64);  // a line of /proc/PID/stat has 52, and there are thousands of them
+    }
+    words.push_back(text.substr(start, at - start));
   }
 }
 

@@ -304,15 +304,16 @@ Status check(const attach::Target& target, Runtime& runtime) {
              : fail(Error(checked.error()).in("Python " + runtime.version.text));
 }
 
-void add_evaluation_ranges(const Candidate& candidate, Runtime& runtime) {
+std::vector<elf::ElfRange> find_evaluation_ranges(const Candidate& candidate) {
   auto parts = candidate.image->functions_with_prefix("_PyEval_EvalFrameDefault");
   if (parts.size() == 1) {  // no cold part, or one without a symbol
     const auto cold = cold_parts(*candidate.image, parts.front());
     parts.insert(parts.end(), cold.begin(), cold.end());
   }
-  for (const elf::ElfRange& range : parts) {
-    runtime.evaluation_ranges.push_back({range.address + candidate.bias, range.size});
+  for (elf::ElfRange& range : parts) {
+    range.address += candidate.bias;
   }
+  return parts;
 }
 
 // Returns null for 3.6, which follows another order of slots in its dicts.
@@ -354,7 +355,7 @@ void add_runtime(const attach::Target& target,
   runtime.name = runtime.version.text + " of " + candidate.module->path;
   if (!found || found->finalized ||
       (second && !runs_code(target, *found) && runs_code(target, runtime))) {
-    add_evaluation_ranges(candidate, runtime);
+    runtime.evaluation_ranges = [candidate] { return find_evaluation_ranges(candidate); };
     runtime.hash_secret = find_hash_secret(candidate, runtime.version);
     if (second) {
       runtime.others = std::move(found->others);

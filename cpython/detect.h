@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -30,8 +31,10 @@ struct Runtime {
   std::string name;                 // "3.9.2 of /opt/libpython3.9.so"
   std::vector<std::string> others;  // such names, in the same process
   Addr hash_secret{};               // of _Py_HashSecret; null if the file does not name it
-  // Code of _PyEval_EvalFrameDefault and its parts, absolute.
-  std::vector<elf::ElfRange> evaluation_ranges;
+  // Finds the code of _PyEval_EvalFrameDefault and its parts, absolute: searches the symbols and
+  // the code of the module, which most readers of objects do not need. As long-lived as the
+  // ModuleMap.
+  std::function<std::vector<elf::ElfRange>()> evaluation_ranges;
 };
 
 // Finds the first candidate that passes, else one that was finalized. kNotFound: there is no

@@ -313,8 +313,9 @@ const std::string& PythonProcess::version() const {
   return impl_->runtime.version.text;
 }
 
-const std::vector<elf::ElfRange>& PythonProcess::evaluation_ranges() const {
-  return impl_->runtime.evaluation_ranges;
+std::vector<elf::ElfRange> PythonProcess::evaluation_ranges() const {
+  return impl_->runtime.evaluation_ranges ? impl_->runtime.evaluation_ranges()
+                                          : std::vector<elf::ElfRange>();
 }
 
 std::vector<Gil> PythonProcess::gils() const {

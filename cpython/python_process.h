@@ -131,7 +131,7 @@ class PythonProcess {
   const std::string& version() const;
   // Returns the address ranges (absolute, in the target) of the evaluation loop's code: a native
   // frame whose pc lies in one is an evaluation.
-  const std::vector<elf::ElfRange>& evaluation_ranges() const;
+  std::vector<elf::ElfRange> evaluation_ranges() const;
   // Returns the GILs: one up to 3.11, then one for each interpreter that has its own; none if a
   // free-threaded build runs without it. A thread that waits on a futex in the range of words wants
   // that GIL.

@@ -85,9 +85,9 @@ std::set<pid_t> family_of(const std::vector<ProcessFacts>& all, const std::vecto
 }
 
 // Returns 4026531840 of "net:[4026531840]".
-std::uint64_t network_of(const std::string& folder) {
+std::uint64_t network_of(pid_t pid) {
   constexpr std::string_view kBefore = "net:[";
-  const auto link = read_link(folder + "/ns/net");
+  const auto link = attach::read_process_link(pid, "ns/net");
   return link && link->starts_with(kBefore) && link->ends_with(']')
              ? parse_number<std::uint64_t>(std::string_view(*link).substr(
                                                kBefore.size(), link->size() - kBefore.size() - 1))
@@ -103,30 +103,32 @@ uid_t effective_user(pid_t pid) {
   return ::stat(("/proc/" + std::to_string(pid)).c_str(), &status) == 0 ? status.st_uid : kNobody;
 }
 
-// Reads the details of one process, in the child. `with_libraries`: whether it is to be looked at
-// for a library, too, which takes as long as all the rest.
-void read_details(ProcessFacts& facts, bool with_libraries) {
-  const std::string folder = attach::process_folder(facts.stat.pid);
-  if (const auto text = read_file(folder + "/cmdline", kMaxCommandText)) {
+// Reads the details of one process, in the child. One that is no rank by its variables, and not of
+// the `family` that was asked for, is only there so that the tree is whole: neither its links are
+// read nor its libraries, which take longer than all the rest.
+void read_details(ProcessFacts& facts, bool of_family) {
+  if (const auto text = attach::read_process_file(facts.stat.pid, "cmdline", kMaxCommandText)) {
     facts.arguments = split_arguments(*text);
   }
-  if (auto link = attach::read_process_link(facts.stat.pid, "exe")) {
-    facts.executable = *std::move(link);
-  }
-  facts.network = network_of(folder);
+  bool with_links = of_family;
   auto environment = attach::read_proc_environ(facts.stat.pid);
   facts.read = environment ? FactsRead::kRead : refusal(environment.error());
   if (environment) {
     facts.environment = *std::move(environment);
     const auto identity = identify_rank(facts.environment, true);
+    with_links = with_links || identity;
     if (identity) {
       // A setuid program is of the user who runs it.
       const auto status = attach::read_proc_status(facts.stat.pid);
       facts.user = status ? status->real_uid : facts.user;
     }
-    facts.loaded = with_libraries && (!identity || identity->outside_step) &&
+    facts.loaded = of_family && (!identity || identity->outside_step) &&
                    role_of(facts.arguments, facts.stat.name) == ProcessRole::kProgram &&
                    communicates(facts.stat.pid);
+  }
+  if (with_links) {
+    facts.executable = attach::read_process_link(facts.stat.pid, "exe").value_or(std::string());
+    facts.network = network_of(facts.stat.pid);
   }
 }
 

@@ -31,8 +31,10 @@ enum class FactsRead : std::uint8_t {
 struct ProcessFacts {
   attach::ProcStat stat;
   FactsRead read = FactsRead::kNone;
-  uid_t user = 0;             // its real user; of a zombie the effective one
-  std::string executable;     // "" if it may not be read
+  uid_t user = 0;  // its real user; of a zombie the effective one
+  // "" if it may not be read. This and `network` are not read of processes that are neither ranks
+  // by their variables nor of the family of those that are asked for.
+  std::string executable;
   std::uint64_t network = 0;  // the inode of its network namespace; 0 = unknown
   std::vector<std::string> arguments;
   attach::Environment environment;

@@ -9,11 +9,15 @@ from result import Result
 
 
 def threads(bench):
-    result = Result("threads", "One process of 5,000 threads",
+    result = Result("threads", "One process of 1, 100 and 5,000 threads",
                     "A Python process, all of whose threads but one wait for a lock. It has one Python frame a thread.")
-    with process_groups.threads(5000) as pids:
-        ours = _alone(bench, result, pids)
-    result.goal("CPU time of one sample", 3, ours.cpu_ms / 1e3, " s")
+    for count in (1, 100, 5000):
+        with process_groups.threads(count) as pids:
+            ours, theirs = _alone(bench, result, pids, f"{count:,} thread{'s' if count > 1 else ''}: ")
+        if not theirs.failed:
+            result.goal(f"CPU time of one sample ÷ that of `py-spy dump`, {count:,}", 1,
+                        ours.cpu_ms / theirs.cpu_ms, "")
+    result.goal("CPU time of one sample, 5,000", 3, ours.cpu_ms / 1e3, " s")
     return result
 
 
@@ -21,24 +25,25 @@ def ranks(bench):
     result = Result("ranks", "200 small Python ranks",
                     "Each reads from a socket that nobody writes to. All are ranks of one job.")
     with process_groups.ranks(200) as pids:
-        ours = _alone(bench, result, pids)
+        ours, _ = _alone(bench, result, pids)
     result.goal("CPU time of one sample", 2, ours.cpu_ms / 1e3, " s")
     return result
 
 
-def _alone(bench, result, pids):
+def _alone(bench, result, pids, words=""):
+    """Measures oddrank beside py-spy; returns both. `words` go before their names."""
     texts = [str(pid) for pid in pids]
-    candidates = [Candidate("oddrank, one sample", [[bench.oddrank, "node", "--samples", "1", *texts]]),
-                  Candidate("py-spy dump", [[bench.peers.program("py-spy"), "dump", "-p", pid]
+    candidates = [Candidate(words + "oddrank, one sample", [[bench.oddrank, "node", "--samples", "1", *texts]]),
+                  Candidate(words + "py-spy dump", [[bench.peers.program("py-spy"), "dump", "-p", pid]
                                             for pid in texts], fails=True)]
     result.versions = {"py-spy": bench.peers.versions()["py-spy"]}
     alternate(candidates, bench.rounds)
     result.candidates(candidates)
     ours, theirs = candidates
     if not theirs.failed and theirs.cpu_ms < ours.cpu_ms:
-        result.ahead.append("`py-spy dump`, which reads Python's frames only, is ahead: "
-                            f"{theirs.cpu_ms / 1e3:.2f} s of CPU time beside {ours.cpu_ms / 1e3:.2f} s.")
-    return ours
+        result.ahead.append(f"`{theirs.name}`, which reads Python's frames only, is ahead: "
+                            f"{theirs.cpu_ms:.0f} ms of CPU time beside {ours.cpu_ms:.0f} ms.")
+    return ours, theirs
 
 
 def start(bench):

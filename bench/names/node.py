@@ -44,6 +44,10 @@ def _compare(bench, name, pids, threads):
     if name == "one":
         result.goal("wall time of one rank", 20, ours.median * 1e3, " ms")
         result.goal("CPU time of one rank", 20, ours.cpu_ms, " ms")
+        for each in candidates:
+            if each.name == "py-spy dump":
+                result.goal("CPU time of one rank ÷ that of `py-spy dump` without native frames", 1,
+                            ours.cpu_ms / each.cpu_ms, "")
         return result
     for each in candidates[1:]:
         wall, cpu = each.median / ours.median, each.cpu_ms / ours.cpu_ms

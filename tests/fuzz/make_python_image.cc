@@ -123,7 +123,7 @@ int main(int count, char** words) {
     std::fprintf(stderr, "it is no Python that can be read\n");
     return 1;
   }
-  runtime->evaluation_ranges.clear();
+  runtime->evaluation_ranges = nullptr;
   const Recorder recorder(**live);
   elf::ModuleMap none(recorder);
   std::vector<std::byte> head(2048);
