@@ -77,7 +77,7 @@ REVIEWED_OPENS = {
     "attach/permission.cc": 2,
     "attach/proc_fds.cc": 2,
     "attach/task_files.cc": 2,
-    "attach/proc_stat.cc": 1,
+    "attach/proc_stat.cc": 2,
     "attach/proc_status.cc": 1,
     "attach/proc_task.cc": 1,
     "attach/resident_target.cc": 1,
