@@ -181,6 +181,16 @@ bool may_wait(const JobView& view, const RankView& rank) {
          view.model().story(*rank.sample(), Story::kCommunicates).has_value();
 }
 
+// Returns whether another rank goes on with its work: its loop is further on, and that loop does
+// not only ask for something again and again.
+bool others_go_on(const RuleInput& input, std::size_t odd) {
+  const auto& ranks = input.view.ranks();
+  return std::any_of(ranks.begin(), ranks.end(), [&](const RankView& rank) {
+    return &rank != &ranks[odd] && rank.motion.locals && !rank.polls && rank.leader != nullptr &&
+           !sleeps_on_purpose(*rank.leader, input.view.model());
+  });
+}
+
 // Returns whether anything is seen to wait: another rank, or the odd one for something that it asks
 // for again and again. Ranks that do different work are no hang.
 bool anything_waits(const RuleInput& input, std::size_t odd) {
@@ -214,7 +224,9 @@ std::vector<std::size_t> find_odd(const RuleInput& input, const std::vector<Stan
       odd.push_back(elsewhere);
     }
   }
-  std::erase_if(odd, [&input](std::size_t at) { return !anything_waits(input, at); });
+  std::erase_if(odd, [&input](std::size_t at) {
+    return !anything_waits(input, at) || others_go_on(input, at);
+  });
   return odd;
 }
 

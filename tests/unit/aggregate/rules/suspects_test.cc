@@ -272,8 +272,13 @@ TEST_CASE("suspects: without a visible call, the odd one out is possible, and on
   replace(job, 4, other);
   CHECK(named_in(job) == Named{4});
   CHECK(diagnose(job.capture).verdict.confidence == Confidence::kPossible);
-  for (const std::int32_t rank : {5, 6, 7}) {
-    replace(job, rank, other);
+  SECTION("half of the ranks are elsewhere") {
+    for (const std::int32_t rank : {5, 6, 7}) {
+      replace(job, rank, other);
+    }
+  }
+  SECTION("the loop of another rank is further on: it is not held up") {
+    job.process(pid_of(2)).threads[0].samples.edit_back().locals_changed = true;
   }
   CHECK(named_in(job).empty());
 }
