@@ -41,6 +41,7 @@ Coverage cover(const JobView& view) {
   coverage.nodes_expected = view.nodes_expected();
   coverage.nodes_answered = view.nodes_answered();
   coverage.skew_us = view.skew_us();
+  coverage.began_us = view.began_us();
   coverage.of_ranks = view.of_ranks();
   std::map<std::tuple<bool, std::string, std::string>, Unread> unread;
   for (const RankView& rank : view.ranks()) {

@@ -36,6 +36,7 @@ struct Coverage {
   std::size_t nodes_expected = 0;
   std::size_t nodes_answered = 0;
   std::uint64_t skew_us = 0;
+  std::uint64_t began_us = 0;  // JobView::began_us()
   bool of_ranks = true;        // false: processes without a rank, which were given by pid
   std::vector<Unread> unread;  // ranks with the same host and reason are one row
 

@@ -1,12 +1,23 @@
 #include "report/coverage_words.h"
 
 #include <algorithm>
+#include <ctime>
 
+#include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include "aggregate/view/rank_set.h"
 
 namespace oddrank::report {
+
+std::string utc_words(std::uint64_t us) {
+  constexpr std::uint64_t kLast = 253'402'300'799'000'000;  // of the year 9999: it may be nonsense
+  if (us == 0 || us > kLast) {
+    return {};
+  }
+  return fmt::format("{:%Y-%m-%d %H:%M:%S} UTC",
+                     fmt::gmtime(static_cast<std::time_t>(us / 1'000'000)));
+}
 
 std::string coverage_words(const aggregate::Diagnosis& report) {
   const aggregate::Coverage& coverage = report.coverage;
@@ -17,8 +28,11 @@ std::string coverage_words(const aggregate::Diagnosis& report) {
   line += report.of_cores
               ? "from core files"
               : fmt::format("on {}/{} nodes", coverage.nodes_answered, coverage.nodes_expected);
+  if (const std::string began = utc_words(coverage.began_us); !began.empty()) {
+    line += ", " + began;
+  }
   if (coverage.skew_us > 0) {
-    line += fmt::format(", captured within {} ms", (coverage.skew_us + 999) / 1000);
+    line += fmt::format(" within {} ms", (coverage.skew_us + 999) / 1000);
   }
   if (coverage.partial > 0) {
     line += fmt::format(", {} in part", coverage.partial);

@@ -1,6 +1,7 @@
 // Words for how much of the job was read, the same in the text and on the HTML page.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -8,7 +9,11 @@
 
 namespace oddrank::report {
 
-// Returns "7/8 ranks on 4/4 nodes, captured within 15 ms, 1 in part, job 4711 (pretrain)".
+// Returns "2026-11-28 00:19:03 UTC" for microseconds since 1970; "" if unknown or after 9999.
+std::string utc_words(std::uint64_t us);
+
+// Returns "7/8 ranks on 4/4 nodes, 2026-11-28 00:19:03 UTC within 15 ms, 1 in part, job 4711
+// (pretrain)": when the first rank was read, and until the last one.
 std::string coverage_words(const aggregate::Diagnosis& report);
 
 // Returns "ranks 4-5", or "pid 4711" of a process without a rank; at most `columns` wide.

@@ -7,6 +7,7 @@
 #include "aggregate/view/job_view.h"
 #include "aggregate/view/rank_set.h"
 #include "base/version.h"
+#include "report/coverage_words.h"
 #include "report/explain_json.h"
 #include "report/json_values.h"
 #include "report/rank_json.h"
@@ -74,6 +75,7 @@ Json coverage_json(const aggregate::Coverage& coverage) {
   result["read"] = coverage.read;
   result["partial"] = coverage.partial;
   result["unread"] = std::move(unread);
+  result["captured_at"] = or_null(utc_words(coverage.began_us));
   result["capture_skew_ms"] = (coverage.skew_us + 999) / 1000;
   result["nodes_expected"] = coverage.nodes_expected;
   result["nodes_answered"] = coverage.nodes_answered;

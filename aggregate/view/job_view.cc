@@ -223,6 +223,7 @@ void JobView::add_processes() {
     ranks_.push_back(std::move(view));
   }
   skew_us_ = last > first ? last - first : 0;
+  began_us_ = last == 0 ? 0 : first;
 }
 
 // Looks what the leader polls for. If another thread of the process is to give it, and one is in a

@@ -73,6 +73,8 @@ class JobView {
   std::size_t nodes_expected() const { return nodes_expected_; }
   std::size_t nodes_answered() const { return nodes_answered_; }
   std::uint64_t skew_us() const { return skew_us_; }
+  // When the first rank was read, in microseconds since 1970 (UTC); 0 if unknown.
+  std::uint64_t began_us() const { return began_us_; }
   const std::vector<std::string>& notes() const { return notes_; }
 
   // Returns "rank 4 (n0, pid 3121)", or "pid 3121 (n0)" if the rank is unknown.
@@ -105,6 +107,7 @@ class JobView {
   std::size_t nodes_expected_ = 0;
   std::size_t nodes_answered_ = 0;
   std::uint64_t skew_us_ = 0;
+  std::uint64_t began_us_ = 0;
 };
 
 }  // namespace oddrank::aggregate
