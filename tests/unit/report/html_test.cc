@@ -61,7 +61,9 @@ TEST_CASE("html: the coverage has the words of the text report") {
   for (const auto& job : {tests::unread_node_job(), tests::missing_rank_job()}) {
     const aggregate::Diagnosis report = aggregate::diagnose(job.capture);
     const Json coverage = parse_json(html_data(report, job.capture))["coverage"];
-    const std::string text = report_text(report, job.capture, {});
+    TextOptions wide;
+    wide.width = 200;
+    const std::string text = report_text(report, job.capture, wide);
     CHECK(text.find(coverage["words"].get<std::string>()) != std::string::npos);
     REQUIRE(coverage["unread"].size() == 1);
     const std::string label = coverage["unread"][0][0];
