@@ -83,10 +83,10 @@ StackWalk::Caller StackWalk::caller_by_pointer(unw_cursor_t& frame,
   return Caller{return_address, std::nullopt};
 }
 
-// Prefers a call that leads to exactly this code_; then the frame pointer; then any caller with
-// which the stack reaches its end, or the next caller at least is proven. Heuristic: code_ that
+// Prefers a call that leads to exactly this code; then the frame pointer; then any caller with
+// which the stack reaches its end, or the next caller at least is proven. Heuristic: code that
 // keeps no frame pointer and is called through a pointer may have a stale return address before the
-// true one. So one such guess does not rest on another in the code_ of a module, but for the first
+// true one. So one such guess does not rest on another in the code of a module, but for the first
 // frames of a thread: almost any word leads to the end of the stack by a few of them.
 std::optional<StackWalk::Caller> StackWalk::search_caller(unw_cursor_t& frame,
                                                           unw_cursor_t& cursor,
