@@ -173,7 +173,7 @@ bool IsolatedChild::held_up() const {
 }
 
 std::string IsolatedChild::silent_file() {
-  constexpr std::chrono::milliseconds kShortest{1000};
+  constexpr std::chrono::milliseconds kShortest{2000};  // a page takes a second on a busy node
   const std::chrono::milliseconds patience = std::max(timeout_ / 5, kShortest);
   if (age() < patience / 2) {
     return {};

@@ -42,7 +42,7 @@ class IsolatedChild {
   // kernel may hold up who reads it.
   bool held_up() const;
   // Returns the call on a file (proc/held_up.h) that it has slept in all through a fifth of its
-  // time, and a second at least: a file that has not answered by then is not waited for. "" if
+  // time, and two seconds at least: a file that has not answered by then is not waited for. "" if
   // there is none. To be called now and then.
   std::string silent_file();
 
