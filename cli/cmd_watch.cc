@@ -47,6 +47,7 @@ struct WatchCommand {
   watch::WatchOptions watch;
   bool interval_given = false;
   KeepOptions keep;
+  std::string metrics;  // folder; "" = none
   CommandLine command;
 };
 
@@ -253,6 +254,13 @@ watch::WatchHooks WatchSetup::hooks() {
   };
   hooks.leave_past = [this](const watch::PastFile& past) { leave_past(past, options_.keep); };
   hooks.variable = [this](const std::string& name) { return rank_variable(name); };
+  if (!options_.metrics.empty()) {
+    const std::string path = watch::metrics_path(options_.metrics, options_.keep.name,
+                                                 only_ ? std::max(only_->rank, 0) : -1);
+    hooks.publish = [this, path](const watch::WatchMetrics* metrics) {
+      publish_metrics(metrics, path, options_.keep.name);
+    };
+  }
   hooks.is_over = [this] { return is_over(); };
   return hooks;
 }
@@ -371,6 +379,11 @@ void add_watch_command(Parser& parser, const CommandLine& command_line) {
       .value("CMD");
   command.option("--on-stall-timeout", options->watch.hook_patience,
                  "Time limit of the --on-stall command [60s]");
+  command
+      .option("--metrics", options->metrics,
+              "Keep a file for Prometheus's textfile collector in this folder: for how long each "
+              "rank has stood still, alarms, captures, the verdict")
+      .value("DIR");
   const Option job =
       command
           .option("--job", options->job,

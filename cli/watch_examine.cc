@@ -230,6 +230,24 @@ Result<Examination> examine(const watch::TakenCapture& taken, const KeepOptions&
   return decode(run_isolated({task}, 1).front());
 }
 
+void publish_metrics(const watch::WatchMetrics* metrics,
+                     const std::string& path,
+                     const std::string& name) {
+  constexpr mode_t kForCollectors = 0644;
+  const IsolatedTask task{[&](int) {
+                            if (metrics == nullptr) {
+                              ::unlink(path.c_str());
+                              return;
+                            }
+                            // If it cannot be written, the old one tells how old it is.
+                            (void)write_file(path, watch::metrics_text(*metrics, name),
+                                             kForCollectors);
+                          },
+                          kPastPatience,
+                          {.files = true}};
+  run_isolated({task}, 1);
+}
+
 void leave_past(const watch::PastFile& past, const KeepOptions& options) {
   if (options.folder.empty() || past.rank < 0) {
     return;

@@ -29,6 +29,11 @@ Status check_keep(const KeepOptions& options);
 // (kNotFound).
 Result<watch::Examination> examine(const watch::TakenCapture& taken, const KeepOptions& options);
 
+// Writes the metrics as that file, or removes it (null), in a child with a deadline as well.
+void publish_metrics(const watch::WatchMetrics* metrics,
+                     const std::string& path,
+                     const std::string& name);
+
 // Writes the past of a rank into the folder, or removes it if it has no words; also in a child.
 void leave_past(const watch::PastFile& past, const KeepOptions& options);
 

@@ -88,6 +88,7 @@ class Watch {
   Result<Examination> take(const Reason& reason, const TempFolder& folder);
   static void report(const Examination& examination, const Reason& reason);
   void start_hook(const Examination& examination, TempFolder folder);
+  void publish();
   void end();
 
   const WatchOptions& options_;
@@ -101,6 +102,7 @@ class Watch {
   bool groups_known_ = false;
   bool groups_asked_ = false;  // already queried in this quiet time
   bool stall_said_ = false;    // already reported, and no motion since
+  WatchMetrics metrics_;       // but its ranks
   bool asked_ = false;         // by SIGUSR1
   bool told_to_end_ = false;
   UniqueFd signals_;
@@ -366,7 +368,12 @@ Result<Examination> Watch::take(const Reason& reason, const TempFolder& folder) 
     return Examination{};
   }
   taken.pasts = pasts();
-  return hooks_.examine(taken);
+  auto examination = hooks_.examine(taken);
+  if (examination) {
+    ++metrics_.captures;
+    metrics_.kind = examination->kind;
+  }
+  return examination;
 }
 
 void Watch::capture(const Reason& reason) {
@@ -381,6 +388,7 @@ void Watch::capture(const Reason& reason) {
              : reason.who + " has not moved for " + span_words(reason.still) + ", and ") +
         "it could not be captured: " + examination.error().what);
     alarm_.raise(reason.quiet);
+    ++metrics_.alarms;
     return;
   }
   if (!examination->trouble.empty()) {
@@ -396,15 +404,32 @@ void Watch::capture(const Reason& reason) {
   }
   const bool again = alarm_.raised();
   alarm_.raise(reason.quiet);
+  ++metrics_.alarms;
   stall_said_ = true;
   if (!again && !hook_) {
     start_hook(*examination, *std::move(folder));
   }
 }
 
+void Watch::publish() {
+  if (!hooks_.publish) {
+    return;
+  }
+  metrics_.ranks.clear();
+  for (const auto& [pid, watched] : watched_) {
+    metrics_.ranks.push_back({watched.last.rank, std::max(seen_quiet(watched), milliseconds(0))});
+  }
+  metrics_.sampled = Wall::now();
+  metrics_.alarm = alarm_.raised();
+  hooks_.publish(&metrics_);
+}
+
 // Lets the --on-stall command finish, but closes the job's log so that no reader of it waits for
 // us.
 void Watch::end() {
+  if (hooks_.publish) {
+    hooks_.publish(nullptr);
+  }
   if (!options_.captures && hooks_.leave_past) {
     for (auto& [pid, watched] : watched_) {
       leave_past(watched, true);
@@ -437,6 +462,7 @@ void Watch::run() {
       break;
     }
     check();
+    publish();
     go_on = wait(next, nullptr);
   }
   end();

@@ -15,6 +15,7 @@
 
 #include "base/result.h"
 #include "watch/leader_past.h"
+#include "watch/metrics.h"
 #include "watch/rank_sign.h"
 #include "watch/watch_start.h"
 
@@ -71,6 +72,8 @@ struct WatchHooks {
   // Stores the past of a rank where the capturing watcher finds it, or removes it if it has no
   // words. Only called if `captures` is false.
   std::function<void(const PastFile& past)> leave_past;
+  // Publishes what is known, after each sample; null at the end of the watch. May be empty.
+  std::function<void(const WatchMetrics* metrics)> publish;
   // Called if no rank exists (any more). Returns true if the watch is to end.
   std::function<bool()> is_over;
 };

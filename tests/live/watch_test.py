@@ -10,6 +10,7 @@ import glob
 import json
 import os
 import re
+import shutil
 import signal
 import socket
 import subprocess
@@ -36,6 +37,12 @@ def rank_environment(rank, world=1, local=None):
     return dict(kept, RANK=str(rank), WORLD_SIZE=str(world),
                 LOCAL_RANK=str(rank if local is None else local), MASTER_ADDR="127.0.0.1",
                 MASTER_PORT=f"watch{os.getpid()}")
+
+
+def open_text(path):
+    with contextlib.suppress(FileNotFoundError), open(path, encoding="utf-8") as file:
+        return file.read()
+    return ""
 
 
 def watcher_of(pid, rank):
@@ -217,6 +224,27 @@ class WatchTest(unittest.TestCase):
                               "the log has what the command of --on-stall wrote")
         run = harness.Run(harness.run_here([harness.Options.oddrank, "report", capture, "-q"]))
         self.assertIn("file_lock", run.out, run)
+
+    def test_metrics_for_prometheus(self):
+        folder = f"{self.folder}/metrics"
+        os.mkdir(folder)
+        ranks = [self.start(PYTHON, PEERS, "flock", self.folder, options=(*QUICK, "--metrics", folder), rank=rank,
+                            world=2) for rank in (0, 1)]
+        self.stand_still(*ranks)
+
+        def text():
+            return "".join(open_text(path) for path in glob.glob(f"{folder}/oddrank-*-rank0.prom"))
+        proc_facts.wait_until(lambda: re.search(r"oddrank_watch_stalled\{job=\S+\} 1\n", text()), "an alarm", 90)
+        self.assertRegex(text(), r'oddrank_watch_verdict\{job=\S+,kind="file_lock"\} 1\n')
+        self.assertRegex(text(), r"oddrank_watch_alarms_total\{\S+ [1-9]")
+        self.assertRegex(text(), r'oddrank_watch_rank_still_seconds\{job=\S+,rank="0"\} [1-9]')
+        if shutil.which("promtool"):
+            checked = subprocess.run(["promtool", "check", "metrics"], input=text(), capture_output=True, text=True,
+                                     check=False)
+            self.assertEqual((checked.returncode, checked.stderr), (0, ""))
+        for process in ranks:
+            process.kill()
+        proc_facts.wait_until(lambda: not glob.glob(f"{folder}/*"), "the files are gone")
 
     def test_a_watcher_that_does_not_capture_leaves_the_past_of_its_rank(self):
         # Rank 0, the culprit, is second on its node, so the other rank's watcher captures.
