@@ -9,6 +9,7 @@
 #include "base/version.h"
 #include "report/explain_json.h"
 #include "report/json_values.h"
+#include "report/listed_objects.h"
 #include "report/rank_json.h"
 #include "report/verdict_json.h"
 
