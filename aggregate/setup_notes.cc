@@ -11,6 +11,7 @@
 #include <fmt/ranges.h>
 
 #include "aggregate/view/rank_set.h"
+#include "base/few_notes.h"
 #include "base/hostlist.h"
 #include "base/printable.h"
 #include "snapshot/variable.h"
@@ -157,14 +158,14 @@ std::string SetupComparison::note_of(const Key& key, const Values& values) const
 }
 
 std::vector<std::string> SetupComparison::notes() const {
-  std::vector<std::string> found;
+  FewNotes found(kMaxSetupNotes, "differences of the set-up");
   for (const auto& [key, values] : facts_) {
     std::string note = note_of(key, values);
-    if (!note.empty() && found.size() < kMaxSetupNotes) {
-      found.push_back(std::move(note));
+    if (!note.empty()) {
+      found.add(std::move(note));
     }
   }
-  return found;
+  return found.take();
 }
 
 }  // namespace

@@ -15,8 +15,8 @@ namespace oddrank::aggregate {
 inline constexpr std::size_t kMaxSetupNotes = 6;
 
 // Returns "the set-up differs: rank 3 (n1) has PyTorch 2.12.0, all others have 2.13.0", of ranks
-// that were read; at most kMaxSetupNotes. What has more than three values belongs to each rank, and
-// what is unknown of a rank is no difference.
+// that were read; the first kMaxSetupNotes, and how many more there are. What has more than three
+// values belongs to each rank, and what is unknown of a rank is no difference.
 std::vector<std::string> setup_notes(const JobView& view);
 
 }  // namespace oddrank::aggregate

@@ -10,6 +10,7 @@
 #include "aggregate/view/quiet_span.h"
 #include "aggregate/view/rank_set.h"
 #include "aggregate/words/wait_words.h"
+#include "base/few_notes.h"
 #include "snapshot/wait.h"
 
 namespace oddrank::aggregate {
@@ -73,14 +74,14 @@ std::string words_of(const JobView& view, const SideCall& side) {
 }  // namespace
 
 std::vector<std::string> side_call_notes(const JobView& view) {
-  std::vector<std::string> notes;
+  FewNotes notes(kMaxSideCalls, "calls beside the main threads");
   for (const auto& [key, side] : find_side_calls(view)) {
     std::string words = words_of(view, side);
-    if (!words.empty() && notes.size() < kMaxSideCalls) {
-      notes.push_back(std::move(words));
+    if (!words.empty()) {
+      notes.add(std::move(words));
     }
   }
-  return notes;
+  return notes.take();
 }
 
 }  // namespace oddrank::aggregate

@@ -15,7 +15,8 @@ inline constexpr std::size_t kMaxSideCalls = 3;
 
 // Returns "beside the main threads, threads of ranks 0-1,3 have waited in barrier in group 4 {0-3}
 // for 31 s; rank 2 is not in it": of calls that have stood still for long, whose members are known
-// and were read, and one of which is missing. At most kMaxSideCalls.
+// and were read, and one of which is missing. The first kMaxSideCalls; the others
+// are counted.
 std::vector<std::string> side_call_notes(const JobView& view);
 
 }  // namespace oddrank::aggregate

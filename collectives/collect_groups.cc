@@ -150,6 +150,11 @@ ranks::ToldWorld collect_groups(const cpython::PythonProcess& python,
         add_memory(*read, tables, row);
       }
     }
+    if (torch->cut) {
+      const std::string why(tables.text(process.why));
+      process.why = tables.string(why + (why.empty() ? "" : "; ") + "only " +
+                                  std::to_string(kMaxGroups) + " of its process groups are read");
+    }
     names.emplace(value_of(torch->isend), "isend");
     names.emplace(value_of(torch->irecv), "irecv");
   }

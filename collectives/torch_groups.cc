@@ -1,6 +1,7 @@
 #include "collectives/torch_groups.h"
 
 #include <algorithm>
+#include <unordered_map>
 
 #include "cpython/objects/attributes.h"
 #include "cpython/objects/dicts.h"
@@ -29,7 +30,7 @@ class TableReader {
  private:
   Addr global(std::string_view name) { return names_.find(name); }
   std::vector<DictItem> table(std::string_view name);
-  static Addr value_for(const std::vector<DictItem>& items, Addr key);
+  std::unordered_map<std::uint64_t, Addr> by_key(std::string_view name);
   // Returns the default group; null if this torch has no `_world`, or it is not initialised.
   Addr default_group();
   std::string text_of(Addr object, std::size_t limit = kMaxName);
@@ -49,9 +50,11 @@ TorchTables TableReader::read() {
   TorchTables tables;
   tables.isend = global("isend");
   tables.irecv = global("irecv");
-  const auto backends = table("_pg_map");
-  const auto group_names = table("_pg_names");
-  const auto ranks = table("_pg_group_ranks");
+  auto backends = table("_pg_map");
+  tables.cut = backends.size() > kMaxGroups;
+  backends.resize(std::min(backends.size(), kMaxGroups));
+  auto group_names = by_key("_pg_names");
+  auto ranks = by_key("_pg_group_ranks");
   const Addr known_default = default_group();
   tables.init_method = text_of(global("_default_pg_init_method"), kMaxInitMethod);
   for (const DictItem& item : backends) {
@@ -59,10 +62,10 @@ TorchTables TableReader::read() {
     group.object = item.key;
     group.backend = text_of(of_tuple(item.value, 0));
     group.store = of_tuple(item.value, 1);
-    group.name = text_of(value_for(group_names, item.key));
+    group.name = text_of(group_names[value_of(item.key)]);
     group.is_default = known_default == Addr{} ? tables.groups.empty() : item.key == known_default;
     if (!group.is_default) {
-      group.members = members_of(value_for(ranks, item.key));
+      group.members = members_of(ranks[value_of(item.key)]);
     }
     tables.groups.push_back(std::move(group));
   }
@@ -70,13 +73,15 @@ TorchTables TableReader::read() {
 }
 
 std::vector<DictItem> TableReader::table(std::string_view name) {
-  return cpython::read_dict(memory_, global(name), kMaxGroups);
+  return cpython::read_dict(memory_, global(name), kMaxGroups + 1);
 }
 
-Addr TableReader::value_for(const std::vector<DictItem>& items, Addr key) {
-  const auto at = std::find_if(items.begin(), items.end(),
-                               [key](const DictItem& item) { return item.key == key; });
-  return at == items.end() ? Addr{} : at->value;
+std::unordered_map<std::uint64_t, Addr> TableReader::by_key(std::string_view name) {
+  std::unordered_map<std::uint64_t, Addr> values;
+  for (const DictItem& item : table(name)) {
+    values.emplace(value_of(item.key), item.value);
+  }
+  return values;
 }
 
 Addr TableReader::default_group() {

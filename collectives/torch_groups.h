@@ -32,6 +32,7 @@ struct TorchGroup {
 
 struct TorchTables {
   std::vector<TorchGroup> groups;  // oldest first
+  bool cut = false;                // there are more than kMaxGroups
   std::string init_method;         // of the default group: "tcp://n0:29500"; "" = unknown
   Addr isend{};                    // functions, which show what a P2POp does
   Addr irecv{};
@@ -43,6 +44,6 @@ struct TorchTables {
 std::optional<TorchTables> read_torch_tables(cpython::PythonMemory& memory,
                                              const NameTable& modules);
 
-inline constexpr std::size_t kMaxGroups = 1024;
+inline constexpr std::size_t kMaxGroups = 4096;
 
 }  // namespace oddrank::collectives

@@ -22,6 +22,7 @@ void put_in_front(PythonThread inner, PythonThread& thread) {
   std::move(thread.frames.begin(), thread.frames.end(), std::back_inserter(inner.frames));
   inner.cut |= thread.cut;
   inner.too_long |= thread.too_long;
+  inner.without_locals += thread.without_locals;
   inner.whole &= thread.whole;
   inner.collects |= thread.collects;
   inner.generation = std::max(inner.generation, thread.generation);

@@ -134,9 +134,17 @@ std::vector<PythonLocal> read_module_variables(PythonMemory& memory,
   return variables;
 }
 
+// Says how many variables have no slot among those that were read.
+void add_others(const Slots& all, std::vector<PythonLocal>& locals) {
+  if (all.others > 0) {
+    locals.push_back({"...", "<" + std::to_string(all.others) + " more>", true});
+  }
+}
+
 std::vector<PythonLocal> read_locals(PythonMemory& memory, const RawFrame& frame, bool plain_only) {
   std::vector<PythonLocal> locals;
-  const std::vector<Slot> slots = read_slots(memory, frame.code).slots;
+  const Slots all = read_slots(memory, frame.code);
+  const std::vector<Slot>& slots = all.slots;
   for (std::size_t i = 0; i < slots.size(); ++i) {
     const Addr value = value_in_slot(memory, frame, slots, i);
     const auto name = read_string(memory, slots[i].name, kMaxNameLength);
@@ -147,6 +155,9 @@ std::vector<PythonLocal> read_locals(PythonMemory& memory, const RawFrame& frame
       continue;
     }
     locals.push_back(shown(memory, name->utf8, value));
+  }
+  if (!plain_only) {
+    add_others(all, locals);
   }
   return locals;
 }
@@ -163,9 +174,7 @@ std::vector<PythonLocal> read_contents(PythonMemory& memory,
       locals.push_back({name->utf8, printer.print(name->utf8, value), true});
     }
   }
-  if (all.others > 0) {
-    locals.push_back({"...", "<" + std::to_string(all.others) + " more>", true});
-  }
+  add_others(all, locals);
   return locals;
 }
 

@@ -92,6 +92,7 @@ struct PythonProcess::Impl {
   std::optional<PythonMemory> sample_memory;
   std::optional<std::vector<SampledThread>> sample_threads;
   std::vector<ThreadStateRow> sample_rows;  // of the same threads
+  PythonCuts cuts;
 
   Impl(const attach::Target& target_in, elf::ModuleMap& modules_in, Runtime runtime_in)
       : target(target_in), modules(modules_in), runtime(std::move(runtime_in)) {}
@@ -350,6 +351,10 @@ bool PythonProcess::stands(pid_t target_tid) const {
   return found;
 }
 
+PythonCuts PythonProcess::cuts() const {
+  return impl_->cuts;
+}
+
 std::optional<PythonSample> PythonProcess::release_sample() {
   if (!impl_->sample_threads) {
     return std::nullopt;
@@ -391,6 +396,7 @@ Result<std::vector<PythonThread>> PythonProcess::threads(Locals locals,
   }
   PythonMemory& memory = impl_->begin_sample();
   ODDRANK_TRY(const ThreadStates states, read_thread_states(memory, runtime));
+  impl_->cuts = {states.left_out, states.interpreters.size() > kMaxInterpreters};
   const std::vector<ThreadStateRow>& rows = states.threads;
   std::vector<Addr> newest;
   newest.reserve(rows.size());
@@ -444,6 +450,8 @@ Result<std::vector<PythonThread>> PythonProcess::threads(Locals locals,
         frame.locals =
             deep ? read_contents(memory, raw, printer) : read_locals(memory, raw, plain_only);
         budget -= std::min(budget, frame.locals.size());
+      } else if (frame.readable && locals == Locals::kAll) {
+        ++thread.without_locals;
       }
     }
   }

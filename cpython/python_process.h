@@ -74,6 +74,8 @@ struct PythonThread {
   std::vector<PythonFrame> frames;
   bool cut = false;       // the chain was longer than kMaxFrames, or broken
   bool too_long = false;  // cut because it was longer
+  // Frames whose locals were asked for by Locals::kAll, and are more than are read.
+  std::size_t without_locals = 0;
   // The chain ends where the thread's stack ends, and all functions are known. If not, and it is
   // not cut, the thread ran meanwhile.
   bool whole = false;
@@ -97,6 +99,12 @@ struct PythonTask {
   // first, each in the form of `awaits`.
   std::vector<std::string> members;
   bool members_cut = false;  // there are more
+};
+
+// What a sample left out.
+struct PythonCuts {
+  std::size_t threads = 0;    // beyond kMaxThreads; not the main thread
+  bool interpreters = false;  // there are more than kMaxInterpreters
 };
 
 // One GIL, and the words in it that threads wait on.
@@ -147,6 +155,9 @@ class PythonProcess {
   Result<std::vector<PythonThread>> threads(Locals locals,
                                             ContentsOptions contents = {},
                                             std::span<const pid_t> live = {}) const;
+
+  // Returns what the last call of threads() left out.
+  PythonCuts cuts() const;
 
   // Returns the asyncio tasks and parked greenlets of all interpreters, sorted by name; bounded
   // (tasks/).

@@ -59,43 +59,80 @@ void read_collection(PythonMemory& memory, Addr collecting, InterpreterRow& row)
   row.generation = row.collects ? generation_collected(memory, collecting) : std::int8_t{-1};
 }
 
-// Appends the thread states of one interpreter. A state that does not point back ends the list: it
-// was freed meanwhile, or was never a thread state.
-void read_list(PythonMemory& memory,
-               Addr interpreter,
-               std::size_t limit,
-               std::vector<ThreadStateRow>& rows) {
-  const Layout& layout = memory.layout();
+// No machine runs as many threads; bounds the walk to the oldest one.
+constexpr std::size_t kMaxWalkedStates = std::size_t{1} << 17;
+
+// Follows a list of thread states. A state that does not point back ends the list: it was freed
+// meanwhile, or was never a thread state. So does a cycle: it returns to an anchor that moves at
+// each power of two (Brent's algorithm), so no set of visited members is needed.
+class StateWalk {
+ public:
+  StateWalk(PythonMemory& memory, Addr interpreter)
+      : memory_(memory),
+        interpreter_(interpreter),
+        next_(memory.pointer_or_null(interpreter + memory.layout().interpreter.threads_head)) {}
+
+  // Returns the next state; null at the end.
+  Addr take();
+  std::size_t taken() const { return count_; }
+
+ private:
+  PythonMemory& memory_;
+  Addr interpreter_;
+  Addr next_;
+  Addr anchor_{};
+  std::size_t count_ = 0;
+};
+
+Addr StateWalk::take() {
   constexpr std::uint64_t kNear = std::uint64_t{32} << 10;
-  const ThreadOffsets& offsets = layout.thread;
-  const std::size_t first = rows.size();
-  Addr next = memory.pointer_or_null(interpreter + layout.interpreter.threads_head);
-  // A cyclic list returns to an anchor that moves at each power of two (Brent's algorithm), so no
-  // set of visited members is needed.
-  Addr anchor{};
-  while (next != Addr{} && rows.size() < limit && next != anchor) {
-    const std::size_t count = rows.size() - first;
-    if (count == 1) {
-      // The list can only be followed step by step; but most of its members were allocated one
-      // after another, near each other.
-      const PythonMemory::Range around{Addr{value_of(next) - kNear}, 2 * kNear};
-      memory.prefetch(std::span(&around, 1));
-    }
-    if ((count & (count - 1)) == 0) {
-      anchor = next;
-    }
-    if (memory.pointer_or_null(next + offsets.interp) != interpreter) {
-      return;
-    }
-    ThreadStateRow row;
-    row.address = next;
-    row.pthread = memory.value<std::uint64_t>(next + offsets.thread_id).value_or(0);
-    if (offsets.native_thread_id != kAbsent) {
-      row.native_thread_id =
-          memory.value<std::uint64_t>(next + offsets.native_thread_id).value_or(0);
-    }
-    rows.push_back(row);
-    next = memory.pointer_or_null(next + offsets.next);
+  const ThreadOffsets& offsets = memory_.layout().thread;
+  if (next_ == Addr{} || next_ == anchor_) {
+    return {};
+  }
+  if (count_ == 1) {
+    // The list can only be followed step by step; but most of its members were allocated one
+    // after another, near each other.
+    const PythonMemory::Range around{Addr{value_of(next_) - kNear}, 2 * kNear};
+    memory_.prefetch(std::span(&around, 1));
+  }
+  if ((count_ & (count_ - 1)) == 0) {
+    anchor_ = next_;
+  }
+  const Addr state = next_;
+  const bool whole = memory_.pointer_or_null(state + offsets.interp) == interpreter_;
+  next_ = whole ? memory_.pointer_or_null(state + offsets.next) : Addr{};
+  count_ += whole ? 1 : 0;
+  return whole ? state : Addr{};
+}
+
+ThreadStateRow row_of(PythonMemory& memory, Addr state) {
+  const ThreadOffsets& offsets = memory.layout().thread;
+  ThreadStateRow row;
+  row.address = state;
+  row.pthread = memory.value<std::uint64_t>(state + offsets.thread_id).value_or(0);
+  if (offsets.native_thread_id != kAbsent) {
+    row.native_thread_id =
+        memory.value<std::uint64_t>(state + offsets.native_thread_id).value_or(0);
+  }
+  return row;
+}
+
+// Appends the thread states of one interpreter: as many as there is room for, and the oldest.
+void read_list(PythonMemory& memory, Addr interpreter, ThreadStates& states) {
+  StateWalk walk(memory, interpreter);
+  Addr state = walk.take();
+  for (; state != Addr{} && states.threads.size() < kMaxThreads; state = walk.take()) {
+    states.threads.push_back(row_of(memory, state));
+  }
+  Addr oldest{};
+  const std::size_t before = walk.taken();
+  for (; state != Addr{} && walk.taken() < kMaxWalkedStates; state = walk.take()) {
+    oldest = state;
+  }
+  if (oldest != Addr{}) {
+    states.threads.push_back(row_of(memory, oldest));
+    states.left_out += walk.taken() - before;
   }
 }
 
@@ -154,19 +191,29 @@ std::vector<InterpreterRow> read_interpreters(PythonMemory& memory, Addr runtime
     return std::any_of(list.begin(), list.end(),
                        [&](const InterpreterRow& one) { return one.address == address; });
   };
-  while (next != Addr{} && list.size() < kMaxInterpreters && !seen(next)) {
+  const auto add = [&](Addr address) {
     InterpreterRow row;
-    row.address = next;
+    row.address = address;
     if (layout.interpreter.id != kAbsent) {
-      row.id = memory.value<std::int64_t>(next + layout.interpreter.id).value_or(-1);
+      row.id = memory.value<std::int64_t>(address + layout.interpreter.id).value_or(-1);
     }
-    row.gil = gil_of(memory, runtime, next);
+    row.gil = gil_of(memory, runtime, address);
     if (layout.gil.enabled != kAbsent) {
       row.gil_enabled = memory.value<std::int32_t>(row.gil + layout.gil.enabled).value_or(0) != 0;
     }
-    read_collection(memory, collecting_at(layout, runtime, next), row);
+    read_collection(memory, collecting_at(layout, runtime, address), row);
     list.push_back(row);
+  };
+  while (next != Addr{} && list.size() < kMaxInterpreters && !seen(next)) {
+    add(next);
     next = memory.pointer_or_null(next + layout.interpreter.next);
+  }
+  // The main one lies behind the list's head (is_finalized()).
+  const Addr main =
+      memory.pointer_or_null(runtime + layout.runtime.interpreters_head + kPointerSize);
+  if (list.size() == kMaxInterpreters && layout.interpreter.id != kAbsent && main != Addr{} &&
+      !seen(main)) {
+    add(main);
   }
   if (layout.interpreter.id == kAbsent) {  // the newest comes first
     for (std::size_t i = 0; i < list.size(); ++i) {
@@ -203,10 +250,8 @@ bool is_finalized(PythonMemory& memory, Addr runtime) {
 }
 
 Status check_thread_states(PythonMemory& memory, Addr runtime) {
-  std::vector<ThreadStateRow> rows;
   for (const InterpreterRow& interpreter : read_interpreters(memory, runtime)) {
-    read_list(memory, interpreter.address, 1, rows);
-    if (!rows.empty()) {
+    if (StateWalk(memory, interpreter.address).take() != Addr{}) {
       return ok();
     }
   }
@@ -221,7 +266,7 @@ Result<ThreadStates> read_thread_states(PythonMemory& memory, Addr runtime) {
     const InterpreterRow& interpreter = states.interpreters[index];
     const std::size_t first = states.threads.size();
     const Addr holder = gil_holder(memory, runtime, interpreter);
-    read_list(memory, interpreter.address, kMaxThreads, states.threads);
+    read_list(memory, interpreter.address, states);
     for (std::size_t i = first; i < states.threads.size(); ++i) {
       states.threads[i].interpreter = index;
       ThreadStateRow& row = states.threads[i];

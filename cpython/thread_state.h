@@ -10,7 +10,9 @@
 
 namespace oddrank::cpython {
 
-inline constexpr std::size_t kMaxInterpreters = 64;
+// Beyond these the newest are read, and the oldest: the main interpreter, and in it the main
+// thread.
+inline constexpr std::size_t kMaxInterpreters = 256;
 inline constexpr std::size_t kMaxThreads = 4096;  // of all interpreters together
 
 struct InterpreterRow {
@@ -38,9 +40,11 @@ struct ThreadStateRow {
 struct ThreadStates {
   std::vector<InterpreterRow> interpreters;  // newest first; the main one is the last
   std::vector<ThreadStateRow> threads;
+  std::size_t left_out = 0;  // threads
 };
 
-// Returns all interpreters, newest first. Bounded; cycles are cut.
+// Returns all interpreters, newest first; at most kMaxInterpreters and the main one. Cycles are
+// cut.
 std::vector<InterpreterRow> read_interpreters(PythonMemory& memory, Addr runtime);
 
 inline constexpr std::uint32_t kGenerations = 3;
@@ -52,8 +56,9 @@ inline constexpr std::uint64_t kGenerationSize = 24;  // bytes of struct gc_gene
 Addr find_generations(PythonMemory& memory, Addr collecting);
 
 // Returns all thread states in the order of CPython's lists (newest first in each interpreter).
-// Lists that are longer than the limits, or cyclic, are cut. kBadData if the first thread state
-// does not point back to its interpreter: then `runtime` is not a runtime with this layout.
+// Lists that are longer than the limits (which keep their oldest state), or cyclic, are cut.
+// kBadData if the first thread state does not point back to its interpreter: then `runtime` is not
+// a runtime with this layout.
 Result<ThreadStates> read_thread_states(PythonMemory& memory, Addr runtime);
 
 // Succeeds if some thread state points back to its interpreter; else the same error. Reads no more

@@ -122,14 +122,18 @@ void read_details(ProcessFacts& facts, bool of_family) {
       const auto status = attach::read_proc_status(facts.stat.pid);
       facts.user = status ? status->real_uid : facts.user;
     }
-    facts.loaded = of_family && (!identity || identity->outside_step) &&
-                   role_of(facts.arguments, facts.stat.name) == ProcessRole::kProgram &&
-                   communicates(facts.stat.pid);
   }
   if (with_links) {
     facts.executable = attach::read_process_link(facts.stat.pid, "exe").value_or(std::string());
     facts.network = network_of(facts.stat.pid);
   }
+}
+
+bool has_libraries(const ProcessFacts& facts) {
+  const auto identity = identify_rank(facts.environment, true);
+  return facts.read == FactsRead::kRead && (!identity || identity->outside_step) &&
+         role_of(facts.arguments, facts.stat.name) == ProcessRole::kProgram &&
+         communicates(facts.stat.pid);
 }
 
 std::string cgroups_of(pid_t pid) {
@@ -147,7 +151,6 @@ std::string encode_details(const ProcessFacts& facts) {
   put_field(record, std::to_string(facts.user));
   put_field(record, facts.executable);
   put_field(record, std::to_string(facts.network));
-  put_field(record, facts.loaded ? "1" : "0");
   put_field(record, std::to_string(facts.arguments.size()));
   for (const std::string& argument : facts.arguments) {
     put_field(record, argument);
@@ -163,9 +166,8 @@ std::optional<ProcessFacts> decode_details(FieldReader& reader) {
   const auto user = reader.next_number<uid_t>();
   const auto executable = reader.next();
   const auto network = reader.next_number();
-  const auto loaded = reader.next_number();
   const auto arguments = reader.next_number();
-  if (!pid || !read || *read > 3 || !user || !executable || !network || !loaded || !arguments ||
+  if (!pid || !read || *read > 3 || !user || !executable || !network || !arguments ||
       *arguments > kMaxArguments) {
     return std::nullopt;
   }
@@ -174,7 +176,6 @@ std::optional<ProcessFacts> decode_details(FieldReader& reader) {
   facts.user = *user;
   facts.executable = std::string(*executable);
   facts.network = *network;
-  facts.loaded = *loaded == 1;
   for (std::size_t i = 0; i < *arguments; ++i) {
     const auto argument = reader.next();
     if (!argument) {
@@ -190,54 +191,71 @@ std::optional<ProcessFacts> decode_details(FieldReader& reader) {
   return facts;
 }
 
-// Runs in the child: reads the details of these processes one by one and sends each at once.
-void send_details(const std::vector<ProcessFacts*>& wanted,
-                  const std::function<void(ProcessFacts&)>& read_details,
-                  int fd) {
+// Runs in the child: reads the details of these processes one by one and sends each at once, before
+// its libraries.
+void send_details(const std::vector<ProcessFacts*>& wanted, const DetailReader& read, int fd) {
   // Our caller's pipes are open here too; a reader that cannot die must not keep them open.
   if (fd > STDERR_FILENO + 1) {
     ::close_range(STDERR_FILENO + 1, static_cast<unsigned>(fd - 1), 0);
   }
   ::close_range(static_cast<unsigned>(fd + 1), ~0U, 0);
   for (ProcessFacts* facts : wanted) {
-    read_details(*facts);
+    read.details(*facts);
     if (!send_bytes(fd, encode_details(*facts))) {
+      return;
+    }
+    std::string record;
+    put_field(record, read.loaded(*facts) ? "1" : "0");
+    if (!send_bytes(fd, record)) {
       return;
     }
   }
 }
 
-// Reads as many of `wanted`, from the first on, as answer in time. Returns how many did.
-std::size_t read_batch(const std::vector<ProcessFacts*>& wanted,
-                       const std::function<void(ProcessFacts&)>& read_details,
-                       milliseconds timeout) {
+struct BatchEnd {
+  std::size_t done = 0;  // of the processes, from the first on
+  bool blocked = false;  // the first one was, at its libraries
+};
+
+// Reads as many of `wanted`, from the first on, as answer in time.
+BatchEnd read_batch(const std::vector<ProcessFacts*>& wanted,
+                    const DetailReader& read,
+                    milliseconds timeout) {
   IsolatedTask task;
   task.timeout = timeout;
-  task.run = [&wanted, &read_details](int fd) { send_details(wanted, read_details, fd); };
+  task.run = [&wanted, &read](int fd) { send_details(wanted, read, fd); };
   const std::vector<IsolatedResult> results = run_isolated({task}, 1);
   FieldReader reader(results.front().bytes);
-  std::size_t done = 0;
-  while (done < wanted.size()) {
+  BatchEnd end;
+  while (end.done < wanted.size()) {
     auto details = decode_details(reader);
-    if (!details || details->stat.pid != wanted[done]->stat.pid) {
+    if (!details || details->stat.pid != wanted[end.done]->stat.pid) {
       break;
     }
-    wanted[done]->read = details->read;
-    wanted[done]->user = details->user;
-    wanted[done]->executable = std::move(details->executable);
-    wanted[done]->network = details->network;
-    wanted[done]->loaded = details->loaded;
-    wanted[done]->arguments = std::move(details->arguments);
-    wanted[done]->environment = std::move(details->environment);
-    ++done;
+    const auto loaded = reader.next_number();
+    end.blocked = !loaded;
+    if (end.blocked && end.done > 0) {
+      return {end.done, false};  // it is the next one's first, and has all the time
+    }
+    ProcessFacts& facts = *wanted[end.done];
+    facts.read = details->read;
+    facts.user = details->user;
+    facts.executable = std::move(details->executable);
+    facts.network = details->network;
+    facts.loaded = loaded == std::optional<std::size_t>(1);
+    facts.arguments = std::move(details->arguments);
+    facts.environment = std::move(details->environment);
+    ++end.done;
+    if (end.blocked) {
+      break;
+    }
   }
-  return done;
+  return end;
 }
 
 }  // namespace
 
-void read_details_of(std::vector<ProcessFacts>& all,
-                     const std::function<void(ProcessFacts&)>& read_details) {
+void read_details_of(std::vector<ProcessFacts>& all, const DetailReader& read) {
   std::vector<ProcessFacts*> wanted;
   for (ProcessFacts& facts : all) {
     if (facts.stat.state != 'Z' && facts.stat.state != 'X') {
@@ -249,8 +267,9 @@ void read_details_of(std::vector<ProcessFacts>& all,
                         [](const ProcessFacts* facts) { return facts->stat.state != 'D'; });
   std::size_t blocked = 0;
   while (!wanted.empty() && blocked < kMaxBlocked) {
-    const std::size_t done = read_batch(wanted, read_details, kBatchTimeout);
+    const auto [done, at_libraries] = read_batch(wanted, read, kBatchTimeout);
     wanted.erase(wanted.begin(), wanted.begin() + static_cast<std::ptrdiff_t>(done));
+    blocked += at_libraries ? 1 : 0;
     // On a loaded node a batch ends anywhere. Only a process that is first and does not answer is
     // blocked.
     if (done == 0) {
@@ -300,9 +319,12 @@ Result<std::vector<ProcessFacts>> read_process_facts(const std::vector<pid_t>& g
     }
   }
   const std::set<pid_t> family = family_of(all, given);
-  read_details_of(all, [&](ProcessFacts& facts) {
-    read_details(facts, given.empty() || family.contains(facts.stat.pid));
-  });
+  const auto of_family = [&](const ProcessFacts& facts) {
+    return given.empty() || family.contains(facts.stat.pid);
+  };
+  read_details_of(
+      all, {[&](ProcessFacts& facts) { read_details(facts, of_family(facts)); },
+            [&](const ProcessFacts& facts) { return of_family(facts) && has_libraries(facts); }});
   add_slurm_steps(all, cgroups_of, is_of_root);
   return all;
 }

@@ -55,11 +55,17 @@ struct ProcessFacts {
 // caller has one thread (it forks).
 Result<std::vector<ProcessFacts>> read_process_facts(const std::vector<pid_t>& given);
 
-// Does the part that may block: calls `read_details` for each process in a child and takes over all
-// but `stat`. Separate, so that a test can make one process never answer. A process that does not
-// answer within about a second is kBlocked.
-void read_details_of(std::vector<ProcessFacts>& all,
-                     const std::function<void(ProcessFacts&)>& read_details);
+// Reads what may block, for each process.
+struct DetailReader {
+  std::function<void(ProcessFacts&)> details;  // all but `stat` and `loaded`
+  // Returns ProcessFacts::loaded. A process may have tens of thousands of mappings.
+  std::function<bool(const ProcessFacts&)> loaded;
+};
+
+// Calls the reader for each process in a child and takes over what it finds. Separate, so that a
+// test can make one process never answer. A process whose details do not come within about a second
+// is kBlocked; one whose libraries do not come keeps its details.
+void read_details_of(std::vector<ProcessFacts>& all, const DetailReader& read);
 
 // Reads the conduct of these processes, `which` are indices, and marks it as read. A process that
 // does not answer within about a second keeps kUnknown. Precondition: as above.

@@ -51,7 +51,7 @@ std::string list_words(const Ranks& by_number, Words words) {
   std::size_t shown = 0;
   for (const auto& [number, ranks] : by_number) {
     if (++shown > kMaxShown) {
-      return text + ", ...";
+      return fmt::format("{}, and {} more", text, by_number.size() - kMaxShown);
     }
     text += (text.empty() ? "" : ", ") + words(number, ranks);
   }
@@ -97,14 +97,15 @@ std::string groups_text(const aggregate::FlightReport& report) {
       continue;  // sends and receives only, or nothing at all
     }
     if (++shown > kMaxFlightGroups) {
-      text += "  ...\n";
-      break;
+      continue;
     }
     text += fmt::format("  {}: called {}", group.words(), progress_words(group));
     const std::string open = open_words(group);
     text += open.empty() ? "; all have ended\n" : fmt::format("; not ended: {}\n", open);
   }
-  return text;
+  return shown <= kMaxFlightGroups
+             ? text
+             : fmt::format("{}  ... {}\n", text, count_of(shown - kMaxFlightGroups, "more group"));
 }
 
 std::string waits_text(const aggregate::FlightReport& report) {
@@ -112,7 +113,8 @@ std::string waits_text(const aggregate::FlightReport& report) {
   std::size_t shown = 0;
   for (const aggregate::FlightWait& wait : report.waits.waits) {
     if (++shown > kMaxWaits) {
-      text += "  ...\n";
+      text +=
+          fmt::format("  ... {}\n", count_of(report.waits.waits.size() - kMaxWaits, "more wait"));
       break;
     }
     text += fmt::format("  {} in {}", aggregate::flight_ranks_words(wait.waiters), wait.on);

@@ -18,7 +18,7 @@
 #include "base/names/demangle.h"
 #include "base/signals/signal_name.h"
 #include "report/json_values.h"
-#include "report/report_json.h"
+#include "report/listed_objects.h"
 #include "report/tasks_text.h"
 #include "snapshot/loops/loop_polls.h"
 
@@ -104,14 +104,15 @@ const std::vector<snapshot::FrameId>& indexed_frames(const aggregate::JobView& v
   return view.capture().tables.stacks()[sample.python_frames()].frames;
 }
 
-// Lists names and values for each frame that has locals, innermost first.
+// Lists names and values for each of the innermost frames that has locals, innermost first.
 Json locals_json(const aggregate::JobView& view,
                  const ThreadCapture& thread,
-                 const ThreadSample& sample) {
+                 const ThreadSample& sample,
+                 std::size_t most_frames) {
   Json rows = Json::array();
   const auto& frames = indexed_frames(view, sample);
   for (const snapshot::FrameLocals& row : thread.locals) {
-    if (row.frame >= frames.size()) {
+    if (row.frame >= std::min(frames.size(), most_frames)) {
       continue;
     }
     const aggregate::ShownFrame frame = view.model().shown(frames[row.frame]);
@@ -171,8 +172,9 @@ void add_sample_facts(const aggregate::JobView& view, const ThreadCapture& threa
 
 Json thread_json(const aggregate::JobView& view,
                  const ProcessCapture& process,
-                 const ThreadCapture& thread) {
-  Json json = object_for(21);
+                 const ThreadCapture& thread,
+                 std::size_t most_frames) {
+  Json json = object_for(23);
   json["tid"] = thread.tid;
   json["name"] = or_null(view.text(thread.name));
   json["python_name"] = or_null(view.text(thread.python_name));
@@ -193,8 +195,12 @@ Json thread_json(const aggregate::JobView& view,
   json["wait"] = wait_json(view, process, thread);
   json["call"] = thread.call ? call_json(view, *thread.call) : Json(nullptr);
   json["frames"] = Json::array();
-  for (const auto id : view.model().all_frames(last)) {
-    json["frames"].push_back(frame_json(view, id));
+  const auto frames = view.model().all_frames(last);
+  for (std::size_t i = 0; i < std::min(frames.size(), most_frames); ++i) {
+    json["frames"].push_back(frame_json(view, frames[i]));
+  }
+  if (frames.size() > most_frames) {
+    json["frames_left_out"] = frames.size() - most_frames;
   }
   if (const auto work = aggregate::interpreter_work(view, thread); !work.empty()) {
     json["interpreter"] = work;
@@ -206,8 +212,11 @@ Json thread_json(const aggregate::JobView& view,
   if (end == StackEnd::kTorn || end == StackEnd::kRunningTorn) {
     json["torn"] = true;
   }
+  if (end == StackEnd::kLimit) {
+    json["cut"] = true;
+  }
   if (!thread.locals.empty()) {
-    json["locals"] = locals_json(view, thread, last);
+    json["locals"] = locals_json(view, thread, last, most_frames);
   }
   if (!thread.loops.empty()) {
     json["loops"] = loops_json(view, thread, last);
@@ -234,30 +243,6 @@ Json task_json(const aggregate::JobView& view, const snapshot::AsyncTask& task) 
     json["frames"].push_back(frame_json(view, id));
   }
   return json;
-}
-
-std::size_t frames_of(const aggregate::JobView& view, snapshot::StackId stack) {
-  return view.capture().tables.stacks()[stack].frames.size();
-}
-
-// A thread has as many fields as some frames.
-std::size_t objects_of(const aggregate::JobView& view, const ThreadCapture& thread) {
-  std::size_t objects = 4 + thread.loops.size();
-  for (const snapshot::PythonLoop& loop : thread.loops) {
-    objects += loop.calls.size();
-  }
-  for (const snapshot::FrameLocals& row : thread.locals) {
-    objects += 1 + row.locals.size();
-  }
-  if (!thread.samples.empty()) {
-    objects += frames_of(view, thread.samples.back().stack);
-    objects += frames_of(view, thread.samples.back().python_stack);
-  }
-  return objects;
-}
-
-std::size_t objects_of(const aggregate::JobView& view, const snapshot::AsyncTask& task) {
-  return 1 + task.members.size() + frames_of(view, task.stack);
 }
 
 std::string_view ending_name(snapshot::Ending ending) {
@@ -321,16 +306,11 @@ void add_process(const aggregate::JobView& view,
     json["threads_left_out"] = process.threads.size();
     return;
   }
-  std::size_t listed = 0;
-  const auto has_room = [&listed](std::size_t objects) {
-    const bool fits = listed + objects <= kMaxListedOfProcess;
-    listed += fits ? objects : 0;
-    return fits;
-  };
+  ListingRoom room(view);
   std::size_t left_out = 0;
   for (const ThreadCapture& thread : process.threads) {
-    if (has_room(objects_of(view, thread))) {
-      json["threads"].push_back(thread_json(view, process, thread));
+    if (const std::size_t frames = room.take(thread); frames > 0) {
+      json["threads"].push_back(thread_json(view, process, thread, frames));
     } else {
       ++left_out;
     }
@@ -340,7 +320,7 @@ void add_process(const aggregate::JobView& view,
   }
   left_out = 0;
   for (const snapshot::AsyncTask& task : process.tasks) {
-    if (has_room(objects_of(view, task))) {
+    if (room.take(task)) {
       json["tasks"].push_back(task_json(view, task));
     } else {
       ++left_out;
@@ -373,17 +353,6 @@ Json rank_groups_json(const aggregate::JobView& view, const ProcessCapture& proc
 }
 
 }  // namespace
-
-std::size_t listed_objects(const aggregate::JobView& view, const ProcessCapture& process) {
-  std::size_t objects = 0;
-  for (const ThreadCapture& thread : process.threads) {
-    objects += objects_of(view, thread);
-  }
-  for (const snapshot::AsyncTask& task : process.tasks) {
-    objects += objects_of(view, task);
-  }
-  return std::min(objects, kMaxListedOfProcess);
-}
 
 Json rank_json(const aggregate::JobView& view,
                const aggregate::RankView& rank,

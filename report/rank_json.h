@@ -2,17 +2,11 @@
 // Private to report/.
 #pragma once
 
-#include <cstddef>
-
 #include "aggregate/flight/flight_steps.h"
 #include "aggregate/view/job_view.h"
 #include "report/json_values.h"
-#include "snapshot/process_capture.h"
 
 namespace oddrank::report {
-
-// Returns how many objects the lists of a process's threads and tasks have.
-std::size_t listed_objects(const aggregate::JobView& view, const snapshot::ProcessCapture& process);
 
 // Writes a row of "ranks"; the rank must have a process. If threads are not requested, writes their
 // number instead. `step`: null if it is unknown.

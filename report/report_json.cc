@@ -10,6 +10,7 @@
 #include "report/coverage_words.h"
 #include "report/explain_json.h"
 #include "report/json_values.h"
+#include "report/listed_objects.h"
 #include "report/rank_json.h"
 #include "report/verdict_json.h"
 

@@ -10,6 +10,7 @@
 
 #include "base/printable.h"
 #include "cpython/tasks/await_members.h"
+#include "cpython/thread_state.h"
 #include "stacks/compiled_python.h"
 #include "stacks/convert_frames.h"
 #include "stacks/greenlets.h"
@@ -66,6 +67,8 @@ class Collector {
   void note_gil(const Reading& reading, snapshot::ThreadCapture& thread) const;
   void add_tasks();
   void add_left_behind();
+  void note_cut(const std::string& words);
+  void note_cuts();
   void judge(const Reading& main);
 
   ProcessReader& reader_;
@@ -76,7 +79,8 @@ class Collector {
   std::unordered_map<pid_t, std::size_t> rows_;  // by tid: index into process_.threads
   std::vector<cpython::Gil> gils_;
   std::size_t locals_ = 0;
-  std::string cut_;  // what is missing of the tasks
+  std::size_t without_locals_ = 0;  // frames
+  std::string cut_;                 // what is missing of tasks, threads and variables
 };
 
 static_assert(cpython::kMaxCallsOfLoop <= snapshot::kMaxLoopCalls);
@@ -158,8 +162,13 @@ void Collector::add_locals(const Reading& reading,
                            const std::vector<std::size_t>& python_index,
                            snapshot::ThreadCapture& thread) {
   const auto& frames = reading.python->frames;
+  without_locals_ += reading.python->without_locals;
   for (std::size_t i = 0; i < frames.size() && i < python_index.size(); ++i) {
-    if (frames[i].locals.empty() || locals_ >= kMaxLocals) {
+    if (frames[i].locals.empty()) {
+      continue;
+    }
+    if (locals_ >= kMaxLocals) {
+      without_locals_ += options_.locals == cpython::Locals::kAll ? 1 : 0;
       continue;
     }
     snapshot::FrameLocals of_frame;
@@ -277,7 +286,7 @@ void Collector::add_tasks() {
     }
     row.stack = tables_.stack(stack);
   }
-  cut_ = cut_words(*tasks);
+  note_cut(cut_words(*tasks));
 }
 
 void Collector::add_left_behind() {
@@ -290,6 +299,27 @@ void Collector::add_left_behind() {
       stack.frames.push_back(tables_.frame(frame));
     }
     row.stack = tables_.stack(stack);
+  }
+}
+
+void Collector::note_cut(const std::string& words) {
+  cut_ += (cut_.empty() || words.empty() ? "" : "; ") + words;
+}
+
+void Collector::note_cuts() {
+  const cpython::PythonCuts cuts =
+      reader_.python() ? reader_.python()->cuts() : cpython::PythonCuts();
+  if (cuts.threads > 0) {
+    note_cut("no Python frames of " + count_of(cuts.threads, "further thread") + ": " +
+             std::to_string(cpython::kMaxThreads) + " and the main thread's are read");
+  }
+  if (cuts.interpreters) {
+    note_cut("no Python frames of further interpreters: " +
+             std::to_string(cpython::kMaxInterpreters) + " and the main one's are read");
+  }
+  if (without_locals_ > 0) {
+    note_cut("the variables of " + count_of(without_locals_, "frame") +
+             " are not shown: there are too many");
   }
 }
 
@@ -334,6 +364,7 @@ void Collector::add(const std::vector<Reading>& readings) {
   for (const Reading& reading : readings) {
     add_sample(reading);
   }
+  note_cuts();
   judge(readings.front());
 }
 

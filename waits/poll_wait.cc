@@ -6,6 +6,8 @@
 #include <array>
 #include <bit>
 #include <cstring>
+#include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -19,10 +21,17 @@ namespace {
 
 using attach::Addr;
 
-constexpr std::size_t kMaxPolledFds = 1024;
+constexpr std::size_t kMaxPolledFds = 65536;  // whose numbers are read; the others are counted
 constexpr std::size_t kMaxClassified = 64;  // files whose kind is read; a server may have thousands
 
-std::vector<int> polled_fds(const WaitContext& context) {
+// The files of a call. Beyond the limit they have no number, and may be ones that it ignores.
+struct WatchedFiles {
+  std::vector<int> fds;
+  std::uint64_t further = 0;
+  bool all = true;  // false: there are yet more, nobody knows how many
+};
+
+WatchedFiles polled_fds(const WaitContext& context) {
   const auto& arguments = context.thread.syscall->arguments;
   const auto count = std::min<std::uint64_t>(arguments[1], kMaxPolledFds);
   std::vector<pollfd> entries(count);
@@ -30,57 +39,59 @@ std::vector<int> polled_fds(const WaitContext& context) {
   if (count == 0 || !context.target.read(Addr{arguments[0]}, bytes)) {
     return {};
   }
-  std::vector<int> fds;
+  WatchedFiles files;
   for (const pollfd& entry : entries) {
     if (entry.fd >= 0) {  // poll(2) ignores negative ones
-      fds.push_back(entry.fd);
+      files.fds.push_back(entry.fd);
     }
   }
-  return fds;
+  files.further = arguments[1] - count;
+  return files;
 }
 
 // The kernel overwrites the sets only when select returns, so they still hold the request.
-std::vector<int> selected_fds(const WaitContext& context) {
+WatchedFiles selected_fds(const WaitContext& context) {
   const auto& arguments = context.thread.syscall->arguments;
   const auto count = std::min<std::uint64_t>(arguments[0], kMaxPolledFds);
-  std::array<std::uint64_t, kMaxPolledFds / 64> wanted{};
-  const std::size_t words = (count + 63) / 64;
+  std::vector<std::uint64_t> wanted((count + 63) / 64);
+  std::vector<std::uint64_t> bits(wanted.size());
   for (std::size_t set = 1; set <= 3; ++set) {
-    std::array<std::uint64_t, kMaxPolledFds / 64> bits{};
-    const auto bytes = std::as_writable_bytes(std::span(bits).first(words));
-    if (arguments[set] == 0 || words == 0 || !context.target.read(Addr{arguments[set]}, bytes)) {
+    const auto bytes = std::as_writable_bytes(std::span(bits));
+    if (arguments[set] == 0 || bits.empty() || !context.target.read(Addr{arguments[set]}, bytes)) {
       continue;
     }
-    for (std::size_t i = 0; i < words; ++i) {
+    for (std::size_t i = 0; i < bits.size(); ++i) {
       wanted[i] |= bits[i];
     }
   }
-  std::vector<int> fds;
+  WatchedFiles files;
   for (std::size_t fd = 0; fd < count; ++fd) {
     if (((wanted[fd / 64] >> (fd % 64)) & 1U) != 0) {
-      fds.push_back(static_cast<int>(fd));
+      files.fds.push_back(static_cast<int>(fd));
     }
   }
-  return fds;
+  files.all = arguments[0] <= count;
+  return files;
 }
 
 // /proc/PID/fdinfo of an epoll file has one line for each watched file: "tfd:  8 events:  1f data:
-// ..."
-std::vector<int> epolled_fds(std::string_view fdinfo) {
-  std::vector<int> fds;
+// ..." A text that was cut ends within a line.
+WatchedFiles epolled_fds(std::string_view fdinfo) {
+  WatchedFiles files;
   for (const std::string_view line : split(fdinfo, '\n')) {
-    const auto words = split_blanks(line);
-    if (words.size() < 2 || words[0] != "tfd:" || fds.size() >= kMaxPolledFds) {
+    if (!line.starts_with("tfd:")) {
       continue;
     }
-    if (const auto fd = parse_number<int>(words[1])) {
-      fds.push_back(*fd);
+    const auto words = split_blanks(line);
+    if (const auto fd = words.size() < 2 ? std::nullopt : parse_number<int>(words[1])) {
+      files.fds.push_back(*fd);
     }
   }
-  return fds;
+  files.all = fdinfo.empty() || fdinfo.back() == '\n';
+  return files;
 }
 
-std::vector<int> watched_fds(const WaitContext& context, const SyscallInfo& info) {
+WatchedFiles watched_files(const WaitContext& context, const SyscallInfo& info) {
   switch (info.kind) {
     case SyscallKind::kPoll:
       return polled_fds(context);
@@ -106,7 +117,7 @@ bool is_own_waker(const std::string& link) {
 }  // namespace
 
 void read_poll_wait(const WaitContext& context, const SyscallInfo& info, ThreadWait& wait) {
-  const std::vector<int> fds = watched_fds(context, info);
+  const auto [fds, further, all] = watched_files(context, info);
   wait.how = snapshot::WaitHow::kFiles;
   if (fds.empty()) {
     wait.awaited_count = asked_for(context, info);
@@ -120,7 +131,9 @@ void read_poll_wait(const WaitContext& context, const SyscallInfo& info, ThreadW
       awaited.push_back(i);
     }
   }
-  const bool one = fds.size() == 1 || (awaited.size() == 1 && fds.size() <= kMaxClassified);
+  const bool listed_all = all && further == 0;
+  const bool one =
+      listed_all && (fds.size() == 1 || (awaited.size() == 1 && fds.size() <= kMaxClassified));
   if (one) {
     const std::size_t which = fds.size() == 1 ? 0 : awaited.front();
     const LinkKind kind = fd_kind(links[which], "");
@@ -149,7 +162,8 @@ void read_poll_wait(const WaitContext& context, const SyscallInfo& info, ThreadW
   }
   const std::size_t own_wakers = wakers_only ? 0 : links.size() - awaited.size();
   wait.awaited = listed_files(std::move(listed));
-  wait.awaited_count = fds.size() - own_wakers;
+  wait.awaited_count = fds.size() - own_wakers + further;
+  wait.notes = all ? "" : "it waits for more files than these " + std::to_string(fds.size());
   wait.own_wakers = own_wakers > 0;
 }
 

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "aggregate/view/rank_set.h"
+#include "base/few_notes.h"
 #include "base/printable.h"
 
 namespace oddrank::aggregate {
@@ -119,7 +120,9 @@ std::string places_words(const std::map<std::int64_t, std::vector<std::int32_t>>
   std::size_t parts = 0;
   for (const auto& [place, ranks] : ranks_at) {
     if (parts++ == kMaxSkewParts) {
-      return words + ", ...";
+      return fmt::format("{}, and others {} {} more {}", words, where,
+                         ranks_at.size() - kMaxSkewParts,
+                         ranks_at.size() - kMaxSkewParts == 1 ? "place" : "places");
     }
     const bool one = ranks.size() == 1;
     const std::string_view verb = parts > 1 ? "" : one ? " is" : " are";
@@ -188,19 +191,19 @@ std::vector<std::string> skew_lines(const std::vector<RankStep>& steps) {
        [row.transfers ? row.step : row.newest]
            .push_back(row.rank);
   }
-  std::vector<std::string> lines;
+  FewNotes lines(kMaxSkewLines, "steps");
   for (const auto& [counted, ranks_at] : all) {
-    if (ranks_at.size() < 2 || lines.size() == kMaxSkewLines) {
+    if (ranks_at.size() < 2) {
       continue;
     }
     const auto& [group, transfers, calls] = counted;
     const std::string line = places_words(ranks_at, transfers ? "in step" : "at call");
     const std::int64_t step = (ranks_at.rbegin()->first - 1) / std::max<std::int64_t>(calls, 1) + 1;
-    lines.push_back(
-        transfers ? fmt::format("{}, by their sends and receives in {}", line, group)
+    lines.add(transfers
+                  ? fmt::format("{}, by their sends and receives in {}", line, group)
                   : fmt::format("{} of {} ({} a step: about step {})", line, group, calls, step));
   }
-  return lines;
+  return lines.take();
 }
 
 }  // namespace oddrank::aggregate

@@ -53,7 +53,9 @@ std::string circle_words(const JobView& view, const ThreadList& circle) {
   for (std::size_t i = 0; i < std::min(circle.size(), kMaxThreads); ++i) {
     text += (i == 0 ? "" : "; ") + hop(view, *circle[i], *circle[(i + 1) % circle.size()]);
   }
-  return circle.size() > kMaxThreads ? text + "; ..." : text;
+  return circle.size() > kMaxThreads
+             ? fmt::format("{}; and {}", text, count_of(circle.size() - kMaxThreads, "more thread"))
+             : text;
 }
 
 std::string deadlock_predicate(const JobView& view, const RankView& rank) {

@@ -261,7 +261,8 @@ std::string sides_words(const RuleInput& input,
   std::size_t shown = 0;
   for (const auto& [wait, members] : sides) {
     if (++shown > kMaxSides) {
-      return text + ", ...";
+      return fmt::format("{}, and others in {}", text,
+                         count_of(sides.size() - kMaxSides, "more way"));
     }
     text += fmt::format("{}{} {}{}", text.empty() ? "" : ", ", ranks_words(input, members),
                         members.size() == 1 ? verbs.one : verbs.several, wait);

@@ -85,8 +85,10 @@ std::string mask_command(std::span<const std::string> arguments, std::size_t lim
     line += secret < argument.size() ? kSecretMask : "";
   }
   std::replace_if(line.begin(), line.end(), is_control, ' ');
+  constexpr std::string_view kMore = "...";
   if (line.size() > limit) {
-    line.resize(limit);
+    line.resize(limit - std::min(limit, kMore.size()));
+    line += kMore.substr(0, limit);
   }
   return line;
 }

@@ -88,7 +88,7 @@ Result<PlainDocument> Builder::result() {
 
 bool Builder::check() {
   if (data_.over_budget()) {
-    problem_ = "the JSON unpacks to more than ten times its size";
+    problem_ = "the JSON unpacks to more than ten times its size, and 64 MiB";
   }
   return problem_.empty();
 }

@@ -147,7 +147,7 @@ Result<PlainDocument> Machine::run() {
     return fail(Errc::kBadData, problem_);
   }
   if (data_.over_budget()) {
-    return fail(Errc::kBadData, "the pickle unpacks to more than ten times its size");
+    return fail(Errc::kBadData, "the pickle unpacks to more than ten times its size, and 64 MiB");
   }
   if (step == Step::kCut) {
     close_all();

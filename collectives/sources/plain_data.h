@@ -2,9 +2,10 @@
 // are small and refer to nodes by index: lists may contain each other in cycles, and nothing here
 // recurses.
 //
-// Memory is accounted: a file whose values need more than ten times its own size (and 64 KiB) is
-// refused. Real dumps need 3 to 6 times. While a vector of the reader grows, half as much again is
-// in use for a moment.
+// Memory is accounted: a file whose values need more than ten times its own size (and 64 MiB) is
+// refused. Dumps as PyTorch writes them need 3 to 6 times, those that Python has written again 12:
+// its pickles are smaller. While a vector of the reader grows, half as much again is in use for a
+// moment.
 #pragma once
 
 #include <cstddef>
@@ -32,7 +33,9 @@ struct PlainValue {
 class PlainData {
  public:
   // `input_size`: of the file. Texts may point into the file, which must outlive the data.
-  explicit PlainData(std::size_t input_size) : budget_(input_size * 10 + 65536) {}
+  // `anyway`: what it may need in bytes, however small the file is.
+  explicit PlainData(std::size_t input_size, std::size_t anyway = std::size_t{64} << 20)
+      : budget_(input_size * 10 + anyway) {}
 
   static PlainValue none() { return {}; }
   static PlainValue boolean(bool value);

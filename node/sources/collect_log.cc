@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,6 +14,7 @@
 #include "attach/files/open_regular.h"
 #include "attach/proc_root.h"
 #include "base/isolated.h"
+#include "base/printable.h"
 #include "base/unique_fd.h"
 #include "collectives/sources/log_lines.h"
 #include "node/isolated_read.h"
@@ -24,17 +26,18 @@ namespace {
 using snapshot::Capture;
 using snapshot::ProcessCapture;
 
-constexpr std::size_t kMaxEnd = std::size_t{4} << 20;  // of each file
-constexpr std::size_t kMaxFiles = 64;
+constexpr std::size_t kMaxEnd = std::size_t{4} << 20;        // of each file
+constexpr std::size_t kMaxAllEnds = std::size_t{256} << 20;  // of all, which share it
+constexpr std::size_t kMaxFiles = 1024;
 
 // Runs in the child: reading a file of the target may block.
-std::string end_of(int fd) {
+std::string end_of(int fd, std::size_t most) {
   struct stat info {};
   if (::fstat(fd, &info) != 0 || info.st_size <= 0) {
     return {};
   }
   const auto size = static_cast<std::size_t>(info.st_size);
-  std::string text(std::min(size, kMaxEnd), '\0');
+  std::string text(std::min(size, most), '\0');
   std::size_t got = 0;
   while (got < text.size()) {
     const auto more = ::pread(fd, text.data() + got, text.size() - got,
@@ -54,15 +57,22 @@ struct LogFile {
   std::int32_t rank = -1;  // the only one that writes to it; -1: several
 };
 
-void add_file(Result<UniqueFd> fd,
-              const std::string& path,
-              std::int32_t rank,
-              std::map<std::pair<dev_t, ino_t>, LogFile>& files) {
+struct LogFiles {
+  std::map<std::pair<dev_t, ino_t>, LogFile> open;
+  std::set<std::pair<dev_t, ino_t>> others;  // beyond the limit
+};
+
+void add_file(Result<UniqueFd> fd, const std::string& path, std::int32_t rank, LogFiles& files) {
   struct stat info {};
-  if (!fd || ::fstat(fd->get(), &info) != 0 || files.size() >= kMaxFiles) {
+  if (!fd || ::fstat(fd->get(), &info) != 0) {
     return;
   }
-  const auto [at, fresh] = files.try_emplace({info.st_dev, info.st_ino});
+  const std::pair id(info.st_dev, info.st_ino);
+  if (files.open.size() >= kMaxFiles && !files.open.contains(id)) {
+    files.others.insert(id);
+    return;
+  }
+  const auto [at, fresh] = files.open.try_emplace(id);
   if (fresh) {
     at->second.fd = std::move(*fd);
     at->second.path = path;
@@ -72,11 +82,19 @@ void add_file(Result<UniqueFd> fd,
   }
 }
 
-Capture read_files(const std::map<std::pair<dev_t, ino_t>, LogFile>& files) {
+Capture read_files(const LogFiles& files) {
   Capture answer;
   answer.nodes.emplace_back();
-  for (const auto& [id, file] : files) {
-    auto lines = collectives::read_log_lines(end_of(file.fd.get()), file.rank, answer.tables);
+  if (!files.others.empty()) {
+    answer.nodes.front().notes.push_back(
+        count_of(files.others.size(), "output") + " of " +
+        std::to_string(files.open.size() + files.others.size()) +
+        (files.others.size() == 1 ? " of the ranks was not read" : " of the ranks were not read"));
+  }
+  const std::size_t each =
+      std::min(kMaxEnd, kMaxAllEnds / std::max<std::size_t>(1, files.open.size()));
+  for (const auto& [id, file] : files.open) {
+    auto lines = collectives::read_log_lines(end_of(file.fd.get(), each), file.rank, answer.tables);
     for (snapshot::LogLine& line : lines) {
       line.source = answer.tables.string(file.path);
       answer.collectives.log.push_back(std::move(line));
@@ -86,7 +104,7 @@ Capture read_files(const std::map<std::pair<dev_t, ino_t>, LogFile>& files) {
 }
 
 Capture read_outputs(const Capture& capture) {
-  std::map<std::pair<dev_t, ino_t>, LogFile> files;
+  LogFiles files;
   for (const ProcessCapture& process : capture.processes) {
     if (!process.is_rank || process.state == 'Z') {
       continue;
@@ -109,6 +127,9 @@ void take_over_log(const Result<Capture>& answer, Capture& capture) {
   for (const snapshot::LogLine& line : answer->collectives.log) {
     capture.collectives.log.push_back(carrier.log_line(line));
   }
+  for (const std::string& note : answer->nodes.front().notes) {
+    capture.job.notes.push_back("the job's output: " + note);
+  }
 }
 
 }  // namespace
@@ -128,7 +149,7 @@ void collect_job_output(Capture& capture, std::chrono::milliseconds timeout) {
     return;
   }
   const IsolatedTask task{[&path](int fd) {
-                            std::map<std::pair<dev_t, ino_t>, LogFile> files;
+                            LogFiles files;
                             add_file(attach::open_found_file(path), path, -1, files);
                             send_capture(fd, read_files(files));
                           },

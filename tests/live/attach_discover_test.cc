@@ -247,18 +247,47 @@ TEST_CASE("a process that does not answer delays no other") {
     all[i].stat.pid = static_cast<pid_t>(i + 1);
     all[i].stat.state = i == 3 ? 'Z' : 'S';
   }
-  oddrank::ranks::read_details_of(all, [](ProcessFacts& facts) {
+  const auto details = [](ProcessFacts& facts) {
     while (facts.stat.pid == 2) {
       ::pause();
     }
     facts.read = FactsRead::kRead;
     facts.arguments = {"a", "", "b"};
     facts.environment = Environment(std::vector<Environment::Entry>{{"RANK", "1"}});
-  });
+  };
+  oddrank::ranks::read_details_of(all, {details, [](const ProcessFacts&) { return true; }});
   CHECK(all[0].read == FactsRead::kRead);
   CHECK(all[1].read == FactsRead::kBlocked);
   CHECK(all[2].read == FactsRead::kRead);
   CHECK(all[2].arguments == std::vector<std::string>{"a", "", "b"});
   CHECK(all[2].environment.get("RANK") == "1");
   CHECK(all[3].read == FactsRead::kNone);
+}
+
+TEST_CASE("a process whose libraries take too long keeps its variables, and delays no other") {
+  using oddrank::attach::Environment;
+  using oddrank::ranks::FactsRead;
+  using oddrank::ranks::ProcessFacts;
+  std::vector<ProcessFacts> all(3);
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    all[i].stat.pid = static_cast<pid_t>(i + 1);
+    all[i].stat.state = 'S';
+  }
+  const auto details = [](ProcessFacts& facts) {
+    facts.read = FactsRead::kRead;
+    facts.environment = Environment(std::vector<Environment::Entry>{{"RANK", "1"}});
+  };
+  const auto loaded = [](const ProcessFacts& facts) {
+    while (facts.stat.pid == 2) {
+      ::pause();
+    }
+    return true;
+  };
+  oddrank::ranks::read_details_of(all, {details, loaded});
+  for (const ProcessFacts& facts : all) {
+    INFO(facts.stat.pid);
+    CHECK(facts.read == FactsRead::kRead);
+    CHECK(facts.environment.get("RANK") == "1");
+    CHECK(facts.loaded == (facts.stat.pid != 2));
+  }
 }

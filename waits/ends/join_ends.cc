@@ -4,16 +4,20 @@
 #include "waits/ends/join_ends.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <string>
 
 #include "attach/proc_fds.h"
+#include "base/printable.h"
 #include "waits/add_note.h"
 #include "waits/awaited_files.h"
 #include "waits/ends/connection_facts.h"
+#include "waits/ends/cut_sockets.h"
 #include "waits/ends/end_owners.h"
 #include "waits/ends/message_queues.h"
 #include "waits/ends/transfers.h"
+#include "waits/pid_list.h"
 
 namespace oddrank::waits {
 namespace {
@@ -26,8 +30,7 @@ using snapshot::ProcessCapture;
 using snapshot::ThreadCapture;
 using snapshot::Wait;
 
-constexpr std::size_t kMaxListed = 4;
-constexpr std::size_t kMaxConnections = 1024;  // of one process
+constexpr std::size_t kMaxConnections = 4096;  // of one process
 
 class Joiner {
  public:
@@ -86,9 +89,10 @@ class Joiner {
     file.note = capture_.tables.string(words);
   }
 
-  void set_holder(pid_t pid, Wait& wait);
+  // Returns "`nobody` `has` it", and what was not searched, if anything.
+  std::string nobody(const std::string& nobody, const std::string& has_it) const;
 
-  static std::string list(const std::vector<pid_t>& pids);
+  void set_holder(pid_t pid, Wait& wait);
 
   const NodeEnds& node_;
   Capture& capture_;
@@ -237,7 +241,8 @@ void Joiner::join_file(pid_t pid, Wait& wait) {
                  (lockers.empty() ? " has it open" : " has locked it"));
   } else {
     add_note(capture_, wait,
-             others.empty() ? "nobody on this node has it open" : "open in " + list(others));
+             others.empty() ? nobody("nobody on this node", " has it open")
+                            : "open in pids " + pid_list(others));
   }
 }
 
@@ -262,11 +267,11 @@ void Joiner::join_pipe(pid_t pid, std::uint64_t inode, Wait& wait, AwaitedFile& 
                                             " others, which also have this end)"
                                       : std::string()));
   } else if (owners.empty()) {
-    note(file,
-         (is_own ? "this very process has it open for " : "no other process has it open for ") +
-             std::string(end));
+    const std::string open = std::string(" has it open for ") + end;
+    note(file, is_own ? "this very process" + open : nobody("no other process", open));
   } else {
-    note(file, std::string("open for ") + end + " in " + list(users.empty() ? owners : users));
+    note(file,
+         std::string("open for ") + end + " in pids " + pid_list(users.empty() ? owners : users));
   }
 }
 
@@ -337,7 +342,7 @@ std::string Joiner::join_local(std::size_t process, std::uint64_t other, Wait& w
     wait.inferred = true;
     return "the other end is pid " + std::to_string(rank) + " and processes that it started";
   }
-  return "the other end is open in " + list(others);
+  return "the other end is open in pids " + pid_list(others);
 }
 
 pid_t Joiner::first_of_family(const std::vector<pid_t>& pids) const {
@@ -371,6 +376,7 @@ pid_t Joiner::rank_of(const std::vector<pid_t>& pids) const {
 }
 
 void Joiner::keep_connections() {
+  std::map<std::size_t, std::size_t> found;  // by process
   for (const OpenEnd& end : node_.ends) {
     const SocketRow* row = node_.row_of(end);
     if (row == nullptr) {
@@ -380,24 +386,35 @@ void Joiner::keep_connections() {
     const bool connected = row->state == static_cast<std::uint8_t>(SocketState::kEstablished);
     const SocketRow* other = connected ? node_.table_of(end.process)->other_end(*row) : nullptr;
     const bool is_here = other != nullptr && !owners_.of_socket(other->inode).empty();
-    if (connected && !is_here && kept.size() < kMaxConnections) {
+    if (connected && !is_here && ++found[end.process] <= kMaxConnections) {
       kept.push_back({capture_.tables.string(row->local), capture_.tables.string(row->peer)});
     }
   }
+  for (const auto& [process, count] : found) {
+    if (count > kMaxConnections) {
+      note_cut(capture_, process, count_of(count, "connection") + " to other nodes",
+               kMaxConnections);
+    }
+  }
+}
+
+std::string Joiner::nobody(const std::string& nobody, const std::string& has_it) const {
+  if (node_.cut.empty() && node_.unsearched == 0) {
+    return nobody + has_it;
+  }
+  std::string words = nobody + " that was searched" + has_it;
+  if (!node_.cut.empty()) {
+    words += "; too many files to search all: of pid " + pid_list(node_.cut);
+  }
+  return node_.unsearched == 0
+             ? words
+             : words + "; no time to search " + count_of(node_.unsearched, "other process");
 }
 
 void Joiner::set_holder(pid_t pid, Wait& wait) {
   wait.holder_pid = pid;
   wait.holder_tid = 0;
   wait.holder_alive = Known::kYes;
-}
-
-std::string Joiner::list(const std::vector<pid_t>& pids) {
-  std::string text = "pids ";
-  for (std::size_t i = 0; i < std::min(pids.size(), kMaxListed); ++i) {
-    text += (i == 0 ? "" : ", ") + std::to_string(pids[i]);
-  }
-  return pids.size() > kMaxListed ? text + ", ..." : text;
 }
 
 }  // namespace
@@ -409,6 +426,7 @@ bool is_polled_lock(const Wait& wait) {
 void join_ends(const NodeEnds& node, Capture& capture) {
   Joiner(node, capture).run();
   add_transfers(node, capture);
+  note_unread_sockets(node, capture);
 }
 
 }  // namespace oddrank::waits

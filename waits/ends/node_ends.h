@@ -56,6 +56,12 @@ struct NodeEnds {
   std::map<std::uint64_t, TcpInfo> tcp;
   std::map<std::size_t, Routes> routes;  // by network namespace, of those with trouble
 
+  // What was not searched for owners of ends: descriptors of these processes beyond the first ones,
+  // and this many other processes, for lack of time. That nobody has an end is then not known.
+  std::vector<pid_t> cut;
+  std::size_t unsearched = 0;
+  std::size_t unread_networks = 0;  // network namespaces beyond those in `sockets`
+
   // Returns the table of the process's network namespace; null if it was not read.
   const SocketTable* table_of(std::size_t process) const;
   // Returns the row of a TCP socket of a process of the capture; null for other files.

@@ -37,7 +37,7 @@ struct Wanted {
   bool all_sockets = false;
 };
 
-constexpr std::size_t kMaxProcessFds = 16384;               // of one process
+constexpr std::size_t kMaxProcessFds = 65536;               // of one process: 0.1 s
 constexpr std::size_t kMaxEndInfo = 16384;                  // bytes
 constexpr std::uint64_t kNamedPipes = 1ULL << 63U;          // no inode of a pipe is as large
 constexpr std::chrono::milliseconds kOutsidePatience{300};  // for all other processes together
@@ -66,9 +66,13 @@ void add_file(const attach::OpenFd& fd, pid_t pid, NodeEnds& node) {
 }
 
 void add_process(pid_t pid, std::size_t process, const Wanted& wanted, NodeEnds& node) {
-  const auto fds = attach::read_fds(pid, kMaxProcessFds);
+  auto fds = attach::read_fds(pid, kMaxProcessFds + 1);
   if (!fds) {
     return;
+  }
+  if (fds->size() > kMaxProcessFds) {
+    fds->pop_back();
+    node.cut.push_back(pid);
   }
   const std::size_t before = node.ends.size();
   for (const attach::OpenFd& fd : *fds) {
@@ -166,10 +170,12 @@ void add_parents(const Wanted& wanted,
 void add_everybody_else(const Wanted& wanted, const std::set<pid_t>& known, NodeEnds& node) {
   const Deadline end = Deadline::after(kOutsidePatience);
   for (const pid_t pid : attach::list_pids().value_or(std::vector<pid_t>())) {
-    if (end.passed()) {
-      break;
+    if (known.contains(pid)) {
+      continue;
     }
-    if (!known.contains(pid)) {
+    if (end.passed()) {
+      ++node.unsearched;
+    } else {
       add_process(pid, kOutside, wanted, node);
     }
   }

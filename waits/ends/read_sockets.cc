@@ -19,7 +19,7 @@ namespace {
 using snapshot::Capture;
 
 constexpr std::size_t kMaxNetTable = std::size_t{8} << 20;  // bytes of one table of sockets
-constexpr std::size_t kMaxNamespaces = 16;
+constexpr std::size_t kMaxNamespaces = 256;
 
 // Returns the network namespace of a process: "net:[4026531840]".
 std::string network_of(pid_t pid) {
@@ -91,7 +91,10 @@ void NetworkReader::read(const Capture& capture) {
       continue;
     }
     const auto [at, is_new] = known.try_emplace(network, node_.sockets.size());
-    if (is_new && node_.sockets.size() < kMaxNamespaces) {
+    if (is_new && node_.sockets.size() == kMaxNamespaces) {
+      at->second = kOutside;
+      ++node_.unread_networks;
+    } else if (is_new) {
       node_.sockets.push_back(read_table(pid, network == ours_ ? kernel() : nullptr));
       our_table_ = network == ours_ ? at->second : our_table_;
     }

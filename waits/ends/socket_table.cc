@@ -122,6 +122,7 @@ std::optional<Endpoint> parse_endpoint(const std::string& text) {
 
 void SocketTable::add(SocketRow row) {
   if (rows_.size() >= kMaxRows) {
+    ++dropped_;
     return;
   }
   const std::size_t at = rows_.size();

@@ -58,7 +58,7 @@ class SocketTable {
  public:
   // Adds the rows of one file. Skips malformed lines.
   void add(std::string_view text);
-  // Rows beyond this are dropped.
+  // Rows beyond this are only counted.
   static constexpr std::size_t kMaxRows = 65536;
   void add(SocketRow row);
 
@@ -67,9 +67,11 @@ class SocketTable {
   // Finds the socket of this node whose peer is `row`'s local address, and the other way round.
   const SocketRow* other_end(const SocketRow& row) const;
   std::size_t size() const { return rows_.size(); }
+  std::size_t dropped() const { return dropped_; }
 
  private:
   std::vector<SocketRow> rows_;
+  std::size_t dropped_ = 0;
   std::unordered_map<std::uint64_t, std::size_t> by_inode_;
   std::unordered_map<std::string, std::size_t> by_ends_;  // "local peer"
 };

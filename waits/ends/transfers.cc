@@ -1,9 +1,12 @@
 #include "waits/ends/transfers.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <utility>
 
+#include "base/printable.h"
+#include "waits/ends/cut_sockets.h"
 #include "waits/ends/end_owners.h"
 
 namespace oddrank::waits {
@@ -67,13 +70,14 @@ std::int64_t unanswered_ms(const SocketRow& row) {
 void add_transfers(const NodeEnds& node, snapshot::Capture& capture) {
   const EndOwners owners(node);
   std::set<std::pair<std::size_t, std::uint64_t>> seen;  // process, inode: it may have duplicates
+  std::map<std::size_t, std::size_t> found;              // by process
   for (const OpenEnd& end : node.ends) {
     const SocketRow* row = node.row_of(end);
     if (row == nullptr || !is_in_trouble(*row)) {
       continue;
     }
     auto& transfers = capture.processes[end.process].transfers;
-    if (transfers.size() >= kMaxTransfers || !seen.emplace(end.process, end.inode).second) {
+    if (!seen.emplace(end.process, end.inode).second || ++found[end.process] > kMaxTransfers) {
       continue;
     }
     const auto info = node.tcp.find(end.inode);
@@ -88,6 +92,12 @@ void add_transfers(const NodeEnds& node, snapshot::Capture& capture) {
     const auto pids = other == nullptr ? std::vector<pid_t>() : owners.of_socket(other->inode);
     transfer.peer_pid = pids.empty() ? 0 : pids.front();
     transfers.push_back(transfer);
+  }
+  for (const auto& [process, count] : found) {
+    if (count > kMaxTransfers) {
+      note_cut(capture, process, count_of(count, "connection") + " on which nothing gets through",
+               kMaxTransfers);
+    }
   }
 }
 

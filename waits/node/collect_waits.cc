@@ -30,8 +30,9 @@ using snapshot::ProcessCapture;
 using snapshot::ThreadCapture;
 using snapshot::WaitOn;
 
-// An epoll file has one line for each watched file; the lines cut off are not needed.
-constexpr std::size_t kMaxFdinfo = std::size_t{256} << 10;
+// An epoll file has one line of 90 bytes for each watched file. The kernel makes the whole text for
+// the first read, so a smaller limit would spare the process nothing.
+constexpr std::size_t kMaxFdinfo = std::size_t{16} << 20;
 
 // Files of the live process, read only if a wait needs them.
 class LiveFiles final : public ProcessFiles {

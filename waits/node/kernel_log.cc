@@ -18,7 +18,7 @@ namespace oddrank::waits {
 namespace {
 
 constexpr std::size_t kMaxRecord = 8192;  // the kernel's own limit, CONSOLE_EXT_LOG_MAX
-constexpr std::size_t kMaxKills = 64;
+constexpr std::size_t kMaxKills = 4096;
 constexpr std::size_t kMaxServerWords = 4096;
 
 }  // namespace

@@ -19,6 +19,7 @@
 #include "waits/add_note.h"
 #include "waits/file_locks.h"
 #include "waits/node/node_family.h"
+#include "waits/pid_list.h"
 
 namespace oddrank::waits {
 namespace {
@@ -28,10 +29,9 @@ using snapshot::Known;
 using snapshot::ProcessCapture;
 using snapshot::Wait;
 
-constexpr std::size_t kMaxHolderFds = 4096;    // of one process
+constexpr std::size_t kMaxHolderFds = 65536;   // of one process
 constexpr std::size_t kMaxHolderInfo = 65536;  // bytes of one fdinfo
-constexpr std::size_t kMaxHolders = 16;        // of one lock: children share what they inherit
-constexpr std::size_t kMaxListedHolders = 4;
+constexpr std::size_t kMaxHolders = 65536;     // of one lock: children share what they inherit
 
 std::string fdinfo(pid_t pid, int fd) {
   return read_file("/proc/" + std::to_string(pid) + "/fdinfo/" + std::to_string(fd), kMaxHolderInfo)
@@ -98,15 +98,10 @@ bool is_captured(const Capture& capture, std::uint32_t node, pid_t pid) {
       [&](const ProcessCapture& each) { return each.node == node && each.pid == pid; });
 }
 
-std::string others_words(const std::vector<pid_t>& holders, pid_t named) {
-  std::string words;
-  std::size_t listed = 0;
-  for (const pid_t pid : holders) {
-    if (pid != named && listed++ < kMaxListedHolders) {
-      words += (words.empty() ? "pid " : ", ") + std::to_string(pid);
-    }
-  }
-  return listed > kMaxListedHolders ? words + ", ..." : words;
+// Returns "so has pid 7", "so have pids 7, 8, 9, 10 and 160 others"; "" if there are no others.
+std::string others_words(const std::vector<pid_t>& others) {
+  const bool one = others.size() == 1;
+  return others.empty() ? "" : (one ? "; so has pid " : "; so have pids ") + pid_list(others);
 }
 
 void set_lock_holder(const std::vector<pid_t>& holders, const WaitPlace& place, Capture& capture) {
@@ -131,11 +126,12 @@ void set_lock_holder(const std::vector<pid_t>& holders, const WaitPlace& place, 
   });
   wait.holder_pid = captured == holders.end() ? holders.front() : *captured;
   wait.holder_alive = Known::kYes;
-  const std::string others = others_words(holders, wait.holder_pid);
+  std::vector<pid_t> others = holders;
+  std::erase(others, wait.holder_pid);
   add_note(capture, wait,
            "pid " + std::to_string(wait.holder_pid) + " has the open file with the lock" +
                (taker == 0 ? "" : ", not pid " + std::to_string(taker) + ", which took it") +
-               (others.empty() ? "" : "; so has " + others));
+               others_words(others));
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/ascii.h"
+#include "base/few_notes.h"
 #include "base/parse_number.h"
 #include "base/span_words.h"
 #include "base/split.h"
@@ -107,14 +108,12 @@ std::vector<std::string> lost_servers(const std::vector<ServerWord>& words, std:
       lost.emplace(word.server, word.at_us);
     }
   }
-  std::vector<std::string> notes;
+  FewNotes notes(kMaxServerNotes, "lost servers");
   for (const auto& [server, since_us] : lost) {
-    if (notes.size() < kMaxServerNotes) {
-      const UnsignedMicroseconds span(now_us - std::min(now_us, since_us));
-      notes.push_back(server + " has not responded for " + span_words(span) + " (kernel log)");
-    }
+    const UnsignedMicroseconds span(now_us - std::min(now_us, since_us));
+    notes.add(server + " has not responded for " + span_words(span) + " (kernel log)");
   }
-  return notes;
+  return notes.take();
 }
 
 }  // namespace oddrank::waits

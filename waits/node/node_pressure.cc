@@ -12,6 +12,7 @@
 
 #include "attach/files/open_named.h"
 #include "attach/proc_root.h"
+#include "base/few_notes.h"
 #include "base/parse_number.h"
 #include "base/read_file.h"
 #include "base/split.h"
@@ -192,12 +193,15 @@ void add_kills(const snapshot::Capture& capture,
   std::erase_if(kills, [begun_us](const MemoryKill& kill) {
     return kill.at_us + kSecondUs < begun_us;  // the times are from two kernel clocks
   });
-  for (std::size_t i = kills.size() - std::min(kills.size(), kMaxKillNotes); i < kills.size();
-       ++i) {
-    const std::uint64_t ago_us = now_us - std::min(now_us, kills[i].at_us);
-    notes.push_back("pid " + std::to_string(kills[i].pid) + " (" + kills[i].name +
-                    ") was killed for lack of memory " + std::to_string(ago_us / kSecondUs) +
-                    " s ago (kernel log)");
+  FewNotes newest(kMaxKillNotes, "earlier kills for lack of memory");
+  for (auto kill = kills.rbegin(); kill != kills.rend(); ++kill) {
+    const std::uint64_t ago_us = now_us - std::min(now_us, kill->at_us);
+    newest.add("pid " + std::to_string(kill->pid) + " (" + kill->name +
+               ") was killed for lack of memory " + std::to_string(ago_us / kSecondUs) +
+               " s ago (kernel log)");
+  }
+  for (std::string& note : newest.take()) {
+    notes.push_back(std::move(note));
   }
 }
 

@@ -131,4 +131,30 @@ TEST_CASE("locals have names, cells show their contents, secrets are not read", 
         3);
 }
 
+TEST_CASE("variables of a frame beyond the limit are counted", "[cpython]") {
+  test::PythonHeap heap(layout_3_11());
+  const Layout& layout = heap.layout();
+  for (const std::size_t count : {kMaxLocals, kMaxLocals + 1, 10 * kMaxLocals}) {
+    INFO(count);
+    const Addr code = heap.allocate(layout.code.size);
+    const Addr frame = heap.allocate(512 + 8 * count);
+    const Addr value = heap.str("x");
+    heap.put_pointer(code + layout.code.local_names, heap.tuple(std::vector<Addr>(count, value)));
+    heap.put_pointer(code + layout.code.local_kinds, heap.bytes(std::string(count, '\x20')));
+    for (std::size_t i = 0; i < count; ++i) {
+      heap.put_pointer(frame + layout.frame.localsplus + i * 8, value);
+    }
+    PythonMemory memory = heap.memory();
+    const RawFrame raw{.address = frame, .code = code, .entry = true};
+    const auto locals = read_locals(memory, raw, false);
+    const std::size_t others = count - kMaxLocals;
+    REQUIRE(locals.size() == kMaxLocals + (others > 0 ? 1 : 0));
+    if (others > 0) {
+      CHECK(locals.back().name == "...");
+      CHECK(locals.back().value == "<" + std::to_string(others) + " more>");
+    }
+    CHECK(read_locals(memory, raw, true).size() == kMaxLocals);  // what decides, not what is shown
+  }
+}
+
 }  // namespace oddrank::cpython

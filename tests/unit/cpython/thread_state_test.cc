@@ -1,5 +1,9 @@
 #include "cpython/thread_state.h"
 
+#include <algorithm>
+#include <cstring>
+#include <string>
+
 #include "tests/support/catch.h"
 #include "tests/unit/cpython/cpython_heap.h"
 
@@ -31,6 +35,23 @@ struct FakeRuntime {
     heap.put(thread + layout.thread.thread_id, pthread);
     heap.put_pointer(head, thread);
     return thread;
+  }
+  // Adds threads 1 to `count` to an interpreter without any, as one piece of memory.
+  void add_threads(Addr interpreter, std::size_t count) {
+    constexpr std::size_t kSize = 512;
+    const Layout& layout = heap.layout();
+    const Addr first = heap.allocate(kSize * count);
+    std::string bytes(kSize * count, '\0');
+    const auto put = [&bytes](std::size_t at, std::uint64_t value) {
+      std::memcpy(bytes.data() + at, &value, sizeof value);
+    };
+    for (std::size_t i = 0; i < count; ++i) {
+      put(i * kSize + layout.thread.next, i == 0 ? 0 : value_of(first) + (i - 1) * kSize);
+      put(i * kSize + layout.thread.interp, value_of(interpreter));
+      put(i * kSize + layout.thread.thread_id, i + 1);
+    }
+    heap.target().add_memory(first, bytes);
+    heap.put_pointer(interpreter + layout.interpreter.threads_head, first + (count - 1) * kSize);
   }
   std::vector<ThreadStateRow> read() {
     PythonMemory memory = heap.memory();
@@ -92,6 +113,49 @@ TEST_CASE("lists that do not end, and states that do not fit", "[cpython]") {
   CHECK(rows.error().code == Errc::kBadData);
   PythonMemory elsewhere = fake.heap.memory();
   CHECK_FALSE(read_thread_states(elsewhere, Addr{0xdead0000}));
+}
+
+TEST_CASE("of too many threads the main one is read, and the others are counted", "[cpython]") {
+  for (const std::size_t count :
+       {kMaxThreads, kMaxThreads + 1, kMaxThreads + 2, 10 * kMaxThreads}) {
+    INFO(count);
+    FakeRuntime fake(layout_3_12());
+    const Addr main = fake.add_interpreter(Addr{});
+    fake.add_threads(main, count);
+    PythonMemory memory = fake.heap.memory();
+    const auto states = read_thread_states(memory, fake.runtime);
+    REQUIRE(states);
+    CHECK(states->threads.size() == std::min(count, kMaxThreads + 1));
+    CHECK(states->threads.size() + states->left_out == count);
+    CHECK(states->threads.front().pthread == count);
+    CHECK(states->threads.back().pthread == 1);
+  }
+}
+
+TEST_CASE("the main interpreter is read behind too many others", "[cpython]") {
+  constexpr std::uint64_t kMainThread = 77;
+  for (const std::size_t others : {kMaxInterpreters, 10 * kMaxInterpreters}) {
+    INFO(others);
+    FakeRuntime fake(layout_3_12());
+    const Layout& layout = layout_3_12();
+    const Addr main = fake.add_interpreter(Addr{});
+    fake.add_thread(main, kMainThread);
+    const Addr head = fake.runtime + layout.runtime.interpreters_head;
+    fake.heap.put_pointer(head + kPointerSize, main);
+    Addr newest = main;
+    for (std::size_t i = 0; i < others; ++i) {
+      newest = fake.add_interpreter(newest);
+      fake.heap.put(newest + layout.interpreter.id, static_cast<std::int64_t>(i + 1));
+    }
+    fake.add_threads(newest, kMaxThreads + 1);
+    PythonMemory memory = fake.heap.memory();
+    const auto states = read_thread_states(memory, fake.runtime);
+    REQUIRE(states);
+    CHECK(states->interpreters.size() == kMaxInterpreters + 1);
+    CHECK(states->interpreters.back().address == main);
+    CHECK(states->threads.back().pthread == kMainThread);
+    CHECK(states->interpreters[states->threads.back().interpreter].id == 0);
+  }
 }
 
 }  // namespace oddrank::cpython

@@ -1,6 +1,9 @@
 #include "report/report_json.h"
 
+#include <algorithm>
+
 #include "aggregate/diagnose.h"
+#include "report/listed_objects.h"
 #include "report/report_text.h"
 #include "tests/support/catch.h"
 #include "tests/support/hung_jobs.h"
@@ -138,6 +141,55 @@ TEST_CASE("the JSON of a job with very many threads counts them") {
   CHECK(json["verdict"]["culprits"][0]["rank"] == 5);
   CHECK(json_of(tests::input_stall_job().capture)["ranks"][0].contains("threads_left_out") ==
         false);
+}
+
+TEST_CASE("the JSON of a thread with very many frames has the innermost and counts the others") {
+  for (const std::size_t depth : {kMaxListedFrames, kMaxListedFrames + 1, 10 * kMaxListedFrames}) {
+    INFO(depth);
+    auto job = tests::input_stall_job();
+    auto& process = job.process(tests::pid_of(0));
+    auto& thread = process.threads[0];
+    snapshot::Stack stack = job.capture.tables.stack(thread.samples.back().stack);
+    REQUIRE_FALSE(stack.frames.empty());
+    const snapshot::FrameId outermost = stack.frames.back();
+    stack.frames.resize(depth, outermost);
+    stack.end = snapshot::StackEnd::kLimit;
+    for (std::size_t i = 0; i < thread.samples.size(); ++i) {
+      thread.samples.edit(i).stack = job.capture.tables.stack(stack);
+    }
+    process.threads.push_back(thread);
+    process.threads.back().tid += 1;
+    const std::size_t left_out = depth - std::min(depth, kMaxListedFrames);
+    const Json rank = json_of(job.capture)["ranks"][0];
+    CHECK_FALSE(rank.contains("threads_left_out"));
+    const Json first = rank["threads"][0];
+    CHECK(first["frames"].size() == depth - left_out);
+    CHECK(first.value("frames_left_out", std::size_t{0}) == left_out);
+    CHECK(first["cut"] == true);
+    const Json last = rank["threads"].back();  // what room is left is for its innermost frames
+    CHECK(last["frames"].size() + last["frames_left_out"].get<std::size_t>() == depth);
+    CHECK(last["frames"].size() > 1000);
+  }
+}
+
+TEST_CASE("the variables of frames take room, too, and go with them") {
+  auto job = tests::input_stall_job();
+  auto& thread = job.process(tests::pid_of(0)).threads[0];
+  snapshot::Stack stack = job.capture.tables.stack(thread.samples.back().stack);
+  const snapshot::FrameId outermost = stack.frames.back();
+  stack.frames.resize(kMaxListedFrames, outermost);
+  for (std::size_t i = 0; i < thread.samples.size(); ++i) {
+    thread.samples.edit(i).stack = job.capture.tables.stack(stack);
+  }
+  thread.locals.clear();
+  const snapshot::StringId name = job.capture.tables.string("k");
+  for (std::uint32_t i = 0; i < kMaxListedFrames; ++i) {
+    thread.locals.push_back({i, {{name, name}, {name, name}}});
+  }
+  const Json first = json_of(job.capture)["ranks"][0]["threads"][0];
+  CHECK(first["frames"].size() > 1500);
+  CHECK(first["locals"].size() == first["frames"].size());
+  CHECK(first["frames"].size() + first["frames_left_out"].get<std::size_t>() == kMaxListedFrames);
 }
 
 }  // namespace oddrank::report

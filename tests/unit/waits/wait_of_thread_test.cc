@@ -284,6 +284,31 @@ TEST_CASE("poll of several files lists them and has a kind only if all share it"
   CHECK(wait.on == WaitOn::kUnknown);
 }
 
+TEST_CASE("thousands of files are all counted") {
+  WaitScene scene;
+  for (const std::size_t count : {1025U, 10240U, 65537U, 655360U}) {
+    INFO(count);
+    const std::vector<pollfd> list(count, pollfd{5, POLLIN, 0});
+    scene.target.add_memory(Addr{0x10000}, std::as_bytes(std::span(list)));
+    CHECK(scene.polls(0x10000, count).awaited_count == count);
+    std::string watched = "pos:\t0\nflags:\t02\n";
+    for (std::size_t i = 0; i < count; ++i) {
+      watched += "tfd:        9 events:       1f data: 9  pos:0\n";
+    }
+    scene.files.infos[4] = watched;
+    ThreadWait wait = scene.blocked_in(test::kEpollWaitCall, {4, 0, 64, ~0ULL});
+    CHECK(wait.awaited_count == count);
+    CHECK(wait.notes.empty());
+    scene.files.infos[4] += "tfd:  ";
+    wait = scene.blocked_in(test::kEpollWaitCall, {4, 0, 64, ~0ULL});
+    CHECK(wait.notes == "it waits for more files than these " + std::to_string(count));
+  }
+  const std::vector<std::uint64_t> set(10240 / 64, ~0ULL);
+  scene.target.add_memory(Addr{0x10000000}, std::as_bytes(std::span(set)));
+  const ThreadWait wait = scene.blocked_in(SYS_pselect6, {10240, 0x10000000, 0, 0, 0, 0});
+  CHECK(wait.awaited_count == 10240);
+}
+
 TEST_CASE("hostile arguments of poll and select are described in words") {
   WaitScene scene;
   CHECK(scene.polls(0x10, ~0ULL, 0).on == WaitOn::kUnknown);

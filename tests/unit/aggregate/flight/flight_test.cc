@@ -56,6 +56,20 @@ TEST_CASE("flight: the chain through groups ends at its root") {
   CHECK(report.verdict.chain.back().waits_for == "3");
 }
 
+TEST_CASE("flight: groups and waits that a text does not list are counted") {
+  for (const std::size_t groups : {24U, 25U, 240U}) {
+    INFO(groups);
+    FlightRecorders job(2);
+    for (std::size_t i = 0; i < groups; ++i) {
+      job.call(std::to_string(i), {0, 1}, {0, 1}, "all_reduce", false);
+    }
+    const std::string text = report::flight_report_text(job.analyze());
+    const std::string left = std::to_string(groups - 24) + " more group";
+    CHECK((text.find(left) != std::string::npos) == (groups > 24));
+    CHECK(text.find("... " + std::to_string(groups - 16) + " more waits") != std::string::npos);
+  }
+}
+
 TEST_CASE("flight: a deviating rank is found by majority, whichever rank comes first") {
   FlightRecorders job(4);
   job.call("0", kAll, {0}, "broadcast", false);

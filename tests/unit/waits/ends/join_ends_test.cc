@@ -115,6 +115,82 @@ TEST_CASE("of a shell and the programs that it started, the shell is waited for"
   CHECK(scene.join(reader).holder_pid == 0);
 }
 
+TEST_CASE("connections beyond the limit are counted") {
+  for (const std::size_t count : {4096U, 4097U, 40960U}) {
+    INFO(count);
+    Node scene;
+    scene.build.capture.nodes.resize(1);
+    const std::size_t rank = scene.add(10, false, false);
+    scene.node.sockets.emplace_back();
+    scene.node.namespace_of[rank] = 0;
+    for (std::size_t i = 0; i < count; ++i) {
+      SocketRow row;
+      row.local = "10.0.0.1:" + std::to_string(i);
+      row.peer = "10.0.0.2:29500";
+      row.state = static_cast<std::uint8_t>(SocketState::kEstablished);
+      row.inode = 100 + i;
+      scene.node.ends.push_back({row.inode, true, true, true, rank, 10});
+      scene.node.sockets[0].add(std::move(row));
+    }
+    scene.join(rank);
+    const auto& notes = scene.build.capture.nodes[0].notes;
+    CHECK(scene.build.process(rank).connections.size() == 4096);
+    CHECK(notes == (count == 4096
+                        ? std::vector<std::string>()
+                        : std::vector<std::string>{"pid 10 has " + std::to_string(count) +
+                                                   " connections to other nodes, of which 4096 "
+                                                   "are in the report"}));
+  }
+}
+
+TEST_CASE("sockets and network namespaces that were not read are counted") {
+  Node scene;
+  scene.build.capture.nodes.resize(1);
+  const std::size_t rank = scene.add(10, false, false);
+  SocketTable& table = scene.node.sockets.emplace_back();
+  for (std::size_t i = 0; i < SocketTable::kMaxRows + 7; ++i) {
+    table.add(SocketRow{});
+  }
+  scene.node.unread_networks = 1;
+  scene.join(rank);
+  const auto& notes = scene.build.capture.nodes[0].notes;
+  REQUIRE(notes.size() == 2);
+  CHECK(notes[0] == "the sockets of 1 more network namespace were not read");
+  CHECK(notes[1] == "7 sockets of 65543 in a network namespace were not read");
+}
+
+TEST_CASE("that nobody has the other end is not said if not all was searched") {
+  Node scene;
+  const auto reader = scene.add(10, true, false);
+  scene.waits(reader, "read", "pipe:[31]");
+  scene.node.cut = {20};
+  CHECK(scene.join(reader).holder_pid == 0);
+  CHECK(scene.build.says(reader) ==
+        "no other process that was searched has it open for writing; too many files to search all: "
+        "of pid 20");
+  scene.node.cut.clear();
+  scene.node.unsearched = 300;
+  scene.join(reader);
+  CHECK(scene.build.says(reader) ==
+        "no other process that was searched has it open for writing; no time to search 300 other "
+        "processes");
+}
+
+TEST_CASE("owners that cannot be told apart are listed, or counted") {
+  for (const std::size_t owners : {4U, 5U, 50U}) {
+    INFO(owners);
+    Node scene;
+    const auto reader = scene.add(10, true, false);
+    for (std::size_t i = 0; i < owners; ++i) {
+      scene.add(static_cast<pid_t>(20 + i), false, true);
+    }
+    scene.waits(reader, "read", "pipe:[31]");
+    CHECK(scene.join(reader).holder_pid == 0);
+    const std::string others = owners == 4 ? "" : owners == 5 ? " and another" : " and 46 others";
+    CHECK(scene.build.says(reader) == "open for writing in pids 20, 21, 22, 23" + others);
+  }
+}
+
 TEST_CASE("a pipe whose other end is in the process alone, or in no process") {
   const bool has_both = GENERATE(true, false);
   Node scene;

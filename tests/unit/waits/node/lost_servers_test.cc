@@ -52,6 +52,12 @@ TEST_CASE("servers that answer again are not lost, and the first complaint says 
   CHECK(lost_servers({}, minute).empty());
   CHECK(lost_servers({{"NFS server n7", false, 2 * minute}}, minute) ==
         std::vector<std::string>{"NFS server n7 has not responded for 0 s (kernel log)"});
+  std::vector<ServerWord> many;
+  for (int i = 10; i < 50; ++i) {
+    many.push_back({"NFS server n" + std::to_string(i), false, minute});
+  }
+  REQUIRE(lost_servers(many, minute).size() == 5);
+  CHECK(lost_servers(many, minute).back() == "36 more notes on lost servers");
 }
 
 }  // namespace

@@ -1,0 +1,23 @@
+// Notes on sockets beyond a limit: who waits at their other ends may stay unknown, and the report
+// has to say so.
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include "snapshot/capture.h"
+#include "waits/ends/node_ends.h"
+
+namespace oddrank::waits {
+
+// Notes that of what a process has, "5000 connections to other nodes", only the first `kept` are in
+// the capture. `process`: an index into Capture::processes.
+void note_cut(snapshot::Capture& capture,
+              std::size_t process,
+              const std::string& has,
+              std::size_t kept);
+
+// Notes what was not read of the node's sockets.
+void note_unread_sockets(const NodeEnds& node, snapshot::Capture& capture);
+
+}  // namespace oddrank::waits
