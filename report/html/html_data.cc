@@ -55,7 +55,7 @@ class PageData {
   std::string page();
 
  private:
-  // Returns the group of a rank of the view; -1: in no group.
+  // Returns the shown group of a rank of the view; -1: in no group.
   std::int64_t group_of(const aggregate::RankView& rank) const;
 
   Json groups();
@@ -95,12 +95,14 @@ class PageData {
 
 PageData::PageData(const aggregate::Diagnosis& report, const aggregate::JobView& view)
     : report_(report), model_(view.model()), view_(view), tables_(model_) {
-  for (std::size_t at = 0; at < report.groups.size(); ++at) {
-    for (const std::int32_t rank : report.groups[at].ranks) {
-      group_of_rank_[rank] = at;
-    }
-    for (const pid_t pid : report.groups[at].pids) {
-      group_of_pid_.try_emplace(pid, at);
+  for (std::size_t at = 0; at < report.shown.size(); ++at) {
+    for (const std::size_t part : report.shown[at].parts) {
+      for (const std::int32_t rank : report.groups[part].ranks) {
+        group_of_rank_[rank] = at;
+      }
+      for (const pid_t pid : report.groups[part].pids) {
+        group_of_pid_.try_emplace(pid, at);
+      }
     }
   }
 }
@@ -139,7 +141,8 @@ std::int64_t PageData::group_of(const aggregate::RankView& rank) const {
 
 Json PageData::groups() {
   Json json = Json::array();
-  for (const aggregate::ReportedGroup& group : report_.groups) {
+  for (const aggregate::ShownGroup& shown : report_.shown) {
+    const aggregate::ReportedGroup& group = report_.group_of(shown);
     Json row;
     row["ranks"] = aggregate::format_ranks(group.ranks);
     row["count"] = group.count;
@@ -289,7 +292,7 @@ Json PageData::processes() {
 
 Json PageData::picture() {
   Json nodes = Json::array();
-  const WaitPicture drawn = wait_picture(view_, aggregate::find_groups(view_));
+  const WaitPicture drawn = wait_picture(view_, report_.verdict);
   for (const PictureNode& node : drawn.nodes) {
     const aggregate::RankView* first =
         node.ranks.empty() ? nullptr : &view_.ranks()[node.ranks.front()];
