@@ -48,10 +48,10 @@ WaitPicture wait_picture(const aggregate::JobView& view, const aggregate::Verdic
   const aggregate::WaitGraph graph = aggregate::build_wait_graph(view);
   const std::vector<aggregate::Group> groups = aggregate::find_groups(view);
   WaitPicture picture;
+  picture.roles = aggregate::roles_of(view, graph, verdict);
   std::vector<std::size_t> drawn_as(graph.nodes.size(), kNotDrawn);
   std::vector<bool> folded;  // by node of the picture, for groups
-  for (const aggregate::Fold& fold :
-       aggregate::fold_groups(view, groups, aggregate::roles_of(view, graph, verdict))) {
+  for (const aggregate::Fold& fold : aggregate::fold_groups(view, groups, picture.roles)) {
     aggregate::Group group = aggregate::whole_of(groups, fold);
     for (const std::size_t rank : group.ranks) {
       drawn_as[rank] = picture.nodes.size();

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "aggregate/evidence/wait_graph.h"
+#include "aggregate/symmetry/roles.h"
 #include "aggregate/verdict.h"
 #include "aggregate/view/job_view.h"
 
@@ -29,8 +30,9 @@ struct PictureEdge {
 };
 
 struct WaitPicture {
-  std::vector<PictureNode> nodes;  // ranks first, in the order in which reports show groups
-  std::vector<PictureEdge> edges;  // each pair once
+  std::vector<PictureNode> nodes;      // ranks first, in the order in which reports show groups
+  std::vector<PictureEdge> edges;      // each pair once
+  std::vector<aggregate::Role> roles;  // by rank of the view
 };
 
 WaitPicture wait_picture(const aggregate::JobView& view, const aggregate::Verdict& verdict);
