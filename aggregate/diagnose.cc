@@ -17,6 +17,7 @@
 #include "aggregate/setup_notes.h"
 #include "aggregate/side_calls.h"
 #include "aggregate/sources/source_finding.h"
+#include "aggregate/symmetry/fold_groups.h"
 #include "aggregate/verdict_engine.h"
 #include "aggregate/view/coordinates.h"
 #include "aggregate/view/groups.h"
@@ -176,6 +177,28 @@ ReportedGroup report_group(const JobView& view, const Verdict& verdict, const Gr
   return row;
 }
 
+// Reports the groups, the culprits' first, and how they are shown.
+void add_groups(const JobView& view,
+                const WaitGraph& graph,
+                std::vector<Group> groups,
+                Diagnosis& report) {
+  std::stable_partition(groups.begin(), groups.end(), [&](const Group& group) {
+    return std::any_of(group.ranks.begin(), group.ranks.end(), [&](std::size_t at) {
+      return is_culprit(report.verdict, view.ranks()[at]);
+    });
+  });
+  for (const Group& group : groups) {
+    report.groups.push_back(report_group(view, report.verdict, group));
+  }
+  for (Fold& fold : fold_groups(view, groups, roles_of(view, graph, report.verdict))) {
+    ShownGroup& row = report.shown.emplace_back();
+    if (fold.is_folded()) {
+      row.whole = report_group(view, report.verdict, whole_of(groups, fold));
+    }
+    row.parts = std::move(fold.groups);
+  }
+}
+
 std::vector<std::int32_t> numbers_of(const JobView& view, const std::vector<std::size_t>& ranks) {
   std::vector<std::int32_t> numbers;
   for (const std::size_t at : ranks) {
@@ -278,12 +301,7 @@ Diagnosis diagnose(const JobView& view) {
   if (report.of_cores) {
     fit_advice_to_cores(report.verdict.advice);
   }
-  for (const Group& group : groups) {
-    report.groups.push_back(report_group(view, report.verdict, group));
-  }
-  std::stable_sort(
-      report.groups.begin(), report.groups.end(),
-      [](const ReportedGroup& a, const ReportedGroup& b) { return a.culprit && !b.culprit; });
+  add_groups(view, graph, groups, report);
   for (const Slot& slot : graph.slots) {
     report.slots.push_back({slot.group, slot.op, slot.sequence, slot.words,
                             numbers_of(view, slot.inside), numbers_of(view, slot.absent),

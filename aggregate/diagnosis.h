@@ -71,6 +71,15 @@ struct ReportedGroup {
   std::vector<LocalDifference> differences;  // in its ranks' locals, the most telling first
 };
 
+// What reports show in place of several groups that differ only by their process group
+// (symmetry/fold_groups.h), or a group that is shown as it is.
+struct ShownGroup {
+  std::vector<std::size_t> parts;      // into Diagnosis::groups
+  std::optional<ReportedGroup> whole;  // if it is several
+
+  bool is_folded() const { return whole.has_value(); }
+};
+
 struct ReportedSlot {
   std::string group;  // "" = unknown
   std::string op;
@@ -85,6 +94,8 @@ struct Diagnosis {
   Verdict verdict;
   Coverage coverage;
   std::vector<ReportedGroup> groups;  // the culprit's first, then largest first
+  // The same groups, folded: culprits first, then those that wait for them directly.
+  std::vector<ShownGroup> shown;
   std::vector<ReportedSlot> slots;
   std::vector<RankStep> steps;         // of ranks whose recorders were read from memory; by rank
   std::vector<SourceFinding> sources;  // other than the stacks; their sentences are among the notes
@@ -93,6 +104,12 @@ struct Diagnosis {
   std::optional<Comparison> since;         // compared with an earlier capture, if there is one
   std::string job;        // "job 4711 (pretrain)", "this node", ...; for the first screen
   bool of_cores = false;  // from core files: the processes are gone
+
+  const ReportedGroup& group_of(const ShownGroup& row) const;
 };
+
+inline const ReportedGroup& Diagnosis::group_of(const ShownGroup& row) const {
+  return row.whole ? *row.whole : groups[row.parts.front()];
+}
 
 }  // namespace oddrank::aggregate

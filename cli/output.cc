@@ -91,7 +91,7 @@ bool write_formats(const aggregate::Diagnosis& report,
     written &= write_output(options.speedscope, report::report_speedscope(view), options.mode);
   }
   if (!options.dot.empty()) {
-    written &= write_output(options.dot, report::report_dot(view), options.mode);
+    written &= write_output(options.dot, report::report_dot(report, view), options.mode);
   }
   return written;
 }

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include "aggregate/view/groups.h"
 #include "aggregate/view/job_view.h"
 #include "aggregate/view/prefix_tree.h"
 #include "aggregate/view/rank_set.h"
@@ -22,8 +21,8 @@ std::string in_quotes(std::string_view text) {
   return result + '"';
 }
 
-std::string wait_cluster(const aggregate::JobView& view) {
-  const WaitPicture picture = wait_picture(view, aggregate::find_groups(view));
+std::string wait_cluster(const aggregate::Diagnosis& report, const aggregate::JobView& view) {
+  const WaitPicture picture = wait_picture(view, report.verdict);
   std::string text = "  subgraph cluster_waits {\n    label=\"who waits for whom\";\n";
   for (std::size_t at = 0; at < picture.nodes.size(); ++at) {
     const PictureNode& node = picture.nodes[at];
@@ -72,14 +71,14 @@ std::string tree_cluster(const aggregate::JobView& view) {
 
 }  // namespace
 
-std::string report_dot(const snapshot::Capture& capture) {
+std::string report_dot(const aggregate::Diagnosis& report, const snapshot::Capture& capture) {
   aggregate::FrameModel model(capture.tables);
-  return report_dot(aggregate::JobView(capture, model));
+  return report_dot(report, aggregate::JobView(capture, model));
 }
 
-std::string report_dot(const aggregate::JobView& view) {
+std::string report_dot(const aggregate::Diagnosis& report, const aggregate::JobView& view) {
   return "digraph oddrank {\n  rankdir=LR;\n  node [shape=plain, fontname=\"monospace\"];\n" +
-         wait_cluster(view) + tree_cluster(view) + "}\n";
+         wait_cluster(report, view) + tree_cluster(view) + "}\n";
 }
 
 }  // namespace oddrank::report

@@ -3,14 +3,15 @@
 
 #include <string>
 
+#include "aggregate/diagnosis.h"
 #include "aggregate/view/job_view.h"
 #include "snapshot/capture.h"
 
 namespace oddrank::report {
 
 // Returns one digraph with two clusters. Ranks at the same place are one node of the wait-for
-// graph.
-std::string report_dot(const aggregate::JobView& view);
-std::string report_dot(const snapshot::Capture& capture);
+// graph, and groups are folded as in the other reports. `report` is of the same capture.
+std::string report_dot(const aggregate::Diagnosis& report, const aggregate::JobView& view);
+std::string report_dot(const aggregate::Diagnosis& report, const snapshot::Capture& capture);
 
 }  // namespace oddrank::report

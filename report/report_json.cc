@@ -106,29 +106,45 @@ Json frames_json(const aggregate::FoldedStack& stack) {
   return frames;
 }
 
+Json group_json(const aggregate::ReportedGroup& group) {
+  Json row;
+  row["ranks"] = aggregate::format_ranks(group.ranks);
+  row["count"] = group.count;
+  row["phase"] = group.phase;
+  row["frames"] = frames_json(group.stack);
+  if (!group.main_stack.frames.empty()) {
+    row["main_thread_frames"] = frames_json(group.main_stack);
+  }
+  row["hosts"] = or_null(group.hosts);
+  row["state"] = group.state;
+  if (group.quiet.tells()) {
+    row["quiet_s"] = {{"least", seconds(group.quiet.least_ms())},
+                      {"most", seconds(group.quiet.most_ms())}};
+  }
+  row["culprit"] = group.culprit;
+  row["hidden_frames"] = group.stack.hidden;
+  for (const aggregate::LocalDifference& difference : group.differences) {
+    row["locals_differ"].push_back(difference_json(difference));
+  }
+  return row;
+}
+
 Json groups_json(const aggregate::Diagnosis& report) {
   Json groups = Json::array();
   for (const aggregate::ReportedGroup& group : report.groups) {
-    Json row;
-    row["ranks"] = aggregate::format_ranks(group.ranks);
-    row["count"] = group.count;
-    row["phase"] = group.phase;
-    row["frames"] = frames_json(group.stack);
-    if (!group.main_stack.frames.empty()) {
-      row["main_thread_frames"] = frames_json(group.main_stack);
+    groups.push_back(group_json(group));
+  }
+  return groups;
+}
+
+// Returns what stands for several of the groups in reports for people.
+Json folded_groups_json(const aggregate::Diagnosis& report) {
+  Json groups = Json::array();
+  for (const aggregate::ShownGroup& row : report.shown) {
+    if (row.is_folded()) {
+      groups.push_back(group_json(*row.whole));
+      groups.back()["groups"] = row.parts;
     }
-    row["hosts"] = or_null(group.hosts);
-    row["state"] = group.state;
-    if (group.quiet.tells()) {
-      row["quiet_s"] = {{"least", seconds(group.quiet.least_ms())},
-                        {"most", seconds(group.quiet.most_ms())}};
-    }
-    row["culprit"] = group.culprit;
-    row["hidden_frames"] = group.stack.hidden;
-    for (const aggregate::LocalDifference& difference : group.differences) {
-      row["locals_differ"].push_back(difference_json(difference));
-    }
-    groups.push_back(std::move(row));
   }
   return groups;
 }
@@ -248,6 +264,9 @@ std::string report_json(const aggregate::Diagnosis& report, const aggregate::Job
   add("coverage", indented(coverage_json(report.coverage)));
   add("verdict", indented(verdict_json(report.verdict)));
   add("groups", indented(groups_json(report)));
+  if (const Json folded = folded_groups_json(report); !folded.empty()) {
+    add("folded_groups", indented(folded));
+  }
   text += ",\n  \"ranks\": ";
   add_ranks(report, view, text);
   add("collectives", indented(collectives_json(report)));

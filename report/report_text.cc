@@ -25,6 +25,7 @@ constexpr std::size_t kMaxMainFrames = 3;
 constexpr std::size_t kMaxGroupsWithStack = 3;
 constexpr std::size_t kMaxGroups = 12;
 constexpr std::size_t kMaxDifferences = 3;
+constexpr std::size_t kFewestFoldedLinks = 5;
 constexpr std::size_t kMaxUnread = 6;
 constexpr std::size_t kMaxAdvice = 2;
 constexpr std::size_t kRankColumns = 40;
@@ -84,9 +85,33 @@ std::string unread_lines(const aggregate::Diagnosis& report, const Style& style)
   return text;
 }
 
+// Returns the end of the links from `begin` on that are in the same words.
+std::size_t end_of_like(const std::vector<aggregate::ChainLink>& chain, std::size_t begin) {
+  std::size_t end = begin + 1;
+  while (end < chain.size() && chain[end].on == chain[begin].on) {
+    ++end;
+  }
+  return end;
+}
+
 std::string chain_lines(const aggregate::Diagnosis& report, const Style& style) {
   std::string text;
-  for (const aggregate::ChainLink& link : report.verdict.chain) {
+  const std::vector<aggregate::ChainLink>& chain = report.verdict.chain;
+  std::size_t begin = 0;  // of links that are alike
+  std::size_t end = 0;
+  for (std::size_t at = 0; at < chain.size(); ++at) {
+    const aggregate::ChainLink& link = chain[at];
+    if (at == end) {
+      begin = at;
+      end = end_of_like(chain, at);
+    }
+    // Each stage of a pipeline waits for the next one: the first and the last tell as much.
+    if (end - begin >= kFewestFoldedLinks && at > begin && at + 1 < end) {
+      text += at > begin + 1
+                  ? ""
+                  : fmt::format("      ... {} like this\n", count_of(end - begin - 2, "more link"));
+      continue;
+    }
     const std::string waiters = party(link.waiters);
     const bool many = waiters.substr(0, 6) == "ranks " || waiters.ends_with(" processes");
     std::string line = fmt::format("{} wait{} for {}: {}", waiters, many ? "" : "s",
@@ -219,11 +244,12 @@ std::string difference_lines(const aggregate::ReportedGroup& group, const Style&
 std::string group_lines(const aggregate::Diagnosis& report, const Style& style, bool full) {
   std::string text = "\n";
   std::size_t shown = 0;
-  for (const aggregate::ReportedGroup& group : report.groups) {
+  for (const aggregate::ShownGroup& row : report.shown) {
     if (!full && shown >= kMaxGroups) {
-      text += fmt::format("... {}\n", count_of(report.groups.size() - shown, "more group"));
+      text += fmt::format("... {}\n", count_of(report.shown.size() - shown, "more group"));
       break;
     }
+    const aggregate::ReportedGroup& group = report.group_of(row);
     text += group_title(group, style);
     text += difference_lines(group, style, full);
     if (full || shown < kMaxGroupsWithStack) {

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "aggregate/symmetry/fold_groups.h"
 #include "aggregate/view/rank_set.h"
 #include "base/printable.h"
 
@@ -13,6 +14,7 @@ namespace oddrank::report {
 namespace {
 
 constexpr std::size_t kLabelColumns = 40;
+constexpr std::size_t kNotDrawn = static_cast<std::size_t>(-1);
 
 std::string group_label(const aggregate::JobView& view, const aggregate::Group& group) {
   std::vector<std::int32_t> ranks;
@@ -24,25 +26,59 @@ std::string group_label(const aggregate::JobView& view, const aggregate::Group& 
                      : fmt::format("{}: {}", count_of(group.ranks.size(), "rank"), set);
 }
 
+// Returns the folded group whose ranks are all that wait in the slot; kNotDrawn if there is none.
+std::size_t only_waiter(const aggregate::WaitGraph& graph,
+                        std::size_t slot,
+                        const std::vector<std::size_t>& drawn_as,
+                        const std::vector<bool>& folded) {
+  std::size_t only = kNotDrawn;
+  for (const std::uint32_t waiter : graph.in[slot]) {
+    const std::size_t group = drawn_as[waiter];
+    if (group >= folded.size() || !folded[group] || (only != kNotDrawn && only != group)) {
+      return kNotDrawn;
+    }
+    only = group;
+  }
+  return only;
+}
+
 }  // namespace
 
-WaitPicture wait_picture(const aggregate::JobView& view,
-                         const std::vector<aggregate::Group>& groups) {
+WaitPicture wait_picture(const aggregate::JobView& view, const aggregate::Verdict& verdict) {
   const aggregate::WaitGraph graph = aggregate::build_wait_graph(view);
+  const std::vector<aggregate::Group> groups = aggregate::find_groups(view);
   WaitPicture picture;
-  std::map<std::size_t, std::size_t> drawn_as;  // by node of the graph
-  for (const aggregate::Group& group : groups) {
+  picture.roles = aggregate::roles_of(view, graph, verdict);
+  std::vector<std::size_t> drawn_as(graph.nodes.size(), kNotDrawn);
+  std::vector<bool> folded;  // by node of the picture, for groups
+  for (const aggregate::Fold& fold : aggregate::fold_groups(view, groups, picture.roles)) {
+    aggregate::Group group = aggregate::whole_of(groups, fold);
     for (const std::size_t rank : group.ranks) {
       drawn_as[rank] = picture.nodes.size();
     }
-    picture.nodes.push_back(
-        {aggregate::NodeKind::kRank, group_label(view, group), group.phase, group.ranks, 0});
+    std::string label = group_label(view, group);
+    folded.push_back(fold.is_folded());
+    picture.nodes.push_back({aggregate::NodeKind::kRank, std::move(label), std::move(group.phase),
+                             std::move(group.ranks), 0});
   }
+  std::map<std::size_t, std::size_t> calls_of;  // of a folded group: the node for all its slots
   for (std::size_t at = 0; at < graph.nodes.size(); ++at) {
-    if (!drawn_as.try_emplace(at, picture.nodes.size()).second) {
+    if (drawn_as[at] != kNotDrawn) {
       continue;
     }
     const aggregate::GraphNode& node = graph.nodes[at];
+    drawn_as[at] = picture.nodes.size();
+    if (const std::size_t group = node.kind == aggregate::NodeKind::kSlot
+                                      ? only_waiter(graph, at, drawn_as, folded)
+                                      : kNotDrawn;
+        group != kNotDrawn) {
+      const auto [calls, is_new] = calls_of.try_emplace(group, picture.nodes.size());
+      drawn_as[at] = calls->second;
+      if (is_new) {
+        picture.nodes.push_back({node.kind, picture.nodes[group].phase, {}, {}, 0});
+      }
+      continue;
+    }
     PictureNode drawn{node.kind, aggregate::label_of(view, graph, node), {}, {}, 0};
     if (node.kind == aggregate::NodeKind::kRank) {
       drawn.ranks = {node.index};
@@ -58,7 +94,9 @@ WaitPicture wait_picture(const aggregate::JobView& view,
   for (const aggregate::GraphEdge& edge : graph.edges) {
     const std::size_t from = drawn_as[edge.from];
     const std::size_t to = drawn_as[edge.to];
-    if (drawn.emplace(from, to, edge.assumed).second) {
+    // The waits within a folded group would be a circle that is none.
+    const bool within = from == to && from < folded.size() && folded[from];
+    if (!within && drawn.emplace(from, to, edge.assumed).second) {
       picture.edges.push_back({from, to, graph.text(edge.on), edge.assumed});
     }
   }

@@ -1,5 +1,6 @@
-// The wait-for graph as drawn: ranks at the same place are one node, since a job of thousands would
-// otherwise be unreadable.
+// The wait-for graph as drawn: ranks at the same place are one node, and so are groups that differ
+// only by their process group, with the calls that they wait in. A job of thousands would otherwise
+// be unreadable.
 #pragma once
 
 #include <cstddef>
@@ -7,7 +8,8 @@
 #include <vector>
 
 #include "aggregate/evidence/wait_graph.h"
-#include "aggregate/view/groups.h"
+#include "aggregate/symmetry/roles.h"
+#include "aggregate/verdict.h"
 #include "aggregate/view/job_view.h"
 
 namespace oddrank::report {
@@ -28,11 +30,11 @@ struct PictureEdge {
 };
 
 struct WaitPicture {
-  std::vector<PictureNode> nodes;  // ranks first, in the order of `groups`
-  std::vector<PictureEdge> edges;  // each pair once
+  std::vector<PictureNode> nodes;      // ranks first, in the order in which reports show groups
+  std::vector<PictureEdge> edges;      // each pair once
+  std::vector<aggregate::Role> roles;  // by rank of the view
 };
 
-WaitPicture wait_picture(const aggregate::JobView& view,
-                         const std::vector<aggregate::Group>& groups);
+WaitPicture wait_picture(const aggregate::JobView& view, const aggregate::Verdict& verdict);
 
 }  // namespace oddrank::report

@@ -6,18 +6,35 @@ const text = (id) => data.texts[id];
 const PRESENCE = ["read", "read in part", "not read", "not there", "dead"];
 const MARK = { holdsGil: 2, wantsGil: 4, decides: 8, idle: 16 };
 const COLORS = ["#56b4e9", "#e69f00", "#009e73", "#cc79a7", "#f0e442", "#9ab0c4", "#b7a99a", "#8fc1a9"];
-const CULPRIT = "#ff9a5c";
+// What a rank has to do with the hang: as Role of aggregate/symmetry/roles.h, and ranks that were not read.
+const ROLES = [
+  { name: "elsewhere", color: "#c9ced6", words: "waits for no root" },
+  { name: "root", color: "#ff9a5c", words: "the root: holds the others up" },
+  { name: "direct", color: "#f0e442", words: "waits for the root directly" },
+  { name: "indirect", color: "#56b4e9", words: "waits for it by way of others" },
+  { name: "unread", color: "#ddd", words: "not read" },
+];
+const ROOT = 1;
+const UNREAD = 4;
 
 const ranks = data.ranks.map((row, index) => ({
   index, rank: row[0], host: text(row[1]), pid: row[2], local: row[3], group: row[4], state: row[5],
   presence: row[6], why: text(row[7]), phase: text(row[8]), motion: text(row[9]),
-  coordinates: text(row[10]),
+  coordinates: text(row[10]), role: row[11] !== ROOT && row[6] > 1 ? UNREAD : row[11],
 }));
 const rankName = (rank) => rank.rank < 0 ? `pid ${rank.pid}` : `rank ${rank.rank}`;
 const isCulprit = (rank) => data.verdict.culprits.some(([number, host, pid]) =>
   number >= 0 ? number === rank.rank : pid === rank.pid && host === rank.host);
 const groupLetter = (at) => at < 26 ? String.fromCharCode(65 + at) : `${at + 1}`;
-const groupColor = (at) => at < 0 ? "#ddd" : data.groups[at].culprit ? CULPRIT : COLORS[at % COLORS.length];
+// A group has the colour of its ranks' role; if they have several, of the one that is nearest to the root.
+const roleOfGroup = data.groups.map(() => 0);
+for (const rank of ranks) {
+  const known = roleOfGroup[rank.group];
+  if (rank.group >= 0 && rank.role !== UNREAD && rank.role > 0 && (known === 0 || rank.role < known)) {
+    roleOfGroup[rank.group] = rank.role;
+  }
+}
+const groupColor = (at) => ROLES[at < 0 ? UNREAD : roleOfGroup[at]].color;
 
 const framesOf = (stack) => data.stacks[stack].map((code) => {
   const [name, place, kind] = data.frames[code >> 1];

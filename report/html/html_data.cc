@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "aggregate/symmetry/mesh_layout.h"
 #include "aggregate/view/coordinates.h"
 #include "aggregate/view/job_view.h"
 #include "aggregate/view/prefix_tree.h"
@@ -55,13 +56,14 @@ class PageData {
   std::string page();
 
  private:
-  // Returns the group of a rank of the view; -1: in no group.
+  // Returns the shown group of a rank of the view; -1: in no group.
   std::int64_t group_of(const aggregate::RankView& rank) const;
 
   Json groups();
   std::string motion_words(const aggregate::RankView& rank) const;
 
-  // Columns: rank, host, pid, local rank, group, state, presence, why, phase, motion, coordinates.
+  // Columns: rank, host, pid, local rank, group, state, presence, why, phase, motion, coordinates,
+  // role.
   Json ranks();
 
   // Columns: frame of the thread's stack, words.
@@ -78,7 +80,12 @@ class PageData {
   Json process_row(std::int64_t rank, const ProcessCapture& process);
 
   Json processes();
+  // Columns of nodes: kind, label, phase, group, rank of the view (-1: none), ranks. Of edges:
+  // from, to, words, whether it is assumed.
   Json picture();
+
+  // The job's layout: names and sizes of its axes, the slowest first, and the place of each rank.
+  Json axes() const;
 
   // Lists parents before their children, and children in display order. Columns: frame (-1: the
   // root), parent (-1: none), count, ranks, the counter that decided its place among its siblings,
@@ -88,19 +95,26 @@ class PageData {
   const aggregate::Diagnosis& report_;
   aggregate::FrameModel& model_;
   const aggregate::JobView& view_;
+  WaitPicture drawn_;
   HtmlTables tables_;
   std::map<std::int32_t, std::size_t> group_of_rank_;
   std::map<pid_t, std::size_t> group_of_pid_;
 };
 
 PageData::PageData(const aggregate::Diagnosis& report, const aggregate::JobView& view)
-    : report_(report), model_(view.model()), view_(view), tables_(model_) {
-  for (std::size_t at = 0; at < report.groups.size(); ++at) {
-    for (const std::int32_t rank : report.groups[at].ranks) {
-      group_of_rank_[rank] = at;
-    }
-    for (const pid_t pid : report.groups[at].pids) {
-      group_of_pid_.try_emplace(pid, at);
+    : report_(report),
+      model_(view.model()),
+      view_(view),
+      drawn_(wait_picture(view, report.verdict)),
+      tables_(model_) {
+  for (std::size_t at = 0; at < report.shown.size(); ++at) {
+    for (const std::size_t part : report.shown[at].parts) {
+      for (const std::int32_t rank : report.groups[part].ranks) {
+        group_of_rank_[rank] = at;
+      }
+      for (const pid_t pid : report.groups[part].pids) {
+        group_of_pid_.try_emplace(pid, at);
+      }
     }
   }
 }
@@ -112,6 +126,7 @@ std::string PageData::page() {
   json["ranks"] = ranks();
   json["processes"] = processes();
   json["picture"] = picture();
+  json["axes"] = axes();
   json["tree"] = tree();
   std::vector<std::int64_t> group_of_rank;
   for (const aggregate::RankView& rank : view_.ranks()) {
@@ -139,7 +154,8 @@ std::int64_t PageData::group_of(const aggregate::RankView& rank) const {
 
 Json PageData::groups() {
   Json json = Json::array();
-  for (const aggregate::ReportedGroup& group : report_.groups) {
+  for (const aggregate::ShownGroup& shown : report_.shown) {
+    const aggregate::ReportedGroup& group = report_.group_of(shown);
     Json row;
     row["ranks"] = aggregate::format_ranks(group.ranks);
     row["count"] = group.count;
@@ -184,14 +200,16 @@ std::string PageData::motion_words(const aggregate::RankView& rank) const {
 
 Json PageData::ranks() {
   Json json = Json::array();
-  for (const aggregate::RankView& rank : view_.ranks()) {
+  for (std::size_t at = 0; at < view_.ranks().size(); ++at) {
+    const aggregate::RankView& rank = view_.ranks()[at];
     json.push_back(
         {rank.rank, tables_.text(printable(rank.host)), rank.pid(),
          rank.process == nullptr ? -1 : rank.process->local_rank, group_of(rank),
          std::string(1, rank.state()), static_cast<unsigned>(rank.presence),
          tables_.text(printable(rank.why)), tables_.text(aggregate::phase_of(view_, rank)),
          tables_.text(motion_words(rank)),
-         tables_.text(aggregate::coordinate_words(aggregate::coordinates_of(view_, rank)))});
+         tables_.text(aggregate::coordinate_words(aggregate::coordinates_of(view_, rank))),
+         static_cast<unsigned>(drawn_.roles[at])});
   }
   return json;
 }
@@ -289,19 +307,32 @@ Json PageData::processes() {
 
 Json PageData::picture() {
   Json nodes = Json::array();
-  const WaitPicture drawn = wait_picture(view_, aggregate::find_groups(view_));
-  for (const PictureNode& node : drawn.nodes) {
+  for (const PictureNode& node : drawn_.nodes) {
     const aggregate::RankView* first =
         node.ranks.empty() ? nullptr : &view_.ranks()[node.ranks.front()];
     nodes.push_back({static_cast<unsigned>(node.kind), tables_.text(printable(node.label)),
                      tables_.text(printable(node.phase)), first == nullptr ? -1 : group_of(*first),
-                     first == nullptr ? -1 : static_cast<std::int64_t>(node.ranks.front())});
+                     first == nullptr ? -1 : static_cast<std::int64_t>(node.ranks.front()),
+                     node.ranks.size()});
   }
   Json edges = Json::array();
-  for (const PictureEdge& edge : drawn.edges) {
+  for (const PictureEdge& edge : drawn_.edges) {
     edges.push_back({edge.from, edge.to, tables_.text(printable(edge.on)), edge.assumed ? 1 : 0});
   }
   return {{"nodes", std::move(nodes)}, {"edges", std::move(edges)}};
+}
+
+Json PageData::axes() const {
+  const aggregate::MeshLayout layout = aggregate::mesh_layout(view_);
+  Json order = Json::array();
+  for (const std::vector<std::size_t>& places : layout.places) {
+    std::size_t number = 0;
+    for (std::size_t axis = 0; axis < places.size(); ++axis) {
+      number = number * layout.sizes[axis] + places[axis];
+    }
+    order.push_back(number);
+  }
+  return {{"names", layout.names}, {"sizes", layout.sizes}, {"order", std::move(order)}};
 }
 
 Json PageData::tree() {

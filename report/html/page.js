@@ -1,4 +1,24 @@
 // Shows the first screen in words, and starts everything.
+
+// Returns the links of the chain. Of five or more that are alike, as in a pipeline, those between the first and the
+// last open by a click.
+function foldedLinks(on, links) {
+  const shown = [];
+  for (let begin = 0, end; begin < links.length; begin = end) {
+    end = begin + 1;
+    while (end < links.length && on[end] === on[begin]) ++end;
+    const alike = links.slice(begin, end);
+    if (alike.length < 5) {
+      shown.push(...alike);
+      continue;
+    }
+    const between = alike.slice(1, -1);
+    shown.push(alike[0], make("li", {}, make("details", {}, make("summary", {}, `${between.length} more links like this`),
+      make("ol", {}, ...between))), alike.at(-1));
+  }
+  return shown;
+}
+
 function showVerdict() {
   const verdict = data.verdict;
   const kind = document.getElementById("kind");
@@ -8,11 +28,10 @@ function showVerdict() {
   const coverage = data.coverage;
   document.getElementById("coverage").textContent = coverage.words;
   const party = (who) => /^[\d,-]+$/.test(who) ? `${/[,-]/.test(who) ? "ranks" : "rank"} ${who}` : who;
-  for (const [who, whom, on, evidence] of verdict.chain) {
-    document.getElementById("chain").append(make("li", {},
-      `${party(who)} ${/^\d+[,-]/.test(who) ? "wait" : "waits"} for `, make("strong", {}, party(whom)), `: ${on}`,
-      evidence === "" ? "" : make("span", { class: "soft" }, ` [${evidence}]`)));
-  }
+  const chain = verdict.chain.map(([who, whom, on, evidence]) => make("li", {},
+    `${party(who)} ${/^\d+[,-]/.test(who) ? "wait" : "waits"} for `, make("strong", {}, party(whom)), `: ${on}`,
+    evidence === "" ? "" : make("span", { class: "soft" }, ` [${evidence}]`)));
+  document.getElementById("chain").append(...foldedLinks(verdict.chain.map(([, , on]) => on), chain));
   document.getElementById("also").append(...verdict.also.map(([what, summary]) =>
     make("p", { class: "bad" }, `Also ${what}: ${summary}`)));
   document.getElementById("unread").append(...coverage.unread.map(([label, set, host, why]) =>
@@ -37,7 +56,7 @@ function showGroups() {
   data.groups.forEach((group, at) => {
     const title = group.ranks === "" ? group.phase :
       `${group.count === 1 ? "rank" : `${group.count} ranks:`} ${group.ranks}`;
-    document.getElementById("groups").append(make("div", { class: `group${group.culprit ? " culprit" : ""}` },
+    document.getElementById("groups").append(make("div", { class: `group${group.culprit ? " culprit" : ""}`, "data-group": at },
       make("h3", {}, make("span", { class: "cell", style: `background:${groupColor(at)}` }, groupLetter(at)),
         ` ${title} `, make("span", { class: "soft" }, group.hosts)),
       make("p", {}, group.phase),
@@ -59,10 +78,12 @@ showGroups();
 showStacks();
 listenToRanks();
 listenToStacks();
+listenToGroups();
 const odd = ranks.find(isCulprit) ?? (ranks.length === 1 ? ranks[0] : undefined);
 if (odd !== undefined) {
   selectRank(odd.index);
-  const row = cells[odd.index].parentElement;
-  grid.scrollTop = row.offsetTop - grid.offsetTop - row.offsetHeight * 3;
+  const row = cells[odd.index].closest(".block") ?? cells[odd.index].parentElement;
+  const [place, here] = [row.getBoundingClientRect(), grid.getBoundingClientRect()];
+  grid.scrollTop += place.top - here.top - (row.matches(".block") ? 4 : place.height * 3);
 }
 document.getElementById("footer").textContent = `oddrank ${data.version}`;

@@ -1,34 +1,72 @@
-// The grid of ranks (host by host, coloured and lettered by group), the filter and the selection.
+// The grid of ranks, coloured by their role, the filter and the selection. The grid has the layout of the job
+// (blocks of rows of columns, by its dimensions); if that is not known, a row for each host.
 const grid = document.getElementById("grid");
 const cells = [];
 let shownRanks = () => true;  // whether the filter keeps a rank
 
-function showGrid() {
+const MOST_NUMBERED = 256;  // ranks; cells of more in a known layout are too small for numbers
+
+function cellElement(rank, numbered) {
+  const where = rank.host === "" ? "" : ` on ${rank.host}`;
+  const words = `${rankName(rank)}${rank.coordinates === "" ? "" : ` (${rank.coordinates})`}${where}: ${rank.presence > 1 ? PRESENCE[rank.presence] : rank.phase}`;
+  const classes = ["cell", ROLES[rank.role].name];
+  if (isCulprit(rank)) classes.push("culprit");
+  if (rank.presence > 1) classes.push("unread");
+  const cell = make("button", {
+    type: "button", role: "gridcell", class: classes.join(" "), title: words, tabindex: "-1",
+    "aria-label": `${words}; ${ROLES[rank.role].words}`, "data-rank": rank.index,
+  }, `${rank.role === ROOT ? "!" : ""}${numbered ? (rank.rank < 0 ? rank.pid : rank.rank) : ""}`);
+  cells[rank.index] = cell;
+  return cell;
+}
+
+function gridRow(title, here, numbered) {
+  return make("div", { class: "row", role: "row" },
+    make("span", { class: "host", role: "rowheader", title }, title), ...here.map((rank) => cellElement(rank, numbered)));
+}
+
+function hostRows() {
   const hosts = new Map();
   for (const rank of ranks) {
     if (!hosts.has(rank.host)) hosts.set(rank.host, []);
     hosts.get(rank.host).push(rank);
   }
-  for (const [host, here] of hosts) {
-    here.sort((a, b) => (a.local - b.local) || (a.rank - b.rank));
-    const row = make("div", { class: "row", role: "row" },
-      make("span", { class: "host", role: "rowheader", title: host }, host === "" ? "unknown host" : host));
-    for (const rank of here) {
-      const letter = rank.group < 0 ? "?" : groupLetter(rank.group);
-      const words = `${rankName(rank)}${rank.coordinates === "" ? "" : ` (${rank.coordinates})`} on ${host}: ${rank.presence > 1 ? PRESENCE[rank.presence] : rank.phase}`;
-      const classes = ["cell"];
-      if (isCulprit(rank)) classes.push("culprit");
-      if (rank.presence > 1) classes.push("unread");
-      const cell = make("button", {
-        type: "button", role: "gridcell", class: classes.join(" "), title: words, tabindex: "-1",
-        "aria-label": `${words}, group ${letter}`, "data-rank": rank.index,
-        style: `background:${groupColor(rank.group)}`,
-      }, `${isCulprit(rank) ? "!" : ""}${rank.rank < 0 ? rank.pid : rank.rank}${letter}`);
-      cells[rank.index] = cell;
-      row.append(cell);
-    }
-    grid.append(row);
+  return [...hosts].map(([host, here]) => gridRow(host === "" ? "unknown host" : host,
+    here.sort((a, b) => (a.local - b.local) || (a.rank - b.rank)), true));
+}
+
+// The fastest dimension is a row's cells, the next one a block's rows, and all others number the blocks.
+function meshBlocks({ names, sizes, order }) {
+  const at = [];
+  order.forEach((place, index) => { at[place] = ranks[index]; });
+  const [height, width] = sizes.slice(-2);
+  const numbered = ranks.length <= MOST_NUMBERED;
+  const blocks = [];
+  for (let first = 0; first < at.length; first += height * width) {
+    let rest = blocks.length;
+    const title = names.slice(0, -2).map((name, axis) => [name, sizes[axis]]).reverse().map(([name, size]) => {
+      const place = rest % size;
+      rest = (rest - place) / size;
+      return `${name}${place}`;
+    }).reverse().join(" ");
+    const rows = Array.from({ length: height }, (_, row) => gridRow(`${names.at(-2)}${row}`,
+      at.slice(first + row * width, first + (row + 1) * width), numbered));
+    blocks.push(make("div", { class: "block", role: "rowgroup", "aria-label": title,
+      style: `contain-intrinsic-size:${34 + width * 13}px ${20 + height * 12}px` }, make("h4", {}, title), ...rows));
   }
+  return blocks;
+}
+
+function showGrid() {
+  const axes = data.axes;
+  const known = axes.names.length > 1;
+  grid.append(...(known ? meshBlocks(axes) : hostRows()));
+  grid.classList.toggle("mesh", known);
+  grid.classList.toggle("small", known && ranks.length > MOST_NUMBERED);
+  grid.setAttribute("aria-label", `Ranks by ${known ? axes.names.join(", ") : "host"}; arrow keys move, Enter opens`);
+  document.getElementById("grid-words").textContent = !known ? "" : `The job's layout, ${
+    axes.names.map((name, axis) => `${name} ${axes.sizes[axis]}`).join(" × ")}: columns are ${axes.names.at(-1)}, rows ${
+    axes.names.at(-2)}${axes.names.length > 2 ? `, blocks ${axes.names.slice(0, -2).join(" and ")}` : ""}.`;
   if (cells.length > 0) cells[0].tabIndex = 0;
 }
 
@@ -57,12 +95,11 @@ function moveFocus(from, key) {
 
 function showLegend() {
   const legend = document.getElementById("legend");
-  data.groups.forEach((group, at) => legend.append(make("li", {},
-    make("span", { class: `cell${group.culprit ? " culprit" : ""}`, style: `background:${groupColor(at)}` },
-      groupLetter(at)),
-    `${group.count} × ${group.phase}`)));
-  if (ranks.some((rank) => rank.presence > 1)) {
-    legend.append(make("li", {}, make("span", { class: "cell unread" }, "?"), "not read"));
+  for (const role of [ROOT, 2, 3, 0, UNREAD]) {
+    const count = ranks.reduce((sum, rank) => sum + (rank.role === role ? 1 : 0), 0);
+    if (count === 0) continue;
+    legend.append(make("li", {}, make("span", { class: `cell ${ROLES[role].name}` }, role === ROOT ? "!" : ""),
+      `${ROLES[role].words} (${count})`));
   }
 }
 
@@ -88,8 +125,8 @@ function applyFilter(words) {
     kept += keep ? 1 : 0;
     cells[rank.index].classList.toggle("off", !keep);
   }
-  // Hide hosts without a rank that is kept.
-  for (const row of grid.children) row.hidden = row.querySelector(".cell:not(.off)") === null;
+  // Hide hosts, or blocks, without a rank that is kept.
+  for (const part of grid.children) part.hidden = part.querySelector(".cell:not(.off)") === null;
   document.getElementById("filter-count").textContent =
     words.trim() === "" ? "" : `${kept} of ${ranks.length} ranks`;
   filterTimeline();

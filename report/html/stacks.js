@@ -7,6 +7,7 @@ const tree = data.tree.map(([frame, parent, count, set, counter, behind], index)
   place: frame < 0 ? "" : text(data.frames[frame][1]), counter: text(counter), behind,
 }));
 for (const node of tree) if (node.parent >= 0) tree[node.parent].children.push(node);
+const groupOfSet = new Map(data.groups.map((group, at) => [group.ranks, at]));
 let zoomed = tree[0];
 
 // Counts a node's ranks that the filter keeps. Ranks without a number can only be counted unfiltered.
@@ -19,13 +20,14 @@ function frameElement(node, left, width, depth, weight, search) {
   const label = `${node.counter === "" ? "" : `${node.counter}${node.behind ? ", behind" : ""}: `}${node.name}` +
     (node.place === "" ? "" : `  ${node.place}`);
   // A frame with only one group has that group's colour; a frame that several groups share is plain.
-  const group = data.groups.findIndex((one) => one.ranks === node.set);
+  const group = groupOfSet.get(node.set) ?? -1;
   const found = search !== "" && label.toLowerCase().includes(search);
   const classes = ["frame", group < 0 ? "shared" : "", search === "" ? "" : found ? "hit" : "miss"];
   const element = make("button", {
     type: "button", role: "treeitem", class: classes.filter((name) => name !== "").join(" "),
     "aria-level": depth + 1, "data-frame": node.index,
     title: `${label}\n${weight} ${weight === 1 ? "rank" : "ranks"}: ${node.set}`,
+    ...(group < 0 ? {} : { "data-group": group }),
     style: `left:${left}%;width:${width}%;top:${depth * HEIGHT}px` +
       (group < 0 ? "" : `;background:${groupColor(group)}`),
   }, label);

@@ -105,9 +105,13 @@ class HtmlTest(unittest.TestCase):
         boxes = [(box.rect["x"], box.rect["y"]) for box in self.all("#waits svg .box")]
         self.assertEqual(len(set(boxes)), len(boxes))
 
-    def test_a_cycle_is_drawn(self):
+    def test_the_whole_graph_opens_by_a_click(self):
         self.open("three_dimensional")
-        self.assertGreater(len(self.all("#waits svg .edge")), 4)
+        chain = len(self.all("#waits svg .edge"))
+        self.one("#waits-more").click()
+        self.assertGreater(len(self.all("#waits svg .edge")), max(4, chain))
+        self.one("#waits-more").click()
+        self.assertEqual(len(self.all("#waits svg .edge")), chain)
 
     def test_each_rank_has_a_lane_of_its_calls(self):
         self.open("calls")
@@ -232,6 +236,68 @@ class HtmlTest(unittest.TestCase):
         self.assertEqual({cell.get_attribute("data-rank") for cell in self.all("#grid .cell.unread")},
                          {"4", "5"})
         self.assertIn("not read", self.one("#unread").text)
+
+    def at_width(self, width, height=900):
+        """Sets the size of the page's window, until the test ends."""
+        self.browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride",
+                                     {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False})
+        self.addCleanup(self.browser.execute_cdp_cmd, "Emulation.clearDeviceMetricsOverride", {})
+
+    def test_at_a_thousand_ranks_the_chain_to_the_root_is_on_the_first_screen(self):
+        for width in (1400, 800):
+            with self.subTest(width=width):
+                self.at_width(width)
+                self.open("mesh:8x16x8")
+                boxes = self.all("#waits svg .box")
+                self.assertEqual(len(boxes), 3)
+                texts = [node.text for node in self.all("#waits svg g[data-node]")]
+                self.assertTrue(any("889 ranks" in text for text in texts), texts)
+                for box in boxes:
+                    place = self.browser.execute_script(
+                        "const r = arguments[0].getBoundingClientRect(); return [r.left, r.right, r.top, r.bottom]", box)
+                    self.assertGreaterEqual(place[0], 0)
+                    self.assertLessEqual(place[1], width)
+                    self.assertLessEqual(place[3], 900)
+                self.assertEqual(len(self.all("#waits svg .culprit")), 1)
+
+    def test_on_a_narrow_screen_the_root_comes_first_and_the_picture_scrolls(self):
+        self.at_width(480)
+        self.open("mesh:8x16x8")
+        left = {node.get_attribute("class"): node.find_element(By.CSS_SELECTOR, ".box").rect["x"]
+                for node in self.all("#waits svg g[data-node]")}
+        self.assertEqual(left["culprit"], min(left.values()))
+        scrolls, bar = self.browser.execute_script(
+            "const w = document.querySelector('#waits'); return [w.scrollWidth > w.clientWidth, w.offsetHeight - w.clientHeight]")
+        self.assertTrue(scrolls)
+        self.assertGreater(bar, 5)  # it is visible
+
+    def test_the_grid_has_the_layout_of_the_job_and_the_colours_of_roles(self):
+        self.open("mesh:8x16x8")
+        self.assertEqual(len(self.all("#grid .block")), 8)
+        self.assertEqual(len(self.all("#grid .row")), 8 * 16)
+        self.assertIn("dp 8 × pp 16 × tp 8", self.one("#grid-words").text)
+        self.assertIn("dp2", self.cell(341).find_element(By.XPATH, "../..").find_element(By.TAG_NAME, "h4").text)
+        self.assertEqual([row.text for row in self.all("#legend li")][0].splitlines()[-1],
+                         "the root: holds the others up (1)")
+        self.assertEqual(len(self.all("#legend li")), 3)
+        self.assertEqual(len(self.all("#grid .cell.direct")), 16)
+        self.assertEqual(len(self.all("#grid .cell.root")), 1)
+        self.one("#filter").send_keys("dp3")
+        self.assertEqual(len([block for block in self.all("#grid .block") if block.is_displayed()]), 1)
+
+    def test_without_a_layout_hosts_are_rows_and_unread_ranks_have_a_role(self):
+        self.open("unread_node")
+        self.assertEqual([row.text.split()[0] for row in self.all("#grid .row")], ["n0", "n1", "n2", "n3"])
+        self.assertTrue(any("not read (" in row.text for row in self.all("#legend li")))
+
+    def test_pointing_at_a_rank_marks_its_group_everywhere(self):
+        self.open("input_stall")
+        self.browser.execute_script(
+            "arguments[0].dispatchEvent(new MouseEvent('mouseover', {bubbles: true}))", self.cell(3))
+        marked = {cell.get_attribute("data-rank") for cell in self.all("#grid .cell.marked")}
+        self.assertEqual(marked, {"0", "1", "2", "3", "4", "6", "7"})
+        for place in ("#waits g.marked", "#groups .marked", "#stacks .frame.marked"):
+            self.assertGreater(len(self.all(place)), 0, place)
 
     def test_every_control_has_a_name(self):
         self.open("input_stall")

@@ -94,7 +94,7 @@ TEST_CASE("stories: hostile texts stay texts") {
   for (const std::string& text :
        {report::report_text(report, capture, everything), report::report_sentence(report),
         report::report_json(report, capture), report::report_html(report, capture),
-        report::report_folded(capture), report::report_dot(capture),
+        report::report_folded(capture), report::report_dot(report, capture),
         report::report_speedscope(capture)}) {
     const auto at = std::mismatch(text.begin(), text.end(), printable_text(text).begin()).first;
     INFO(text.substr(static_cast<std::size_t>(std::max<std::ptrdiff_t>(0, at - text.begin() - 60)),

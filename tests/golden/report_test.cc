@@ -19,6 +19,7 @@
 #include "tests/golden/named_ranks.h"
 #include "tests/support/catch.h"
 #include "tests/support/hung_jobs.h"
+#include "tests/support/mesh_job.h"
 
 namespace oddrank::tests {
 namespace {
@@ -54,7 +55,7 @@ TEST_CASE("the other forms of the main job's report are as they were reviewed") 
   const Diagnosis report = aggregate::diagnose(capture);
   check_golden("main.sentence.txt", report::report_sentence(report));
   check_golden("main.folded", report::report_folded(capture));
-  check_golden("main.dot", report::report_dot(capture));
+  check_golden("main.dot", report::report_dot(report, capture));
   report::TextOptions all;
   all.all_threads = true;
   all.full_stacks = true;
@@ -68,6 +69,23 @@ TEST_CASE("the other forms of the main job's report are as they were reviewed") 
   Json json = Json::parse(report::report_json(report, capture));
   REQUIRE(json["ranks"].size() == 8);
   check_golden("rank.json", json["ranks"][5].dump(2) + '\n');
+}
+
+TEST_CASE("reports of a job of three dimensions are as they were reviewed") {
+  const snapshot::Capture capture = mesh_job(three_dimensions(4, 4, 4)).take();
+  const Diagnosis report = aggregate::diagnose(capture);
+  check_golden("mesh.txt", report::report_text(report, capture, {}));
+  const Json json = Json::parse(report::report_json(report, capture));
+  check_golden("mesh.folded_groups.json", json["folded_groups"].dump(2) + '\n');
+  check_golden("mesh.dot", report::report_dot(report, capture));
+  check_golden("mesh.folded", report::report_folded(capture));
+}
+
+TEST_CASE("the report of a job of 1,024 ranks has about 40 lines") {
+  const snapshot::Capture capture = mesh_job(three_dimensions(8, 16, 8)).take();
+  const std::string text = report::report_text(aggregate::diagnose(capture), capture, {});
+  INFO(text);
+  CHECK(std::count(text.begin(), text.end(), '\n') <= 44);
 }
 
 TEST_CASE("the first screen of the main job has 80 columns and 24 lines") {

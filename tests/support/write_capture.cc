@@ -5,6 +5,7 @@
 //   write_capture late_loader FILE      a rank that is a step behind the others
 //   write_capture big:RANKS FILE        a job of eight ranks a node, each with 99 threads, of which
 //                                       one rank waits for its loader and the others for it
+//   write_capture mesh:DPxPPxTP FILE    a job of three dimensions (mesh_job.h)
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
@@ -16,6 +17,7 @@
 #include "base/parse_number.h"
 #include "snapshot/format/capture_file.h"
 #include "tests/support/hung_jobs.h"
+#include "tests/support/mesh_job.h"
 #include "tests/support/recorders.h"
 
 namespace oddrank::tests {
@@ -99,10 +101,34 @@ snapshot::Capture job_with_calls() {
   return job.take();
 }
 
+// Returns the numbers of "8x16x8"; empty if it is anything else.
+std::vector<std::int32_t> sizes_in(std::string_view words) {
+  std::vector<std::int32_t> sizes;
+  for (;;) {
+    const std::size_t end = words.find('x');
+    const auto size = parse_number<std::int32_t>(words.substr(0, end));
+    if (!size || *size < 1) {
+      return {};
+    }
+    sizes.push_back(*size);
+    if (end == std::string_view::npos) {
+      return sizes;
+    }
+    words.remove_prefix(end + 1);
+  }
+}
+
 int write(std::string_view name, const char* path) {
   snapshot::Capture capture;
   constexpr std::string_view kBig = "big:";
-  if (name.substr(0, kBig.size()) == kBig) {
+  constexpr std::string_view kMesh = "mesh:";
+  if (name.substr(0, kMesh.size()) == kMesh) {
+    const std::vector<std::int32_t> sizes = sizes_in(name.substr(kMesh.size()));
+    if (sizes.size() != 3) {
+      return 2;
+    }
+    capture = mesh_job(three_dimensions(sizes[0], sizes[1], sizes[2])).take();
+  } else if (name.substr(0, kBig.size()) == kBig) {
     const auto ranks = parse_number<std::int32_t>(name.substr(kBig.size()));
     if (!ranks || *ranks < 1) {
       return 2;
@@ -138,7 +164,8 @@ int write(std::string_view name, const char* path) {
 int main(int count, char** arguments) {
   const int result = count == 3 ? oddrank::tests::write(arguments[1], arguments[2]) : 2;
   if (result == 2) {
-    std::fprintf(stderr, "usage: write_capture NAME|tasks|calls|late_loader|big:RANKS FILE\n");
+    std::fprintf(
+        stderr, "usage: write_capture NAME|tasks|calls|late_loader|big:RANKS|mesh:DPxPPxTP FILE\n");
   }
   return result;
 }

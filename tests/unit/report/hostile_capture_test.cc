@@ -83,7 +83,7 @@ std::string report_within_limit(const std::string& file, std::size_t many_times 
                             done("html", report_html(report, view).size());
                             done("folded", report_folded(view).size());
                             done("speedscope", report_speedscope(view).size());
-                            done("dot", report_dot(view).size());
+                            done("dot", report_dot(report, view).size());
                             done("text", report_text(report, *capture, TextOptions()).size());
                           },
                           std::chrono::seconds(120)};

@@ -1,11 +1,13 @@
 // The HTML report: its data is whole, and nothing from a target becomes markup.
 #include "aggregate/diagnose.h"
+#include "aggregate/symmetry/roles.h"
 #include "report/html/html_data.h"
 #include "report/html/report_html.h"
 #include "report/report_text.h"
 #include "tests/support/catch.h"
 #include "tests/support/hung_jobs.h"
 #include "tests/support/json.h"
+#include "tests/support/mesh_job.h"
 
 namespace oddrank::report {
 namespace {
@@ -82,12 +84,25 @@ TEST_CASE("html: the picture leads from the waiting ranks to the culprit") {
     }
     return false;
   };
-  // 0-4,6-7; 5; all_reduce; worker; file.
+  // 5; 0-4,6-7; all_reduce; worker; file.
   REQUIRE(picture["nodes"].size() == 5);
-  CHECK(leads(0, 2));
-  CHECK(leads(2, 1));
-  CHECK(leads(1, 3));
+  CHECK(leads(1, 2));
+  CHECK(leads(2, 0));
+  CHECK(leads(0, 3));
   CHECK(leads(3, 4));
+}
+
+TEST_CASE("html: the data has the job's layout and the role of each rank") {
+  const auto job = tests::mesh_job(tests::three_dimensions(2, 3, 4));
+  const Json data = data_of(job.capture);
+  CHECK(data["axes"]["names"] == Json::array({"dp", "pp", "tp"}));
+  CHECK(data["axes"]["sizes"] == Json::array({2, 3, 4}));
+  REQUIRE(data["axes"]["order"].size() == 24);
+  CHECK(data["axes"]["order"][17] == 17);
+  CHECK(data["ranks"][8][11] == static_cast<unsigned>(aggregate::Role::kRoot));
+  CHECK(data["ranks"][9][11] == static_cast<unsigned>(aggregate::Role::kDirect));
+  CHECK(data["ranks"][0][11] == static_cast<unsigned>(aggregate::Role::kIndirect));
+  CHECK(data_of(tests::input_stall_job().capture)["axes"]["names"].empty());
 }
 
 TEST_CASE("html: the tree's rows are in the order of display") {

@@ -1,0 +1,24 @@
+// The layout of a job as axes (dp × pp × tp), if its process groups show one: what the grid of
+// ranks is drawn by.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "aggregate/view/job_view.h"
+
+namespace oddrank::aggregate {
+
+struct MeshLayout {
+  std::vector<std::string> names;  // of the axes, the slowest first; empty: no layout is known
+  std::vector<std::size_t> sizes;
+  std::vector<std::vector<std::size_t>> places;  // by rank of the view: its place on each axis
+};
+
+// Returns axes that give each rank a place of its own and leave no place empty; of several choices
+// the one with the most axes. The place of a rank that was not read is known from the members of
+// the groups of others.
+MeshLayout mesh_layout(const JobView& view);
+
+}  // namespace oddrank::aggregate
