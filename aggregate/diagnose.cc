@@ -8,6 +8,7 @@
 #include <set>
 #include <string_view>
 #include <tuple>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -286,7 +287,7 @@ Diagnosis diagnose(const Capture& capture) {
 Diagnosis diagnose(const JobView& view) {
   const Capture& capture = view.capture();
   WaitGraph graph = build_wait_graph(view);
-  const std::vector<Group> groups = find_groups(view);
+  std::vector<Group> groups = find_groups(view);
   Diagnosis report;
   const std::optional<FlightReport> flight = analyze_flight_of(capture);
   const FlightReport* recorders = flight ? &*flight : nullptr;
@@ -301,7 +302,7 @@ Diagnosis diagnose(const JobView& view) {
   if (report.of_cores) {
     fit_advice_to_cores(report.verdict.advice);
   }
-  add_groups(view, graph, groups, report);
+  add_groups(view, graph, std::move(groups), report);
   for (const Slot& slot : graph.slots) {
     report.slots.push_back({slot.group, slot.op, slot.sequence, slot.words,
                             numbers_of(view, slot.inside), numbers_of(view, slot.absent),
