@@ -24,7 +24,7 @@ constexpr std::size_t kMaxInitMethod = 512;
 
 class TableReader {
  public:
-  TableReader(PythonMemory& memory, NameTable names) : memory_(memory), names_(std::move(names)) {}
+  TableReader(PythonMemory& memory, NameTable names) : memory_(memory), names_(names) {}
   TorchTables read();
 
  private:
@@ -146,7 +146,7 @@ std::optional<TorchTables> read_torch_tables(PythonMemory& memory, const NameTab
   if (names.empty()) {
     return std::nullopt;
   }
-  TorchTables tables = TableReader(memory, std::move(names)).read();
+  TorchTables tables = TableReader(memory, names).read();
   if (const Addr about = modules.find(kVersionModule); about != Addr{}) {
     const Addr text = NameTable::of_module(memory, about).find("__version__");
     const auto version =

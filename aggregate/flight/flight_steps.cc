@@ -118,18 +118,19 @@ std::string places_words(const std::map<std::int64_t, std::vector<std::int32_t>>
   constexpr std::size_t kMaxSkewParts = 8;
   std::string words;
   std::size_t parts = 0;
+  std::size_t left = 0;
   for (const auto& [place, ranks] : ranks_at) {
-    if (parts++ == kMaxSkewParts) {
-      return fmt::format("{}, and others {} {} more {}", words, where,
-                         ranks_at.size() - kMaxSkewParts,
-                         ranks_at.size() - kMaxSkewParts == 1 ? "place" : "places");
+    if (parts == kMaxSkewParts) {
+      left += ranks.size();
+      continue;
     }
+    ++parts;
     const bool one = ranks.size() == 1;
     const std::string_view verb = parts > 1 ? "" : one ? " is" : " are";
     words += fmt::format("{}rank{} {}{} {} {}", parts > 1 ? ", " : "", one ? "" : "s",
                          format_ranks(ranks), verb, where, place);
   }
-  return words;
+  return left == 0 ? words : fmt::format("{}, and {}", words, count_of(left, "more rank"));
 }
 
 }  // namespace

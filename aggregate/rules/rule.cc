@@ -259,15 +259,17 @@ std::string sides_words(const RuleInput& input,
   }
   std::string text;
   std::size_t shown = 0;
+  std::size_t left = 0;
   for (const auto& [wait, members] : sides) {
-    if (++shown > kMaxSides) {
-      return fmt::format("{}, and others in {}", text,
-                         count_of(sides.size() - kMaxSides, "more way"));
+    if (shown >= kMaxSides) {
+      left += members.size();
+      continue;
     }
+    ++shown;
     text += fmt::format("{}{} {}{}", text.empty() ? "" : ", ", ranks_words(input, members),
                         members.size() == 1 ? verbs.one : verbs.several, wait);
   }
-  return text;
+  return left == 0 ? text : fmt::format("{}, and {} more", text, left);
 }
 
 std::string call_at_words(const RuleInput& input, const RankView& rank) {

@@ -43,33 +43,15 @@ thread.start()
 thread.join()
 """
 
-LOCK = """
-import ctypes, fcntl, os, signal, sys
-file = open(sys.argv[2], 'w')
-fcntl.flock(file, fcntl.LOCK_EX)
-parent = os.getpid()
-for _ in range(int(sys.argv[1])):
-    if os.fork() == 0:
-        ctypes.CDLL(None).prctl(1, signal.SIGKILL)
-        if os.getppid() == parent:
-            signal.pause()
-        os._exit(0)
-file.close()
-print('ready', flush=True)
-fcntl.flock(open(sys.argv[2]), fcntl.LOCK_EX)
-"""
-
-
 class Caps(unittest.TestCase):
-    def report(self, program, *arguments, options=(), call=None):
-        process = subprocess.Popen(["/usr/bin/python3", "-c", program, *map(str, arguments)],
-                                   stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
+    def report(self, program, count, waits, *options):
+        process = subprocess.Popen(["/usr/bin/python3", "-c", program, str(count)], stdin=subprocess.DEVNULL,
+                                   stdout=subprocess.PIPE)
         self.addCleanup(process.stdout.close)
         self.addCleanup(process.wait, 60)
         self.addCleanup(process.kill)
         self.assertEqual(process.stdout.readline(), b"ready\n")
-        if call:
-            proc_facts.wait_until(lambda: proc_facts.in_call(process.pid, call), "it waits")
+        proc_facts.wait_until(lambda: all(waits(tid) for tid in proc_facts.threads(process.pid)), "it waits")
         run = harness.Run(harness.run_here([harness.Options.oddrank, "node", str(process.pid), "--samples", "1",
                                             "--json", "-", *harness.PATIENTLY, *options]))
         self.assertEqual(run.status, 0, run.err)
@@ -81,23 +63,17 @@ class Caps(unittest.TestCase):
         for count, why in ((4096, None), (4097, "only 4096 of its process groups are read"),
                            (40960, "only 4096 of its process groups are read")):
             with self.subTest(count=count):
-                rank = self.report(GROUPS, count)
+                rank = self.report(GROUPS, count, lambda tid: proc_facts.in_call(tid, proc_facts.PAUSE))
                 self.assertEqual(rank["why"], why)
                 self.assertEqual(len(rank["groups"]), 4096)
 
     def test_variables(self):
         """Of 5,000 frames with two variables each, 4,096 are read, and the first 4,096 variables are kept."""
-        rank = self.report(VARIABLES, 5000, options=["--locals"])
+        rank = self.report(VARIABLES, 5000, proc_facts.wants_lock, "--locals")
         self.assertRegex(rank["why"], r"^the variables of (29|3[01])\d\d frames are not shown: there are too many")
         (thread,) = [thread for thread in rank["threads"] if "frames_left_out" in thread]
         self.assertGreater(len(thread["frames"]), 1500)
         self.assertGreater(len(thread["frames"]) + thread["frames_left_out"], 5000)
-
-    def test_holders_of_a_lock(self):
-        with harness.scratch() as folder:
-            rank = self.report(LOCK, 17, f"{folder}/lock", call=proc_facts.FLOCK)
-        self.assertEqual(len(rank["children"]), 17)
-        self.assertRegex(rank["threads"][0]["wait"]["detail"], r"; so have pids \d+, \d+, \d+, \d+ and 12 others")
 
 
 if __name__ == "__main__":

@@ -194,9 +194,10 @@ void add_kills(const snapshot::Capture& capture,
     return kill.at_us + kSecondUs < begun_us;  // the times are from two kernel clocks
   });
   FewNotes newest(kMaxKillNotes, "earlier kills for lack of memory");
-  for (auto kill = kills.rbegin(); kill != kills.rend(); ++kill) {
-    const std::uint64_t ago_us = now_us - std::min(now_us, kill->at_us);
-    newest.add("pid " + std::to_string(kill->pid) + " (" + kill->name +
+  std::reverse(kills.begin(), kills.end());
+  for (const MemoryKill& kill : kills) {
+    const std::uint64_t ago_us = now_us - std::min(now_us, kill.at_us);
+    newest.add("pid " + std::to_string(kill.pid) + " (" + kill.name +
                ") was killed for lack of memory " + std::to_string(ago_us / kSecondUs) +
                " s ago (kernel log)");
   }

@@ -47,6 +47,26 @@ TEST_CASE("steps: ranks at the same call are in the same step") {
   CHECK(skew_lines(steps).empty());
 }
 
+TEST_CASE("steps: ranks at more places than a line has are counted") {
+  for (const std::int32_t ranks : {8, 9, 80}) {
+    INFO(ranks);
+    std::vector<RankStep> steps;
+    for (std::int32_t rank = 0; rank < ranks; ++rank) {
+      RankStep& step = steps.emplace_back();
+      step.rank = rank;
+      step.group = "default group";
+      step.calls = 3;
+      step.newest = 100 + rank;
+    }
+    REQUIRE(skew_lines(steps).size() == 1);
+    const std::string more = ranks == 8   ? ""
+                             : ranks == 9 ? ", and 1 more rank"
+                                          : ", and 72 more ranks";
+    CHECK(skew_lines(steps)[0].find("rank 7 at call 107" + more + " of default group") !=
+          std::string::npos);
+  }
+}
+
 TEST_CASE("steps: a rank that is behind by calls of a step, and by steps") {
   auto steps = steps_of(training(30, 1));
   REQUIRE(steps.size() == 4);
