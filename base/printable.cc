@@ -110,7 +110,10 @@ std::string printable_text(std::string_view text, bool colors) {
 }
 
 std::string printable(std::string_view text, std::size_t limit) {
-  std::string safe;
+  // Most texts are ASCII, and as they are.
+  const auto ascii = std::find_if_not(text.begin(), text.end(), is_printable_ascii);
+  std::string safe(text.substr(0, std::min(static_cast<std::size_t>(ascii - text.begin()), limit)));
+  text.remove_prefix(safe.size());
   while (!text.empty()) {
     const std::size_t size = code_point_size(text);
     if (safe.size() + std::max<std::size_t>(size, 1) > limit) {

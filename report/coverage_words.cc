@@ -1,9 +1,9 @@
 #include "report/coverage_words.h"
 
 #include <algorithm>
+#include <array>
 #include <ctime>
 
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include "aggregate/view/rank_set.h"
@@ -15,8 +15,11 @@ std::string utc_words(std::uint64_t us) {
   if (us == 0 || us > kLast) {
     return {};
   }
-  return fmt::format("{:%Y-%m-%d %H:%M:%S} UTC",
-                     fmt::gmtime(static_cast<std::time_t>(us / 1'000'000)));
+  const auto seconds = static_cast<std::time_t>(us / 1'000'000);
+  std::tm utc{};
+  ::gmtime_r(&seconds, &utc);
+  std::array<char, 32> text{};
+  return {text.data(), std::strftime(text.data(), text.size(), "%Y-%m-%d %H:%M:%S UTC", &utc)};
 }
 
 std::string coverage_words(const aggregate::Diagnosis& report) {
