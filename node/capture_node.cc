@@ -153,6 +153,17 @@ void read_without_files(const Capture& capture,
   }
 }
 
+// Adds the answers that have come so far.
+void add_finished(Capture& capture,
+                  const std::vector<std::size_t>& indices,
+                  const std::vector<IsolatedResult>& so_far) {
+  for (std::size_t i = 0; i < so_far.size(); ++i) {
+    if (so_far[i].end == IsolatedEnd::kFinished) {
+      add_answer(capture, capture.processes[indices[i]], so_far[i]);
+    }
+  }
+}
+
 // Reads every process once and adds the answer to its earlier samples. Of the first `known` ones,
 // those that have missed their deadline are not read again.
 void take_sample(Capture& capture,
@@ -172,13 +183,7 @@ void take_sample(Capture& capture,
     tasks.push_back(reading_task(capture, i, read, options.timeout));
   }
   const auto offer_draft = [&](const std::vector<IsolatedResult>& so_far) {
-    reading.drafts.offer(capture, [&] {
-      for (std::size_t i = 0; i < so_far.size(); ++i) {
-        if (so_far[i].end == IsolatedEnd::kFinished) {
-          add_answer(capture, capture.processes[indices[i]], so_far[i]);
-        }
-      }
-    });
+    reading.drafts.offer(capture, [&] { add_finished(capture, indices, so_far); });
   };
   std::vector<IsolatedResult> results =
       run_isolated(tasks, readers_at_once(), kMaxOutput, reading.budget.of_sample(), offer_draft);

@@ -110,9 +110,11 @@ void send_process(int fd, Result<snapshot::Capture> capture) {
             " tasks are shown: the others do not fit into a capture";
     }
     part.processes.push_back(snapshot::Carrier(capture->tables, part.tables).process(process));
-    const std::string said(capture->tables.text(process.why));
-    part.processes.front().why =
-        part.tables.string(why + (why.empty() || said.empty() ? "" : "; ") + said);
+    const std::string_view said = capture->tables.text(process.why);
+    std::string all_said = why;
+    all_said += why.empty() || said.empty() ? "" : "; ";
+    all_said += said;
+    part.processes.front().why = part.tables.string(all_said);
     bytes = snapshot::encode_capture(part, snapshot::Packing::kStored);
     if (kept == 0 || (bytes.size() < kMaxOutput && snapshot::decode_capture(bytes))) {
       break;

@@ -18,8 +18,8 @@ std::string label_value(std::string_view text) {
   return value;
 }
 
-double in_seconds(std::chrono::duration<double> span) {
-  return span.count();
+double in_seconds(std::chrono::milliseconds span) {
+  return static_cast<double>(span.count()) / 1000;
 }
 
 // One family of metrics. Each row has labels besides the job's, or none.
@@ -63,7 +63,9 @@ std::string metrics_text(const WatchMetrics& metrics, const std::string& name) {
   }
   Family(text, "oddrank_watch_sample_timestamp_seconds", "gauge",
          "When the newest sample was taken, since 1970.")
-      .add(job, "", in_seconds(metrics.sampled.time_since_epoch()));
+      .add(job, "",
+           in_seconds(std::chrono::duration_cast<std::chrono::milliseconds>(
+               metrics.sampled.time_since_epoch())));
   return text;
 }
 
