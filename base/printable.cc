@@ -203,4 +203,11 @@ std::string count_of(std::size_t count, std::string_view noun) {
   return text;
 }
 
+std::string join_clauses(std::string_view first, std::string_view second) {
+  std::string clauses(first);
+  clauses += first.empty() || second.empty() ? "" : "; ";
+  clauses += second;
+  return clauses;
+}
+
 }  // namespace oddrank

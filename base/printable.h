@@ -36,4 +36,7 @@ std::vector<std::string> wrap(std::string_view text, std::size_t width);
 // Returns "3 ranks" or "1 rank".
 std::string count_of(std::size_t count, std::string_view noun);
 
+// Returns "first; second", or the one that is not empty.
+std::string join_clauses(std::string_view first, std::string_view second);
+
 }  // namespace oddrank

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/parse_number.h"
+#include "base/printable.h"
 #include "collectives/group_labels.h"
 #include "collectives/name_table.h"
 #include "collectives/told_world.h"
@@ -151,9 +152,9 @@ ranks::ToldWorld collect_groups(const cpython::PythonProcess& python,
       }
     }
     if (torch->cut) {
-      const std::string why(tables.text(process.why));
-      process.why = tables.string(why + (why.empty() ? "" : "; ") + "only " +
-                                  std::to_string(kMaxGroups) + " of its process groups are read");
+      process.why = tables.string(
+          join_clauses(tables.text(process.why),
+                       "only " + std::to_string(kMaxGroups) + " of its process groups are read"));
     }
     names.emplace(value_of(torch->isend), "isend");
     names.emplace(value_of(torch->irecv), "irecv");

@@ -8,6 +8,7 @@
 #include "attach/proc_status.h"
 #include "base/isolated.h"
 #include "base/parse_number.h"
+#include "base/printable.h"
 #include "base/span_words.h"
 #include "cpython/tasks/find_tasks.h"
 #include "snapshot/carrier.h"
@@ -110,11 +111,8 @@ void send_process(int fd, Result<snapshot::Capture> capture) {
             " tasks are shown: the others do not fit into a capture";
     }
     part.processes.push_back(snapshot::Carrier(capture->tables, part.tables).process(process));
-    const std::string_view said = capture->tables.text(process.why);
-    std::string all_said = why;
-    all_said += why.empty() || said.empty() ? "" : "; ";
-    all_said += said;
-    part.processes.front().why = part.tables.string(all_said);
+    part.processes.front().why =
+        part.tables.string(join_clauses(why, capture->tables.text(process.why)));
     bytes = snapshot::encode_capture(part, snapshot::Packing::kStored);
     if (kept == 0 || (bytes.size() < kMaxOutput && snapshot::decode_capture(bytes))) {
       break;

@@ -9,6 +9,7 @@
 #include "attach/live_target.h"
 #include "attach/proc_task.h"
 #include "attach/resident_target.h"
+#include "base/printable.h"
 #include "node/files/silent_files.h"
 #include "node/note_setup.h"
 #include "node/read_outside.h"
@@ -29,12 +30,11 @@ std::uint64_t wall_clock_us() {
 void note_silence(const std::string& mounts,
                   snapshot::Tables& tables,
                   snapshot::ProcessCapture& process) {
-  std::string why(tables.text(process.why));
-  why += why.empty() ? "" : "; ";
-  why += mounts.empty() ? "its files did not answer in time"
-                        : "files that it runs do not answer: " + mounts;
+  const std::string silence = mounts.empty() ? "its files did not answer in time"
+                                             : "files that it runs do not answer: " + mounts;
   process.read = snapshot::ReadState::kPartial;
-  process.why = tables.string(why + "; what is in memory was read");
+  process.why = tables.string(
+      join_clauses(tables.text(process.why), silence + "; what is in memory was read"));
 }
 
 }  // namespace

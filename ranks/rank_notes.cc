@@ -72,21 +72,14 @@ std::set<std::size_t> starters(const RankTable& table) {
 void note_strangers(const RankTable& table, Notes& notes) {
   std::set<std::size_t> known = starters(table);
   known.insert(table.choice.other_runs.begin(), table.choice.other_runs.end());
-  std::string list;
-  std::size_t count = 0;
+  std::vector<std::size_t> strangers;
   for (std::size_t i = 0; i < table.facts.size(); ++i) {
-    if (!table.facts[i].asked || table.row_of[i] != kNoProcess || known.count(i) != 0) {
-      continue;
-    }
-    if (++count <= kMaxStrangers) {
-      list += (count == 1 ? "" : ", ") + pid_and_name(table.stat(i));
+    if (table.facts[i].asked && table.row_of[i] == kNoProcess && known.count(i) == 0) {
+      strangers.push_back(i);
     }
   }
-  if (count > kMaxStrangers) {
-    list += " and " + std::to_string(count - kMaxStrangers) + " more";
-  }
-  if (count != 0) {
-    notes.push_back(list + (count == 1 ? " has" : " have") +
+  if (!strangers.empty()) {
+    notes.push_back(list_of(table, strangers) + (strangers.size() == 1 ? " has" : " have") +
                     " a communication library and no rank: not read, unless by pid");
   }
 }

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "attach/permission.h"
+#include "base/printable.h"
 #include "base/secrets/mask_secrets.h"
 
 namespace oddrank::ranks {
@@ -11,10 +12,6 @@ namespace {
 
 using snapshot::Capture;
 using snapshot::ProcessCapture;
-
-std::string join(const std::string& first, const std::string& second) {
-  return first.empty() ? second : first + "; " + second;
-}
 
 std::string refusal_words(const Error& error) {
   return error.hint.empty() ? error.what : error.what + " (" + error.hint + ")";
@@ -42,11 +39,12 @@ void append_row(const ProcessFacts& facts, const RankRow& row, Capture& capture)
   std::string why = row.why;
   if (facts.stat.state == 'Z') {
     process.exit_code = attach::exit_code_of(facts.stat);
-    why = join(why, "it has ended, and its parent has not noticed yet (zombie)");
+    why = join_clauses(why, "it has ended, and its parent has not noticed yet (zombie)");
   } else if (facts.read == FactsRead::kRefused) {
-    why = join(why, refusal_words(attach::why_unreadable(facts.stat.pid)));
+    why = join_clauses(why, refusal_words(attach::why_unreadable(facts.stat.pid)));
   } else if (facts.read == FactsRead::kBlocked) {
-    why = join(why, "it does not let its environment be read: something holds its memory map");
+    why = join_clauses(why,
+                       "it does not let its environment be read: something holds its memory map");
   }
   process.why = capture.tables.string(why);
   for (const auto& [name, value] : facts.environment.entries()) {

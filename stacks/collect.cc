@@ -37,8 +37,9 @@ std::string cut_words(const std::vector<cpython::PythonTask>& tasks) {
             " coroutines: the innermost are not shown";
   }
   if (const std::size_t members = with(&cpython::PythonTask::members_cut); members > 0) {
-    words += (words.empty() ? "" : "; ") + count_of(members, "task") + " with more than " +
-             std::to_string(cpython::kMaxAwaited) + " others to wait for: the rest are not listed";
+    words = join_clauses(words, count_of(members, "task") + " with more than " +
+                                    std::to_string(cpython::kMaxAwaited) +
+                                    " others to wait for: the rest are not listed");
   }
   return words;
 }
@@ -303,7 +304,7 @@ void Collector::add_left_behind() {
 }
 
 void Collector::note_cut(const std::string& words) {
-  cut_ += (cut_.empty() || words.empty() ? "" : "; ") + words;
+  cut_ = join_clauses(cut_, words);
 }
 
 void Collector::note_cuts() {
@@ -334,16 +335,14 @@ void Collector::judge(const Reading& main) {
             main.unstopped;
     }
   }
-  if (const std::string& trouble = reader_.python_trouble(); !trouble.empty()) {
-    why += why.empty() ? trouble : "; " + trouble;
-  }
+  why = join_clauses(why, reader_.python_trouble());
   for (std::size_t i = 0; reader_.python() && i < reader_.python()->others().size(); ++i) {
-    why += (why.empty() ? "" : "; ") +
-           ("no frames of a second Python in the process: " + reader_.python()->others()[i]);
+    why = join_clauses(
+        why, "no frames of a second Python in the process: " + reader_.python()->others()[i]);
   }
   process_.state = main.state.state;
   process_.read = why.empty() ? snapshot::ReadState::kFull : snapshot::ReadState::kPartial;
-  process_.why = tables_.string(why + (why.empty() || cut_.empty() ? "" : "; ") + cut_);
+  process_.why = tables_.string(join_clauses(why, cut_));
 }
 
 void Collector::add(const std::vector<Reading>& readings) {
