@@ -180,7 +180,7 @@ ReportedGroup report_group(const JobView& view, const Verdict& verdict, const Gr
 
 // Reports the groups, the culprits' first, and how they are shown.
 void add_groups(const JobView& view,
-                const WaitGraph& graph,
+                const std::vector<Role>& roles,
                 std::vector<Group> groups,
                 Diagnosis& report) {
   std::stable_partition(groups.begin(), groups.end(), [&](const Group& group) {
@@ -191,7 +191,7 @@ void add_groups(const JobView& view,
   for (const Group& group : groups) {
     report.groups.push_back(report_group(view, report.verdict, group));
   }
-  for (Fold& fold : fold_groups(view, groups, roles_of(view, graph, report.verdict))) {
+  for (Fold& fold : fold_groups(view, groups, roles)) {
     ShownGroup& row = report.shown.emplace_back();
     if (fold.is_folded()) {
       row.whole = report_group(view, report.verdict, whole_of(groups, fold));
@@ -224,31 +224,23 @@ void fit_advice_to_cores(std::vector<Advice>& advice) {
 
 // Returns "ranks 5-6 wait in a call, but for none of the ranks that are named"; "" if the named
 // ones explain all that wait, or nobody is named.
-std::string unexplained(const JobView& view, const WaitGraph& graph, const Verdict& verdict) {
-  std::vector<std::size_t> named;
-  const auto add = [&](const std::vector<Culprit>& culprits) {
-    for (const Culprit& culprit : culprits) {
-      const std::size_t at = culprit.rank >= 0 ? view.index_of(culprit.rank) : JobView::kNone;
-      if (at != JobView::kNone) {
-        named.push_back(at);
-      }
-    }
-  };
-  add(verdict.culprits);
-  for (const OtherStory& other : verdict.also) {
-    add(other.culprits);
-  }
-  if (named.empty() || !is_stall(verdict.kind)) {
+std::string unexplained(const JobView& view,
+                        const WaitGraph& graph,
+                        const std::vector<Role>& roles,
+                        const Verdict& verdict) {
+  if (!is_stall(verdict.kind) || !verdict.links.empty()) {
     return {};
   }
-  const std::vector<std::size_t> distance = distances(graph.in, named);
+  bool named = false;
   std::vector<std::int32_t> left;
   for (std::size_t at = 0; at < view.ranks().size(); ++at) {
-    if (graph.waits[at] && distance[at] == kFar && view.ranks()[at].rank >= 0) {
-      left.push_back(view.ranks()[at].rank);
+    const std::int32_t rank = view.ranks()[at].rank;
+    named = named || (rank >= 0 && roles[at] == Role::kRoot);
+    if (rank >= 0 && graph.waits[at] && roles[at] == Role::kElsewhere) {
+      left.push_back(rank);
     }
   }
-  if (left.empty()) {
+  if (!named || left.empty()) {
     return {};
   }
   return fmt::format("{} {} for other ranks, but not for one that is named", ranks_phrase(left),
@@ -302,7 +294,8 @@ Diagnosis diagnose(const JobView& view) {
   if (report.of_cores) {
     fit_advice_to_cores(report.verdict.advice);
   }
-  add_groups(view, graph, std::move(groups), report);
+  const std::vector<Role> roles = roles_of(view, graph, report.verdict);
+  add_groups(view, roles, std::move(groups), report);
   for (const Slot& slot : graph.slots) {
     report.slots.push_back({slot.group, slot.op, slot.sequence, slot.words,
                             numbers_of(view, slot.inside), numbers_of(view, slot.absent),
@@ -314,7 +307,7 @@ Diagnosis diagnose(const JobView& view) {
   std::transform(capture.job.notes.begin(), capture.job.notes.end(),
                  std::inserter(report.notes, report.notes.begin()),
                  [](const std::string& note) { return printable(note, 400); });
-  if (std::string note = unexplained(view, graph, report.verdict); !note.empty()) {
+  if (std::string note = unexplained(view, graph, roles, report.verdict); !note.empty()) {
     report.notes.push_back(std::move(note));
   }
   if (is_stall(report.verdict.kind) || report.verdict.kind == Kind::kUnknown) {

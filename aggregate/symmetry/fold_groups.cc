@@ -74,12 +74,8 @@ std::string_view dimension_of(const JobView& view,
   if (const std::string_view label = view.text(call.label); !label.empty()) {
     return label;
   }
-  for (const snapshot::ProcessGroup& group : rank.process->groups) {
-    if (group.name == call.group && !group.is_default) {
-      return view.text(group.label);
-    }
-  }
-  return {};
+  const snapshot::ProcessGroup* group = snapshot::find_group_of(rank.process->groups, call);
+  return group == nullptr || group->is_default ? std::string_view() : view.text(group->label);
 }
 
 std::string shape_of(const std::vector<std::int32_t>& members) {

@@ -5,6 +5,8 @@
 #include <string>
 #include <tuple>
 
+#include "aggregate/solver/graph_algorithms.h"
+
 namespace oddrank::aggregate {
 namespace {
 
@@ -28,32 +30,27 @@ std::set<Person> named_people(const Verdict& verdict) {
   return people;
 }
 
-// Returns the ranks without a role from which waits lead to one of `todo`, walking against the
-// waits. A walk ends at the ranks that it reaches, or goes on `through` them.
-std::vector<std::uint32_t> ring_around(const WaitGraph& graph,
-                                       std::vector<std::uint32_t> todo,
-                                       bool through,
-                                       const std::vector<Role>& roles,
-                                       std::vector<bool>& seen) {
-  std::vector<std::uint32_t> ring;
+// Returns the first ranks that are met on walks from the roots against the waits.
+std::vector<std::size_t> direct_waiters(const WaitGraph& graph,
+                                        const std::vector<std::size_t>& roots,
+                                        std::size_t ranks) {
+  std::vector<std::size_t> direct;
+  std::vector<std::size_t> todo = roots;
+  std::vector<bool> seen(graph.nodes.size(), false);
+  for (const std::size_t root : roots) {
+    seen[root] = true;
+  }
   while (!todo.empty()) {
-    const std::uint32_t node = todo.back();
+    const std::size_t node = todo.back();
     todo.pop_back();
     for (const std::uint32_t waiter : graph.in[node]) {
-      const bool is_rank = waiter < roles.size();
-      if (seen[waiter] || (is_rank && roles[waiter] != Role::kElsewhere)) {
-        continue;
-      }
-      seen[waiter] = true;
-      if (is_rank) {
-        ring.push_back(waiter);
-      }
-      if (!is_rank || through) {
-        todo.push_back(waiter);
+      if (!seen[waiter]) {
+        seen[waiter] = true;
+        (waiter < ranks ? direct : todo).push_back(waiter);
       }
     }
   }
-  return ring;
+  return direct;
 }
 
 }  // namespace
@@ -62,21 +59,21 @@ std::vector<Role> roles_of(const JobView& view, const WaitGraph& graph, const Ve
   const std::size_t ranks = view.ranks().size();
   std::vector<Role> roles(ranks, Role::kElsewhere);
   const std::set<Person> people = named_people(verdict);
-  std::vector<std::uint32_t> roots;
+  std::vector<std::size_t> roots;
   for (std::size_t at = 0; at < ranks; ++at) {
     const RankView& rank = view.ranks()[at];
     if (people.contains({rank.rank, rank.pid(), rank.host})) {
-      roles[at] = Role::kRoot;
-      roots.push_back(static_cast<std::uint32_t>(at));
+      roots.push_back(at);
     }
   }
-  std::vector<bool> seen(graph.nodes.size(), false);
-  const std::vector<std::uint32_t> direct = ring_around(graph, roots, false, roles, seen);
-  for (const std::uint32_t rank : direct) {
-    roles[rank] = Role::kDirect;
+  const std::vector<std::size_t> distance = distances(graph.in, roots);
+  for (std::size_t at = 0; at < ranks; ++at) {
+    roles[at] = distance[at] == 0      ? Role::kRoot
+                : distance[at] == kFar ? Role::kElsewhere
+                                       : Role::kIndirect;
   }
-  for (const std::uint32_t rank : ring_around(graph, direct, true, roles, seen)) {
-    roles[rank] = Role::kIndirect;
+  for (const std::size_t rank : direct_waiters(graph, roots, ranks)) {
+    roles[rank] = Role::kDirect;
   }
   return roles;
 }
