@@ -122,10 +122,12 @@ int run_agent(AgentOptions& options) {
     options.request.sampling_again = [&](node::SampleReason reason, std::size_t sample) {
       send_bytes(STDOUT_FILENO, slurm::encode_doing(sender, node::again_words(reason, sample)));
     };
-    options.request.draft = [&](snapshot::Capture draft) {
+    options.request.draft = [&](const std::string& draft) {
       slurm::Sender drafter = sender;
-      drafter.host = draft.nodes.front().host;
-      send_if_taken(slurm::encode_draft(drafter, answer_of(options, drafter.host, draft)));
+      drafter.host = sender.host.empty() ? node::host_name() : sender.host;
+      const auto note = options.box.empty() ? Result<std::string>(draft)
+                                            : slurm::leave_in_box(options.box, drafter.host, draft);
+      send_if_taken(slurm::encode_draft(drafter, note.value_or(draft)));
     };
   }
   auto capture = node::capture_node(options.request, options.capture);

@@ -4,8 +4,8 @@
 
 #include "base/isolated.h"
 #include "collectives/find_calls.h"
-#include "node/isolated_read.h"
 #include "node/settle_ranks.h"
+#include "snapshot/format/capture_file.h"
 #include "snapshot/jobs.h"
 #include "snapshot/rewrite.h"
 
@@ -19,19 +19,21 @@ void Drafts::offer(snapshot::Capture& so_far, const std::function<void()>& compl
   if (take_ == nullptr || left_ == 0 || !next_.passed()) {
     return;
   }
-  const IsolatedTask copy{[&](int fd) {
-                            if (complete) {
-                              complete();
-                            }
-                            settle_ranks(so_far);
-                            collectives::find_calls(so_far);
-                            so_far.job.world_size = snapshot::world_size_of(so_far);
-                            so_far.job.hosts = {so_far.nodes.front().host};
-                            send_capture(fd, snapshot::without_secrets(std::move(so_far)));
-                          },
-                          every_};
-  if (auto draft = received_capture(run_isolated({copy}, 1).front())) {
-    take_(*std::move(draft));
+  const IsolatedTask copy{
+      [&](int fd) {
+        if (complete) {
+          complete();
+        }
+        settle_ranks(so_far);
+        collectives::find_calls(so_far);
+        so_far.job.world_size = snapshot::world_size_of(so_far);
+        so_far.job.hosts = {so_far.nodes.front().host};
+        send_bytes(fd, snapshot::encode_capture(snapshot::without_secrets(std::move(so_far))));
+      },
+      every_};
+  if (const IsolatedResult draft = run_isolated({copy}, 1).front();
+      draft.end == IsolatedEnd::kFinished) {
+    take_(draft.bytes);
   }
   --left_;
   next_ = Deadline::after(every_);

@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <functional>
+#include <string>
 
 #include "base/deadline.h"
 #include "snapshot/capture.h"
@@ -12,7 +13,8 @@ namespace oddrank::node {
 
 class Drafts {
  public:
-  using Take = std::function<void(snapshot::Capture draft)>;
+  // Takes an encoded capture (snapshot/format/capture_file.h).
+  using Take = std::function<void(const std::string& draft)>;
 
   // One draft is due in each quarter of `timeout` but the first. If `take` is empty, none is.
   Drafts(Take take, std::chrono::milliseconds timeout);
