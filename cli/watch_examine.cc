@@ -199,6 +199,27 @@ Result<Examination> decode(const IsolatedResult& result) {
   return examination;
 }
 
+// Writes the file, or removes it if there is nothing to write, in a child with a deadline. Makes
+// its `folder` first, if that is given.
+void put_file(const std::string& path,
+              const std::string& bytes,
+              mode_t mode,
+              const std::string& folder) {
+  const IsolatedTask task{[&](int) {
+                            if (bytes.empty()) {
+                              ::unlink(path.c_str());
+                              return;
+                            }
+                            if (!folder.empty()) {
+                              ::mkdir(folder.c_str(), 0777);
+                            }
+                            (void)write_file(path, bytes, mode);
+                          },
+                          kPastPatience,
+                          {.files = true}};
+  run_isolated({task}, 1);
+}
+
 }  // namespace
 
 Status check_keep(const KeepOptions& options) {
@@ -234,37 +255,17 @@ void publish_metrics(const watch::WatchMetrics* metrics,
                      const std::string& path,
                      const std::string& name) {
   constexpr mode_t kForCollectors = 0644;
-  const IsolatedTask task{[&](int) {
-                            if (metrics == nullptr) {
-                              ::unlink(path.c_str());
-                              return;
-                            }
-                            // If it cannot be written, the old one tells how old it is.
-                            (void)write_file(path, watch::metrics_text(*metrics, name),
-                                             kForCollectors);
-                          },
-                          kPastPatience,
-                          {.files = true}};
-  run_isolated({task}, 1);
+  // If it cannot be written, the old one tells how old it is.
+  put_file(path, metrics == nullptr ? "" : watch::metrics_text(*metrics, name), kForCollectors, "");
 }
 
 void leave_past(const watch::PastFile& past, const KeepOptions& options) {
   if (options.folder.empty() || past.rank < 0) {
     return;
   }
-  const std::string path = watch::past_path(options.folder, options.name, past.rank);
-  const IsolatedTask task{[&](int) {
-                            if (past.words.empty()) {
-                              ::unlink(path.c_str());
-                              return;
-                            }
-                            ::mkdir(options.folder.c_str(), 0777);
-                            // If it cannot be written, a report merely lacks it.
-                            (void)write_file(path, watch::encode_past(past), options.mode.bits);
-                          },
-                          kPastPatience,
-                          {.files = true}};
-  run_isolated({task}, 1);
+  // If it cannot be written, a report merely lacks it.
+  put_file(watch::past_path(options.folder, options.name, past.rank),
+           past.words.empty() ? "" : watch::encode_past(past), options.mode.bits, options.folder);
 }
 
 }  // namespace oddrank::cli
