@@ -238,15 +238,21 @@ TEST_CASE("the requested job is found by Slurm's variables") {
   CHECK(found(wanted).processes.empty());
 }
 
+// Processes 1, 2, … in these states.
+std::vector<oddrank::ranks::ProcessFacts> processes_in(std::string_view states) {
+  std::vector<oddrank::ranks::ProcessFacts> all(states.size());
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    all[i].stat.pid = static_cast<pid_t>(i + 1);
+    all[i].stat.state = states[i];
+  }
+  return all;
+}
+
 TEST_CASE("a process that does not answer delays no other") {
   using oddrank::attach::Environment;
   using oddrank::ranks::FactsRead;
   using oddrank::ranks::ProcessFacts;
-  std::vector<ProcessFacts> all(4);
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    all[i].stat.pid = static_cast<pid_t>(i + 1);
-    all[i].stat.state = i == 3 ? 'Z' : 'S';
-  }
+  std::vector<ProcessFacts> all = processes_in("SSSZ");
   const auto details = [](ProcessFacts& facts) {
     while (facts.stat.pid == 2) {
       ::pause();
@@ -268,11 +274,7 @@ TEST_CASE("a process whose libraries take too long keeps its variables, and dela
   using oddrank::attach::Environment;
   using oddrank::ranks::FactsRead;
   using oddrank::ranks::ProcessFacts;
-  std::vector<ProcessFacts> all(3);
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    all[i].stat.pid = static_cast<pid_t>(i + 1);
-    all[i].stat.state = 'S';
-  }
+  std::vector<ProcessFacts> all = processes_in("SSS");
   const auto details = [](ProcessFacts& facts) {
     facts.read = FactsRead::kRead;
     facts.environment = Environment(std::vector<Environment::Entry>{{"RANK", "1"}});
