@@ -43,7 +43,8 @@ class IsolatedChild {
   bool held_up() const;
   // Returns the call on a file (proc/held_up.h) that it has slept in all through a fifth of its
   // time, and two seconds at least: a file that has not answered by then is not waited for. "" if
-  // there is none. To be called now and then.
+  // there is no such call. It compares with the last time that it was called, so call it again and
+  // again.
   std::string silent_file();
 
   // To be polled for input; done() is -1 if the child runs no other task after this one.

@@ -35,8 +35,9 @@ constexpr std::size_t kMaxLocalsOfProcess = 16384;
 
 constexpr std::size_t kMaxFramesWithSignals = 512;  // the innermost are searched for handlers
 
-// A loop that was entered but has no frame: the objects of a popped frame are being destroyed.
 constexpr std::size_t kMaxMembers = 65536;  // that the tasks of a process wait for
+
+// A loop that was entered but has no frame: the objects of a popped frame are being destroyed.
 constexpr const char* kModule = "<module>";
 constexpr const char* kNoFrame = "<leaving a function>";
 constexpr const char* kUnreadable = "<unreadable>";

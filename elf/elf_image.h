@@ -56,7 +56,7 @@ class ElfImage {
 
   // Returns the innermost function that contains the address, or the room between functions.
   CodeRange code_around(std::uint64_t address) const;
-  // Returns where the program begins; 0: it is none.
+  // Returns where the program begins; 0 if the file is no program.
   std::uint64_t entry() const;
 
   // Returns whether it has a symbol table beside the dynamic one: then a local symbol that is not

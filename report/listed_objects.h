@@ -23,7 +23,7 @@ class ListingRoom {
   // Takes room for a thread, and returns for how many of its frames, with their variables: the
   // innermost. A long stack is cut rather than left out; 0: there is no room for the thread.
   std::size_t take(const snapshot::ThreadCapture& thread);
-  // Takes room for a task; false: there is none.
+  // Takes room for a task; false if the task does not fit.
   bool take(const snapshot::AsyncTask& task);
   std::size_t taken() const { return taken_; }
 

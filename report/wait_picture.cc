@@ -26,7 +26,8 @@ std::string group_label(const aggregate::JobView& view, const aggregate::Group& 
                      : fmt::format("{}: {}", count_of(group.ranks.size(), "rank"), set);
 }
 
-// Returns the folded group whose ranks are all that wait in the slot; kNotDrawn if there is none.
+// Returns the folded group whose ranks are all that wait in the slot; kNotDrawn if others wait
+// there too.
 std::size_t only_waiter(const aggregate::WaitGraph& graph,
                         std::size_t slot,
                         const std::vector<std::size_t>& drawn_as,
@@ -94,7 +95,7 @@ WaitPicture wait_picture(const aggregate::JobView& view, const aggregate::Verdic
   for (const aggregate::GraphEdge& edge : graph.edges) {
     const std::size_t from = drawn_as[edge.from];
     const std::size_t to = drawn_as[edge.to];
-    // The waits within a folded group would be a circle that is none.
+    // Waits within a folded group would look like a circle, though its ranks wait in no circle.
     const bool within = from == to && from < folded.size() && folded[from];
     if (!within && drawn.emplace(from, to, edge.assumed).second) {
       picture.edges.push_back({from, to, graph.text(edge.on), edge.assumed});

@@ -80,8 +80,8 @@ class PageData {
   Json process_row(std::int64_t rank, const ProcessCapture& process);
 
   Json processes();
-  // Columns of nodes: kind, label, phase, group, rank of the view (-1: none), ranks. Of edges:
-  // from, to, words, whether it is assumed.
+  // Columns of nodes: kind, label, phase, group, rank of the view (-1: no rank), ranks. Columns of
+  // edges: from, to, words, whether it is assumed.
   Json picture();
 
   // The job's layout: names and sizes of its axes, the slowest first, and the place of each rank.

@@ -1,7 +1,7 @@
 // Shows the first screen in words, and starts everything.
 
-// Returns the links of the chain. Of five or more that are alike, as in a pipeline, those between the first and the
-// last open by a click.
+// Returns the links of the chain. If five or more are alike, as in a pipeline, a click opens those between the first
+// and the last.
 function foldedLinks(on, links) {
   const shown = [];
   for (let begin = 0, end; begin < links.length; begin = end) {

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Compares oddrank with py-spy and pystack, process by process and then core by core: the same threads, frames,
-lines and locals, and the same words for what the interpreter does. Of processes in unusual places (places.py)
-it asks less: no peer may show a frame that oddrank does not show, and what the peers cannot read is counted.
+lines and locals, and the same words for what the interpreter does. It asks less of processes in unusual places
+(places.py): no peer may show a frame that oddrank does not show, and what the peers cannot read is counted.
 
     compare.py --oddrank PATH --pyspy PATH --pystack PATH [--python PATH ...] [--only-places]
 

@@ -25,8 +25,8 @@ struct Mesh {
   std::vector<MeshDimension> dimensions;  // the slowest first
   std::int32_t odd = 0;                   // by its place in the mesh
   bool labelled = true;                   // processes show labels and members of their groups
-  // Gives the rank that stands at a place, and the name of the group of a dimension that begins at
-  // a place; without them, both are as numbered.
+  // Return the rank at a place, and the name of a dimension's group that begins at a place. Without
+  // these functions, ranks and groups have the numbers of their places.
   std::function<std::int32_t(std::int32_t)> rank_at = {};
   std::function<std::string(const std::string&, std::int32_t)> group_name = {};
 

@@ -45,7 +45,7 @@ def init(readahead=0):
 
 
 def attributes(node, size, mode):
-    """Of a file of that size and mode; the root is a folder."""
+    """Returns the attributes of a file of that size and mode; the root is a folder."""
     mode, size = (0o40755, 0) if node == ROOT else (0o100000 | mode, size)
     return struct.pack("<6Q10I", node, size, size // 512, 0, 0, 0, 0, 0, 0, mode, 1, 0, 0, 0, 4096, 0)
 

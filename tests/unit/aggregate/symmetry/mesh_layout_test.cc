@@ -29,7 +29,7 @@ TEST_CASE("layout: a rank that was not read has the place that other ranks' grou
   CHECK(layout.places[17] == std::vector<std::size_t>{1, 1, 1});
 }
 
-TEST_CASE("layout: a name that spans two axes is none beside them") {
+TEST_CASE("layout: a name that spans two axes is no third axis") {
   tests::Mesh mesh = tests::three_dimensions(2, 3, 4);
   auto job = tests::mesh_job(mesh);
   auto& tables = job.capture.tables;
@@ -42,7 +42,7 @@ TEST_CASE("layout: a name that spans two axes is none beside them") {
   CHECK(layout_in(job.capture).names == std::vector<std::string>{"dp", "pp", "tp"});
 }
 
-TEST_CASE("layout: without labels, or with places that are taken twice, there is none") {
+TEST_CASE("layout: no axes without labels, or if two ranks have one place") {
   tests::Mesh mesh = tests::three_dimensions(2, 3, 4);
   mesh.labelled = false;
   CHECK(layout_in(tests::mesh_job(mesh).capture).names.empty());
