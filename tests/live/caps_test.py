@@ -5,6 +5,7 @@
 """
 
 import os
+import signal
 import subprocess
 import sys
 import unittest
@@ -43,13 +44,40 @@ thread.start()
 thread.join()
 """
 
+# As a node of eight ranks with 40 loader processes each has: the last child holds the lock.
+CHILDREN = """
+import multiprocessing, os, signal, sys
+lock = multiprocessing.Lock()
+told, tells = os.pipe()
+for at in range(int(sys.argv[1])):
+    if os.fork() == 0:
+        os.close(told)
+        if at + 1 == int(sys.argv[1]):
+            lock.acquire()
+            os.write(tells, str(os.getpid()).encode())
+        os.close(tells)
+        signal.pause()
+os.close(tells)
+holder = os.read(told, 20)
+while os.read(told, 20):
+    pass
+print('ready', flush=True)
+lock.acquire()
+"""
+
 class Caps(unittest.TestCase):
+    @staticmethod
+    def end(process):
+        for pid in proc_facts.children(process.pid):
+            os.kill(pid, signal.SIGKILL)
+        process.kill()
+
     def report(self, program, count, waits, *options):
         process = subprocess.Popen(["/usr/bin/python3", "-c", program, str(count)], stdin=subprocess.DEVNULL,
                                    stdout=subprocess.PIPE)
         self.addCleanup(process.stdout.close)
         self.addCleanup(process.wait, 60)
-        self.addCleanup(process.kill)
+        self.addCleanup(self.end, process)
         self.assertEqual(process.stdout.readline(), b"ready\n")
         proc_facts.wait_until(lambda: all(waits(tid) for tid in proc_facts.threads(process.pid)), "it waits")
         run = harness.Run(harness.run_here([harness.Options.oddrank, "node", str(process.pid), "--samples", "1",
@@ -74,6 +102,12 @@ class Caps(unittest.TestCase):
         (thread,) = [thread for thread in rank["threads"] if "frames_left_out" in thread]
         self.assertGreater(len(thread["frames"]), 1500)
         self.assertGreater(len(thread["frames"]) + thread["frames_left_out"], 5000)
+
+    def test_processes_that_share_a_lock(self):
+        rank = self.report(CHILDREN, 300, proc_facts.wants_lock)
+        wait = rank["threads"][0]["wait"]
+        self.assertRegex(wait["detail"], f"a lock of multiprocessing that thread {wait['pid']} of pid "
+                                         f"{wait['pid']} has acquired and not released")
 
 
 if __name__ == "__main__":

@@ -4,9 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
-#include <set>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "base/isolated.h"
@@ -26,7 +24,9 @@ using snapshot::Known;
 using snapshot::ProcessCapture;
 using snapshot::Wait;
 
-constexpr std::size_t kMaxProcesses = 256;  // whose memory is read
+// Whose memory is read. A node of eight ranks has hundreds of loader processes; the time of the
+// search ends earlier than this.
+constexpr std::size_t kMaxProcesses = 16384;
 
 // Identifies a semaphore independent of its address in a process.
 struct SemaphoreId {
@@ -77,8 +77,15 @@ std::map<SemaphoreId, SemaphoreOwner> acquired_by(const Target& target) {
   return owners;
 }
 
+// What is known of one semaphore: those that say that they have acquired it.
+struct SemaphoreOwners {
+  std::vector<SemaphoreOwner> all;
+  bool complete = true;  // every process was asked
+};
+
 // Runs in the child: writes a line "PROCESS THREAD PID TID RECURSIVE" for each wait whose holder is
-// found.
+// found, with the PID 0 if it is found that no process says so. A search that does not get to its
+// end says nothing of the waits that are left.
 class OwnerSearch {
  public:
   OwnerSearch(const Capture& capture, const OpenTarget& open) : capture_(capture), open_(open) {}
@@ -87,19 +94,19 @@ class OwnerSearch {
 
  private:
   // Those that say that they hold it, among the waiter's family or among all others of its node.
-  std::vector<SemaphoreOwner> owners_of(const ProcessCapture& waiter,
-                                        const SemaphoreId& id,
-                                        bool family);
-  // Returns nullopt if no process holds it, or several do (a process that was forked while the lock
+  SemaphoreOwners owners_of(const ProcessCapture& waiter, const SemaphoreId& id, bool family);
+  // The pid is 0 if no process holds it, or several do (a process that was forked while the lock
   // was held also has its parent's count), or if processes pass it to each other. Ranks that one
   // process has started may share a lock, so others are read if the family does not hold it.
+  // Returns nullopt if some could not be asked.
   std::optional<SemaphoreOwner> owner_of(const ProcessCapture& waiter, const SemaphoreId& id);
 
-  const std::map<SemaphoreId, SemaphoreOwner>& look_at(pid_t pid);
+  // Null if it could not be asked.
+  const std::map<SemaphoreId, SemaphoreOwner>* look_at(pid_t pid);
 
   const Capture& capture_;
   const OpenTarget& open_;
-  std::map<pid_t, std::map<SemaphoreId, SemaphoreOwner>> known_;
+  std::map<pid_t, std::optional<std::map<SemaphoreId, SemaphoreOwner>>> known_;
 };
 
 void OwnerSearch::run(const std::vector<WaitPlace>& places, int fd) {
@@ -119,38 +126,44 @@ void OwnerSearch::run(const std::vector<WaitPlace>& places, int fd) {
 
 std::optional<SemaphoreOwner> OwnerSearch::owner_of(const ProcessCapture& waiter,
                                                     const SemaphoreId& id) {
-  std::vector<SemaphoreOwner> owners = owners_of(waiter, id, true);
-  if (owners.empty()) {
+  SemaphoreOwners owners = owners_of(waiter, id, true);
+  if (owners.all.empty()) {
+    const bool complete = owners.complete;
     owners = owners_of(waiter, id, false);
+    owners.complete = owners.complete && complete;
   }
-  const bool one = owners.size() == 1 && !owners.front().releaser;
-  return one ? std::optional(owners.front()) : std::nullopt;
+  if (owners.all.size() == 1 && !owners.all.front().releaser) {
+    return owners.all.front();
+  }
+  return owners.complete ? std::optional(SemaphoreOwner()) : std::nullopt;
 }
 
-std::vector<SemaphoreOwner> OwnerSearch::owners_of(const ProcessCapture& waiter,
-                                                   const SemaphoreId& id,
-                                                   bool family) {
-  std::vector<SemaphoreOwner> owners;
+SemaphoreOwners OwnerSearch::owners_of(const ProcessCapture& waiter,
+                                       const SemaphoreId& id,
+                                       bool family) {
+  SemaphoreOwners owners;
   for (const ProcessCapture& each : capture_.processes) {
     if (each.node != waiter.node || (each.owner == waiter.owner) != family || is_dead(each)) {
       continue;
     }
-    const auto& of_process = look_at(each.pid);
-    if (const auto found = of_process.find(id); found != of_process.end()) {
-      owners.push_back(found->second);
+    const auto* of_process = look_at(each.pid);
+    if (of_process == nullptr) {
+      owners.complete = false;
+    } else if (const auto found = of_process->find(id); found != of_process->end()) {
+      owners.all.push_back(found->second);
     }
   }
   return owners;
 }
 
-const std::map<SemaphoreId, SemaphoreOwner>& OwnerSearch::look_at(pid_t pid) {
+const std::map<SemaphoreId, SemaphoreOwner>* OwnerSearch::look_at(pid_t pid) {
   const auto [at, is_new] = known_.try_emplace(pid);
   if (is_new && known_.size() <= kMaxProcesses) {
     if (const auto target = open_(pid)) {
       at->second = acquired_by(**target);
     }
   }
-  return at->second;
+  return at->second ? &*at->second : nullptr;
 }
 
 std::optional<WaitPlace> parse_owner(std::string_view line,
@@ -173,8 +186,11 @@ std::optional<WaitPlace> parse_owner(std::string_view line,
 }
 
 void set_semaphore_owner(Capture& capture, const WaitPlace& place, const SemaphoreOwner& owner) {
-  ProcessCapture& process = capture.processes[place.process];
-  Wait& wait = process.threads[place.thread].wait;
+  Wait& wait = capture.processes[place.process].threads[place.thread].wait;
+  if (owner.pid == 0) {
+    wait.lock.owner = snapshot::LockOwner::kNobodyAcquired;
+    return;
+  }
   wait.holder_pid = owner.pid;
   wait.holder_tid = owner.tid;
   wait.holder_alive = owner.tid == 0 ? Known::kUnknown : Known::kYes;
@@ -196,18 +212,10 @@ void name_semaphore_owners(Capture& capture,
   }
   const IsolatedTask task{[&](int fd) { OwnerSearch(capture, open).run(places, fd); }, patience};
   const IsolatedResult result = run_isolated({task}, 1).front();
-  std::set<std::pair<std::size_t, std::size_t>> named;
   for (const std::string_view line : split(result.bytes, '\n')) {
     SemaphoreOwner owner;
-    if (const auto place = parse_owner(line, capture, owner);
-        place && named.insert({place->process, place->thread}).second) {
+    if (const auto place = parse_owner(line, capture, owner)) {
       set_semaphore_owner(capture, *place, owner);
-    }
-  }
-  for (const WaitPlace& place : places) {
-    if (!named.contains({place.process, place.thread})) {
-      capture.processes[place.process].threads[place.thread].wait.lock.owner =
-          snapshot::LockOwner::kNobodyAcquired;
     }
   }
 }
