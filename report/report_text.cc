@@ -27,7 +27,7 @@ constexpr std::size_t kMaxGroups = 12;
 constexpr std::size_t kMaxDifferences = 3;
 constexpr std::size_t kFewestFoldedLinks = 5;
 constexpr std::size_t kMaxUnread = 6;
-constexpr std::size_t kMaxAdvice = 2;
+constexpr std::size_t kMaxAdvice = 3;
 constexpr std::size_t kRankColumns = 40;
 constexpr std::size_t kWhyIndent = 6;  // of the text after "Why", "Next", "Or"
 
@@ -231,9 +231,12 @@ std::string difference_lines(const aggregate::ReportedGroup& group, const Style&
   std::string text;
   std::size_t shown = 0;
   for (const aggregate::LocalDifference& difference : group.differences) {
-    if (!full && ++shown > kMaxDifferences) {
+    if (!full && shown == kMaxDifferences) {
+      text += fmt::format("  ... {} (--full-stacks shows all)\n",
+                          count_of(group.differences.size() - shown, "more such variable"));
       break;
     }
+    ++shown;
     text += style.paragraph(
         "  ",
         fmt::format("{} in {} ({})", difference.words(), difference.function, difference.place), 4);
@@ -272,10 +275,13 @@ std::string group_lines(const aggregate::Diagnosis& report, const Style& style, 
 std::string advice_lines(const aggregate::Diagnosis& report, const Style& style, bool full) {
   std::string text;
   std::size_t shown = 0;
-  for (const std::string& advice : advice_words(report.verdict.advice)) {
-    if (!full && ++shown > kMaxAdvice) {
+  const std::vector<std::string> advices = advice_words(report.verdict.advice);
+  for (const std::string& advice : advices) {
+    if (!full && shown == kMaxAdvice) {
+      text += fmt::format("      ... {} more (--full-stacks shows all)\n", advices.size() - shown);
       break;
     }
+    ++shown;
     text += style.paragraph(text.empty() ? "Next  " : "      ", advice, kWhyIndent);
   }
   return text.empty() ? text : '\n' + text;

@@ -12,7 +12,6 @@
 namespace oddrank::aggregate {
 namespace {
 
-constexpr std::size_t kMaxFlightCulprits = 64;
 constexpr std::size_t kMaxLinks = 8;
 
 bool contains(const std::vector<std::int32_t>& ranks, std::int32_t rank) {
@@ -104,9 +103,6 @@ void Decider::accuse(Verdict& verdict,
                      const std::vector<std::int32_t>& ranks,
                      const std::string& group) {
   for (const std::int32_t rank : ranks) {
-    if (verdict.culprits.size() >= kMaxFlightCulprits) {
-      break;
-    }
     Culprit culprit;
     culprit.rank = rank;
     culprit.waits_for.group = group;

@@ -21,9 +21,6 @@
 namespace oddrank::aggregate {
 namespace {
 
-// Further culprits are only counted in the summary.
-constexpr std::size_t kMaxCulprits = 64;
-
 bool is_awaited(const RuleInput& input, std::size_t rank) {
   return input.graph.awaited[rank];
 }
@@ -385,9 +382,7 @@ Finding accuse(const RuleInput& input,
         take_end(input, end, finding, culprit.waits_for);
       }
     }
-    if (finding.culprits.size() < kMaxCulprits) {
-      finding.culprits.push_back(std::move(culprit));
-    }
+    finding.culprits.push_back(std::move(culprit));
   }
   finding.chain = is_awaited(input, ranks.front())
                       ? chain_to(input.view, input.graph, ranks.front())
