@@ -232,7 +232,7 @@ bool Inliner::run(const std::function<bool()>& out_of_time) {
   snapshot::Tables fresh;
   snapshot::Carrier carrier(capture_.tables, fresh);
   snapshot::CaptureRows& rows = capture_;
-  rows = carrier.rows(std::move(rows));
+  rows = carrier.row(std::move(rows));
   capture_.tables = std::move(fresh);
   return whole;
 }

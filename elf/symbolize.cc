@@ -125,7 +125,7 @@ void Renamer::run() {
   snapshot::Tables fresh;
   snapshot::Carrier carrier(capture_.tables, fresh);
   snapshot::CaptureRows& rows = capture_;
-  rows = carrier.rows(std::move(rows));
+  rows = carrier.row(std::move(rows));
   capture_.tables = std::move(fresh);
 }
 

@@ -91,7 +91,7 @@ void add_answer(Capture& capture, ProcessCapture& process, const IsolatedResult&
   const auto read = received_capture(result);
   if (read && read->processes.size() == 1) {
     snapshot::Carrier carrier(read->tables, capture.tables);
-    ProcessCapture sample = carrier.process(read->processes.front());
+    ProcessCapture sample = carrier.row(read->processes.front());
     sample.node = process.node;
     snapshot::append_samples(capture.tables, process, std::move(sample));
     return;

@@ -110,7 +110,7 @@ void send_process(int fd, Result<snapshot::Capture> capture) {
       why = std::to_string(kept) + " of its " + std::to_string(all) +
             " tasks are shown: the others do not fit into a capture";
     }
-    part.processes.push_back(snapshot::Carrier(capture->tables, part.tables).process(process));
+    part.processes.push_back(snapshot::Carrier(capture->tables, part.tables).row(process));
     part.processes.front().why =
         part.tables.string(join_clauses(why, capture->tables.text(process.why)));
     bytes = snapshot::encode_capture(part, snapshot::Packing::kStored);

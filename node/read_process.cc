@@ -45,7 +45,7 @@ snapshot::Capture read_process(const snapshot::Capture& known,
   snapshot::Capture capture;
   capture.nodes = known.nodes;
   snapshot::Carrier carrier(known.tables, capture.tables);
-  snapshot::ProcessCapture process = carrier.process(identity);
+  snapshot::ProcessCapture process = carrier.row(identity);
   process.read_us = wall_clock_us();
   const auto give_up = [&](const Error& error) {
     process.read = snapshot::ReadState::kNone;

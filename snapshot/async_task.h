@@ -14,9 +14,9 @@ enum class TaskState : std::uint8_t {
   kNotStarted,
   kWaits,
   kRuns,    // in some thread, whose stack has its frames
-  kParked,  // a greenlet, which has no more than frames (new in format 13)
+  kParked,  // a greenlet, which has no more than frames
   // A thread of the parent, left behind by a fork() of which Python was not told; it has a name
-  // (of threading.Thread) and frames (new in format 14).
+  // (of threading.Thread) and frames.
   kLeftBehind,
 };
 

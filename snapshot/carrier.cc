@@ -1,14 +1,75 @@
 #include "snapshot/carrier.h"
 
+#include <type_traits>
 #include <utility>
+
+#include "snapshot/fields/row_fields.h"
 
 namespace oddrank::snapshot {
 namespace {
 
-void rewrite_all(std::vector<std::string>& texts,
-                 const std::function<std::string(std::string_view)>& rewrite) {
-  for (std::string& text : texts) {
-    text = rewrite(text);
+// Visits each field (fields/row_fields.h).
+class Carrying {
+ public:
+  explicit Carrying(Carrier& carrier) : carrier_(carrier) {}
+
+  template <typename T>
+  void operator()(std::string_view name, T& value);
+  template <typename T>
+  void index(std::string_view /*name*/, const T& /*value*/, RowTable /*of*/) {}
+  template <typename List>
+  void rows(RowTable table, List& list, std::size_t most = 0);
+  template <typename T>
+  void maybe(RowTable table, Boxed<T>& box);
+  template <typename T>
+  void maybe(RowTable /*table*/, Rare<T>& box) {
+    rare(box);
+  }
+  template <typename T>
+  void rare(Rare<T>& facts);
+  template <typename Fits>
+  void check(const Fits& /*fits*/, const char* /*what*/) {}
+  void shown(const ThreadCapture& /*thread*/) {}
+
+ private:
+  Carrier& carrier_;
+};
+
+template <typename T>
+void Carrying::operator()(std::string_view /*name*/, T& value) {
+  if constexpr (std::is_same_v<T, StringId>) {
+    value = carrier_.string(value);
+  } else if constexpr (std::is_same_v<T, StackId>) {
+    value = carrier_.stack(value);
+  } else if constexpr (std::is_same_v<T, std::string>) {
+    carrier_.rewrite(value);
+  }
+}
+
+template <typename List>
+void Carrying::rows(RowTable /*table*/, List& list, std::size_t /*most*/) {
+  if constexpr (std::is_same_v<List, SampleList>) {
+    for (ThreadSample& row : list.stored()) {
+      fields(*this, row);
+    }
+  } else {
+    for (auto& row : list) {
+      fields(*this, row);
+    }
+  }
+}
+
+template <typename T>
+void Carrying::maybe(RowTable /*table*/, Boxed<T>& box) {
+  if (box) {
+    fields(*this, *box);
+  }
+}
+
+template <typename T>
+void Carrying::rare(Rare<T>& facts) {
+  if (!facts.is_default()) {
+    fields(*this, facts.edit());
   }
 }
 
@@ -69,158 +130,26 @@ StackId Carrier::stack(StackId id) {
   return StackId{known};
 }
 
-void Carrier::carry(Wait& wait) {
-  carry(wait.syscall_name, wait.wchan, wait.path);
-  if (wait.rare.is_default()) {
-    carry(wait.detail, wait.lock.function);
-    return;
-  }
-  RareWaitFacts& rare = wait.rare.edit();
-  carry(rare.local, rare.peer, wait.detail, wait.lock.function);
-  carry(rare.pool.name, rare.key, rare.notes, rare.motion);
-  for (AwaitedFile& file : rare.awaited) {
-    carry(file.link, file.local, file.peer, file.note);
-  }
-}
-
-void Carrier::carry(CollectiveCall& call) {
-  carry(call.op, call.group, call.label, call.members, call.peers, call.evidence);
-}
-
-void Carrier::carry(ThreadCapture& thread) {
-  carry(thread.name, thread.python_name);
-  for (ThreadSample& sample : thread.samples.stored()) {
-    sample.stack = stack(sample.stack);
-    sample.python_stack = stack(sample.python_stack);
-    carry(sample.tracer_name);
-  }
-  carry(thread.wait);
-  if (thread.call) {
-    carry(*thread.call);
-  }
-  for (FrameLocals& frame_locals : thread.locals) {
-    for (Local& local : frame_locals.locals) {
-      carry(local.name, local.value);
-    }
-  }
-  for (PythonLoop& loop : thread.loops) {
-    for (LoopCall& call : loop.calls) {
-      carry(call.name, call.object);
-    }
-  }
-}
-
-ProcessCapture Carrier::process(ProcessCapture process) {
-  carry(process.job_key, process.name, process.executable, process.command, process.why,
-        process.python_version, process.exception);
-  if (!process.crash.is_default()) {
-    carry(process.crash.edit().message);
-  }
-  for (auto& [name, value] : process.environment) {
-    carry(name, value);
-  }
-  for (auto& [name, value] : process.setup) {
-    carry(name, value);
-  }
-  for (Connection& connection : process.connections) {
-    carry(connection.local, connection.peer);
-  }
-  for (Transfer& transfer : process.transfers) {
-    carry(transfer.local, transfer.peer, transfer.device);
-  }
-  for (ThreadCapture& thread : process.threads) {
-    carry(thread);
-  }
-  for (AsyncTask& task : process.tasks) {
-    carry(task.name);
-    task.stack = stack(task.stack);
-    carry(task.awaits);
-    for (StringId& member : task.members) {
-      carry(member);
-    }
-  }
-  for (ProcessGroup& group : process.groups) {
-    carry(group.name, group.label, group.backend, group.members);
-    for (GroupCounter& counter : group.counters) {
-      carry(counter.backend);
-    }
-  }
-  return process;
-}
-
-FlightRecord Carrier::flight_record(FlightRecord record) {
-  carry(record.source, record.version);
-  for (FlightGroup& group : record.groups) {
-    carry(group.name, group.description, group.members, group.backend);
-  }
-  for (FlightEntry& entry : record.entries) {
-    carry(entry.op, entry.backend, entry.input_sizes, entry.output_sizes, entry.input_types,
-          entry.output_types, entry.place, entry.thread);
-  }
-  return record;
-}
-
-RasCommunicator Carrier::communicator(RasCommunicator communicator) {
-  carry(communicator.hash, communicator.version);
-  for (RasRank& rank : communicator.ranks) {
-    carry(rank.host);
-  }
-  return communicator;
-}
-
-LogLine Carrier::log_line(LogLine line) {
-  carry(line.op, line.text, line.source);
-  return line;
-}
-
-Device Carrier::device(Device device) {
-  carry(device.name);
-  return device;
-}
-
-LinkPort Carrier::port(LinkPort port) {
-  carry(port.device, port.state, port.physical, port.rate);
-  return port;
-}
-
-CollectiveState Carrier::collectives(CollectiveState state) {
-  for (FlightRecord& record : state.flight) {
-    record = flight_record(std::move(record));
-  }
-  for (RasCommunicator& one : state.ras) {
-    one = communicator(std::move(one));
-  }
-  for (LogLine& line : state.log) {
-    line = log_line(line);
-  }
-  for (Device& one : state.devices) {
-    one = device(one);
-  }
-  for (LinkPort& one : state.ports) {
-    one = port(one);
-  }
-  return state;
-}
-
-CaptureRows Carrier::rows(CaptureRows rows) {
+void Carrier::rewrite(std::string& text) const {
   if (rewrites_.text) {
-    JobInfo& job = rows.job;
-    for (std::string* text : {&job.id, &job.name, &job.user, &job.state, &job.output_path}) {
-      *text = rewrites_.text(*text);
-    }
-    rewrite_all(job.hosts, rewrites_.text);
-    rewrite_all(job.notes, rewrites_.text);
-    for (NodeCapture& node : rows.nodes) {
-      node.host = rewrites_.text(node.host);
-      node.why = rewrites_.text(node.why);
-      rewrite_all(node.notes, rewrites_.text);
-    }
+    text = rewrites_.text(text);
   }
-  for (ProcessCapture& one : rows.processes) {
-    one = process(std::move(one));
-  }
-  rows.collectives = collectives(std::move(rows.collectives));
-  return rows;
 }
+
+template <typename Row>
+Row Carrier::row(Row row) {
+  Carrying carrying(*this);
+  fields(carrying, row);
+  return row;
+}
+
+template ProcessCapture Carrier::row(ProcessCapture);
+template FlightRecord Carrier::row(FlightRecord);
+template RasCommunicator Carrier::row(RasCommunicator);
+template LogLine Carrier::row(LogLine);
+template Device Carrier::row(Device);
+template LinkPort Carrier::row(LinkPort);
+template CollectiveState Carrier::row(CollectiveState);
+template CaptureRows Carrier::row(CaptureRows);
 
 }  // namespace oddrank::snapshot

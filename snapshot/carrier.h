@@ -1,9 +1,8 @@
 // Translates ids of one set of tables to another, on demand; each row is looked up once. Texts may
 // be rewritten on the way: every text of a capture passes through here, also that of a field that
-// is added later, so nothing is forgotten.
+// is added later (fields/row_fields.h), so nothing is forgotten.
 #pragma once
 
-#include <concepts>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -33,28 +32,18 @@ class Carrier {
   StringId string(StringId id);
   FrameId frame(FrameId id);
   StackId stack(StackId id);
-  CaptureRows rows(CaptureRows rows);
-  ProcessCapture process(ProcessCapture process);
-  CollectiveState collectives(CollectiveState state);
-  FlightRecord flight_record(FlightRecord record);
-  RasCommunicator communicator(RasCommunicator communicator);
-  LogLine log_line(LogLine line);
-  Device device(Device device);
-  LinkPort port(LinkPort port);
+  // Carries a row with all rows that belong to it: ProcessCapture, FlightRecord, RasCommunicator,
+  // LogLine, Device, LinkPort, CollectiveState, CaptureRows.
+  template <typename Row>
+  Row row(Row row);
+  // Rewrites a text that is in no table.
+  void rewrite(std::string& text) const;
 
  private:
   using Rewrite = std::function<std::string(std::string_view)>;
   using Carried = std::vector<std::uint32_t>;
 
   StringId carried(StringId id, Carried& known, const Rewrite& rewrite);
-  void carry(ThreadCapture& thread);
-  void carry(Wait& wait);
-  void carry(CollectiveCall& call);
-  template <std::same_as<StringId>... Ids>
-  void carry(Ids&... ids) {
-    ((ids = string(ids)), ...);
-  }
-
   const Tables& from_;
   Tables& to_;
   static constexpr std::uint32_t kNotCarried = 0xffffffff;

@@ -36,7 +36,7 @@ enum class RasPresence : std::uint8_t {
 struct RasRank {
   std::int32_t rank = -1;  // within the communicator
   StringId host{};         // address as reported, "10.0.0.1"
-  pid_t told_pid = 0;      // in the rank's own pid namespace; 0 = unknown
+  pid_t reported_pid = 0;  // in the rank's own pid namespace; 0 = unknown
   pid_t pid = 0;           // its process on this node; 0 = it is on another node, or unclear
   std::int32_t device = -1;
   RasPresence presence = RasPresence::kAnswered;

@@ -159,7 +159,7 @@ std::optional<std::uint64_t> began_us(const CaptureRows& capture) {
 
 void EpochJoiner::add(Capture part) {
   Carrier carrier(part.tables, tables_);
-  CaptureRows rows = carrier.rows(static_cast<CaptureRows&&>(part));
+  CaptureRows rows = carrier.row(static_cast<CaptureRows&&>(part));
   std::vector<ProcessCapture> processes = std::exchange(rows.processes, {});
   if (processes_.empty() ||
       processes_.back().capacity() - processes_.back().size() < processes.size()) {
@@ -191,7 +191,7 @@ std::vector<Capture> EpochJoiner::take() {
     Merger merger(whole);
     for (std::size_t i = limits[time]; i < limits[time + 1]; ++i) {
       CaptureRows rows = joined(*parts[i]);
-      merger.add_rows(carrier ? carrier->rows(std::move(rows)) : std::move(rows));
+      merger.add_rows(carrier ? carrier->row(std::move(rows)) : std::move(rows));
     }
   }
   *this = {};

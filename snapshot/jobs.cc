@@ -226,10 +226,10 @@ Capture job_of(const Capture& capture, const std::string& key) {
   one.job.id = key;
   Carrier carrier(capture.tables, one.tables);
   for (const ProcessCapture& process : capture.processes) {
-    one.processes.push_back(carrier.process(process));
+    one.processes.push_back(carrier.row(process));
   }
   for (const FlightRecord& record : capture.collectives.flight) {
-    one.collectives.flight.push_back(carrier.flight_record(record));
+    one.collectives.flight.push_back(carrier.row(record));
   }
   keep_job(one, key);
   one.job.world_size = world_size_of(one);

@@ -27,7 +27,7 @@ enum class LockKind : std::uint8_t {
 
 // Where the owner was found.
 enum class LockOwner : std::uint8_t {
-  kUntold = 0,
+  kUnknown = 0,
   kThread,          // Wait's holder, by the lock's own memory or the runtime's
   kDied,            // owner_tid, by the kernel's mark
   kNotHere,         // owner_tid, which is not a thread of the process
@@ -38,7 +38,7 @@ enum class LockOwner : std::uint8_t {
   kNobodyAcquired,  // no process of the family, or several, by those counts
 };
 
-enum class LockWish : std::uint8_t { kUntold = 0, kRead, kWrite };
+enum class LockMode : std::uint8_t { kUnknown = 0, kRead, kWrite };
 
 // An internal lock of the C library, which one of its functions takes.
 enum class InnerLock : std::uint8_t {
@@ -53,8 +53,8 @@ enum class InnerLock : std::uint8_t {
 
 struct LockFacts {
   LockKind kind = LockKind::kUnknown;
-  LockOwner owner = LockOwner::kUntold;
-  LockWish wish = LockWish::kUntold;
+  LockOwner owner = LockOwner::kUnknown;
+  LockMode mode = LockMode::kUnknown;
   InnerLock inner = InnerLock::kNone;
   StringId function{};        // that takes `inner`: "malloc"
   pid_t owner_tid = 0;        // as stored in the lock, in the target's pid namespace

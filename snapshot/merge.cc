@@ -117,11 +117,11 @@ void Merger::add_collectives(CollectiveState rows,
 
 void Merger::add(const Capture& from) {
   const CaptureRows& rows = from;
-  add_rows(Carrier(from.tables, into_.tables).rows(rows));
+  add_rows(Carrier(from.tables, into_.tables).row(rows));
 }
 
 void Merger::add(Capture&& from) {
-  add_rows(Carrier(from.tables, into_.tables).rows(static_cast<CaptureRows&&>(from)));
+  add_rows(Carrier(from.tables, into_.tables).row(static_cast<CaptureRows&&>(from)));
 }
 
 void Merger::index_processes() {

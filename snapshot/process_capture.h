@@ -30,7 +30,7 @@ enum class Ending : std::uint8_t {
   kInOrder,         // it has left its main program
   kSystemExit,      // the same by sys.exit(); its status is unknown
   kAfterException,  // ProcessCapture::exception has ended its main program
-  // Python was finalized: its interpreter is gone, and what runs is native (new in format 14). How
+  // Python was finalized: its interpreter is gone, and what runs is native. How
   // its program ended is not known any more.
   kFinalized,
 };
@@ -62,7 +62,7 @@ struct ProcessCapture {
   bool outlives_rank = false;
   Ending ending = Ending::kNone;
   // It has a library of collectives mapped (PyTorch, NCCL, MPI, JAX, ...), or is in a group. False
-  // also if that was not read, or by an older capture.
+  // also if that was not read.
   bool communicates = false;
   // How often a thread was stopped to be read, in all samples together; and the longest stop, from
   // the first thread's stop until the last thread continued.

@@ -12,7 +12,7 @@ namespace {
 Capture rewritten(CaptureRows rows, const Tables& tables, TextRewrites rewrites) {
   Capture result;
   Carrier carrier(tables, result.tables, std::move(rewrites));
-  static_cast<CaptureRows&>(result) = carrier.rows(std::move(rows));
+  static_cast<CaptureRows&>(result) = carrier.row(std::move(rows));
   return result;
 }
 

@@ -19,6 +19,7 @@ namespace oddrank::snapshot {
 class SampleList {
  public:
   class Iterator;
+  using value_type = ThreadSample;
 
   SampleList() = default;
   SampleList(std::initializer_list<ThreadSample> samples);

@@ -43,7 +43,7 @@ enum class Known : std::uint8_t { kUnknown = 0, kNo = 1, kYes = 2 };
 
 // How it waits, if more is known than what it waits for.
 enum class WaitHow : std::uint8_t {
-  kTold = 0,        // nothing is known beyond `detail`
+  kDescribed = 0,   // nothing is known beyond `detail`
   kLock,            // for a lock of the C library, or something that looks like one: Wait::lock
   kPythonLock,      // for a lock object of Python's
   kGil,             // lock.owner is kThread if the holder has this GIL
@@ -105,7 +105,7 @@ struct Wait {
   WaitOn on = WaitOn::kUnknown;
   bool inferred = false;  // inferred from frames, not read from the kernel or from memory
   Known holder_alive = Known::kUnknown;
-  WaitHow how = WaitHow::kTold;
+  WaitHow how = WaitHow::kDescribed;
   bool limited = false;       // the call returns by itself after a time
   std::int32_t syscall = -1;  // the number on its machine; -1 = none or unknown
   StringId syscall_name{};    // "read"

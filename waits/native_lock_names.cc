@@ -13,7 +13,7 @@ namespace {
 using snapshot::Frame;
 using snapshot::Known;
 using snapshot::LockKind;
-using snapshot::LockWish;
+using snapshot::LockMode;
 using snapshot::Tables;
 using snapshot::Wait;
 using snapshot::WaitHow;
@@ -28,17 +28,17 @@ struct WaitCall {
   std::string_view function;
   OwnerWord owner;
   LockKind kind = LockKind::kUnknown;  // if it has no owner
-  LockWish wish = LockWish::kUntold;
+  LockMode mode = LockMode::kUnknown;
 };
 constexpr std::array kWaitCalls = {
     WaitCall{"pthread_mutex_lock", OwnerWord::kMaybe},
     WaitCall{"pthread_mutex_timedlock", OwnerWord::kMaybe},
     WaitCall{"pthread_mutex_clocklock", OwnerWord::kMaybe},
     WaitCall{"pthread_mutex_cond_lock", OwnerWord::kMaybe},
-    WaitCall{"pthread_rwlock_rdlock", OwnerWord::kMaybe, LockKind::kUnknown, LockWish::kRead},
-    WaitCall{"pthread_rwlock_timedrdlock", OwnerWord::kMaybe, LockKind::kUnknown, LockWish::kRead},
-    WaitCall{"pthread_rwlock_wrlock", OwnerWord::kMaybe, LockKind::kUnknown, LockWish::kWrite},
-    WaitCall{"pthread_rwlock_timedwrlock", OwnerWord::kMaybe, LockKind::kUnknown, LockWish::kWrite},
+    WaitCall{"pthread_rwlock_rdlock", OwnerWord::kMaybe, LockKind::kUnknown, LockMode::kRead},
+    WaitCall{"pthread_rwlock_timedrdlock", OwnerWord::kMaybe, LockKind::kUnknown, LockMode::kRead},
+    WaitCall{"pthread_rwlock_wrlock", OwnerWord::kMaybe, LockKind::kUnknown, LockMode::kWrite},
+    WaitCall{"pthread_rwlock_timedwrlock", OwnerWord::kMaybe, LockKind::kUnknown, LockMode::kWrite},
     WaitCall{"pthread_cond_wait", OwnerWord::kNone, LockKind::kCondition},
     WaitCall{"pthread_cond_timedwait", OwnerWord::kNone, LockKind::kCondition},
     WaitCall{"pthread_cond_clockwait", OwnerWord::kNone, LockKind::kCondition},
@@ -169,7 +169,7 @@ void name_native_lock(const snapshot::ThreadCapture& thread, Tables& tables, Wai
     wait.lock.kind = found.call->kind;
     wait.detail = {};
   } else if (found.call != nullptr) {
-    wait.lock.wish = found.call->wish;
+    wait.lock.mode = found.call->mode;
   }
   if (found.inner != Inner::kNone) {
     wait.lock.inner = found.inner;

@@ -26,7 +26,7 @@ struct ThreadWait {
   pid_t holder_tid = 0;
   snapshot::Known holder_alive = snapshot::Known::kUnknown;
   bool inferred = false;  // the holder was inferred from frames
-  snapshot::WaitHow how = snapshot::WaitHow::kTold;
+  snapshot::WaitHow how = snapshot::WaitHow::kDescribed;
   bool limited = false;
   std::int64_t limit_ms = -1;
   snapshot::LockFacts lock;

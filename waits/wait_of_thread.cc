@@ -97,7 +97,7 @@ void guess_by_wchan(ThreadWait& wait) {
 
 // Adds to the detail, or to the notes if the detail has no text.
 void add_words(const std::string& more, ThreadWait& wait) {
-  std::string& words = wait.how == WaitHow::kTold ? wait.detail : wait.notes;
+  std::string& words = wait.how == WaitHow::kDescribed ? wait.detail : wait.notes;
   words += (words.empty() ? "" : ", ") + more;
 }
 

@@ -41,9 +41,10 @@ RasMemberView view_member(const JobView& view, std::uint32_t node, const RasRank
     member.words = "the others";
   } else {
     const std::string host = printable(view.text(told.host), 60);
-    member.words = fmt::format("member {}{}{}", told.rank,
-                               told.told_pid > 0 ? fmt::format(", pid {}", told.told_pid) : "",
-                               host.empty() ? "" : " on " + host);
+    member.words =
+        fmt::format("member {}{}{}", told.rank,
+                    told.reported_pid > 0 ? fmt::format(", pid {}", told.reported_pid) : "",
+                    host.empty() ? "" : " on " + host);
   }
   return member;
 }

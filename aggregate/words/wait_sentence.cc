@@ -15,8 +15,8 @@ using snapshot::Frame;
 using snapshot::InnerLock;
 using snapshot::LockFacts;
 using snapshot::LockKind;
+using snapshot::LockMode;
 using snapshot::LockOwner;
-using snapshot::LockWish;
 using snapshot::ProcessCapture;
 using snapshot::Store;
 using snapshot::Tables;
@@ -192,8 +192,8 @@ std::string Sentence::own(std::string_view what) const {
   if (says_limit() && !text.empty()) {
     text += limit_words();
   }
-  if (wait_.lock.wish != LockWish::kUntold) {
-    text += wait_.lock.wish == LockWish::kRead ? ", wants to read" : ", wants to write";
+  if (wait_.lock.mode != LockMode::kUnknown) {
+    text += wait_.lock.mode == LockMode::kRead ? ", wants to read" : ", wants to write";
   }
   add(text, lock_notes());
   for (const AwaitedFile& file : wait_.rare->awaited) {
@@ -227,7 +227,7 @@ std::string Sentence::doing() const {
       return frozen_words();
     case WaitHow::kObject:
       return fmt::format("waits at an object that only thread {} has, too", wait_.holder_tid);
-    case WaitHow::kTold:
+    case WaitHow::kDescribed:
     case WaitHow::kPythonLock:
     case WaitHow::kLockFile:
       break;
@@ -236,7 +236,8 @@ std::string Sentence::doing() const {
 }
 
 bool Sentence::says_limit() const {
-  return wait_.how == WaitHow::kTold || wait_.how == WaitHow::kLock || wait_.how == WaitHow::kFiles;
+  return wait_.how == WaitHow::kDescribed || wait_.how == WaitHow::kLock ||
+         wait_.how == WaitHow::kFiles;
 }
 
 std::string Sentence::limit_words() const {
@@ -277,7 +278,7 @@ std::string Sentence::lock_words() const {
     case LockOwner::kOtherNamespace:
       return fmt::format("{} shared by processes, locked by thread {} of its pid namespace", kind,
                          lock.owner_tid);
-    case LockOwner::kUntold:
+    case LockOwner::kUnknown:
     case LockOwner::kInAllocator:
     case LockOwner::kAcquired:
     case LockOwner::kNobodyAcquired:

@@ -11,6 +11,8 @@ namespace oddrank {
 template <typename T>
 class Boxed {
  public:
+  using value_type = T;
+
   Boxed() = default;
   Boxed(std::nullopt_t /*none*/) {}                    // NOLINT(google-explicit-constructor)
   Boxed(T value) : value_(new T(std::move(value))) {}  // NOLINT(google-explicit-constructor)

@@ -10,6 +10,8 @@ namespace oddrank {
 template <typename T>
 class Rare {
  public:
+  using value_type = T;
+
   Rare() = default;
   Rare(T value);  // NOLINT(google-explicit-constructor)
   Rare(const Rare& other) : own_(other.own_ ? new T(*other.own_) : nullptr) {}

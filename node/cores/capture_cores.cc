@@ -91,7 +91,7 @@ class Gatherer {
 void Gatherer::add(const std::string& path, const std::string& label, const Capture& one) {
   const NodeCapture& from = one.nodes.front();
   snapshot::Carrier carrier(one.tables, whole_.tables);
-  ProcessCapture process = carrier.process(one.processes.front());
+  ProcessCapture process = carrier.row(one.processes.front());
   // In containers, several processes of a host may have the same number.
   const bool known = !from.host.empty() && used_.emplace(from.host, process.pid).second;
   process.node = node_of(known ? from.host : label);
@@ -104,7 +104,7 @@ void Gatherer::add(const std::string& path, const std::string& label, const Capt
   }
   whole_.processes.push_back(std::move(process));
   for (const snapshot::FlightRecord& record : one.collectives.flight) {
-    snapshot::FlightRecord carried = carrier.flight_record(record);
+    snapshot::FlightRecord carried = carrier.row(record);
     carried.node = whole_.processes.back().node;
     whole_.collectives.flight.push_back(std::move(carried));
   }

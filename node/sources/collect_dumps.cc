@@ -104,7 +104,7 @@ bool DumpReader::take(const std::string& source, std::string_view bytes, std::ui
   record->written_us = written;
   collectives::shorten_record(*record, texts, collectives::flight_entry_limit(process_.world_size));
   snapshot::Carrier carrier(texts, answer_.tables);
-  answer_.collectives.flight = {carrier.flight_record(*record)};
+  answer_.collectives.flight = {carrier.row(*record)};
   return true;
 }
 
@@ -203,7 +203,7 @@ void DumpReader::from_pipe() {
 void take_over_dumps(const Capture& from, std::uint32_t node, Capture& capture) {
   snapshot::Carrier carrier(from.tables, capture.tables);
   for (const FlightRecord& record : from.collectives.flight) {
-    FlightRecord carried = carrier.flight_record(record);
+    FlightRecord carried = carrier.row(record);
     carried.node = node;
     capture.collectives.flight.push_back(std::move(carried));
   }
@@ -238,7 +238,7 @@ Capture read_given(const std::vector<std::string>& patterns,
     collectives::shorten_record(
         *record, texts, collectives::flight_entry_limit(static_cast<std::int32_t>(files.size())));
     snapshot::Carrier carrier(texts, answer.tables);
-    answer.collectives.flight.push_back(carrier.flight_record(*record));
+    answer.collectives.flight.push_back(carrier.row(*record));
   }
   return answer;
 }

@@ -85,7 +85,7 @@ void add_ports(PendingTask& pending, Capture& capture) {
   }
   snapshot::Carrier carrier(answer->tables, capture.tables);
   for (const snapshot::LinkPort& port : answer->collectives.ports) {
-    capture.collectives.ports.push_back(carrier.port(port));
+    capture.collectives.ports.push_back(carrier.row(port));
   }
 }
 

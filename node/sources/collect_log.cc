@@ -125,7 +125,7 @@ void take_over_log(const Result<Capture>& answer, Capture& capture) {
   }
   snapshot::Carrier carrier(answer->tables, capture.tables);
   for (const snapshot::LogLine& line : answer->collectives.log) {
-    capture.collectives.log.push_back(carrier.log_line(line));
+    capture.collectives.log.push_back(carrier.row(line));
   }
   for (const std::string& note : answer->nodes.front().notes) {
     capture.job.notes.push_back("the job's output: " + note);

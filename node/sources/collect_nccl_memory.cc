@@ -157,7 +157,7 @@ void collect_nccl_memory_again(Capture& capture, milliseconds timeout) {
       timeout);
   snapshot::Carrier carrier(read.tables, capture.tables);
   for (const RasCommunicator& later : read.collectives.ras) {
-    const RasCommunicator carried = carrier.communicator(later);
+    const RasCommunicator carried = carrier.row(later);
     for (const RasRank& again : carried.ranks) {
       add_later_counts(capture, carried.hash, again);
     }

@@ -100,7 +100,7 @@ class Questioner {
 
   const RasService& service_;
   Capture& answer_;
-  std::map<pid_t, pid_t> by_told_pid_;  // in its own namespace -> in ours
+  std::map<pid_t, pid_t> by_reported_pid_;  // in its own namespace -> in ours
   std::set<std::string> own_;
   std::set<std::string> seen_;  // hashes
   std::set<pid_t> covered_;
@@ -111,7 +111,7 @@ Questioner::Questioner(const RasService& service, Capture& answer)
   for (const ProcessCapture* process : service.ranks) {
     const auto status = attach::read_proc_status(process->pid);
     if (status && !status->ns_pids.empty()) {
-      const auto [at, fresh] = by_told_pid_.emplace(status->ns_pids.back(), process->pid);
+      const auto [at, fresh] = by_reported_pid_.emplace(status->ns_pids.back(), process->pid);
       at->second = fresh ? process->pid : 0;  // two containers: ambiguous
     }
   }
@@ -133,7 +133,7 @@ Status Questioner::run() {
 
 bool Questioner::all_covered() const {
   return !seen_.empty() &&
-         std::all_of(by_told_pid_.begin(), by_told_pid_.end(), [this](const auto& entry) {
+         std::all_of(by_reported_pid_.begin(), by_reported_pid_.end(), [this](const auto& entry) {
            return entry.second == 0 || covered_.contains(entry.second);
          });
 }
@@ -161,9 +161,9 @@ void Questioner::add(const RasAnswer& answer, const RasGroup& group) {
   for (const RasMember& member : group.members) {
     RasRank row = member_row(member);
     row.host = answer_.tables.string(member.host);
-    row.told_pid = member.pid;
-    const auto process = by_told_pid_.find(member.pid);
-    if (own_.contains(member.host) && process != by_told_pid_.end()) {
+    row.reported_pid = member.pid;
+    const auto process = by_reported_pid_.find(member.pid);
+    if (own_.contains(member.host) && process != by_reported_pid_.end()) {
       row.pid = process->second;
       covered_.insert(process->second);
     }
@@ -215,7 +215,7 @@ void add_later_answer(RasCommunicator& communicator, const RasCommunicator& late
   for (RasRank& rank : communicator.ranks) {
     const auto at =
         std::find_if(later.ranks.begin(), later.ranks.end(), [&rank](const RasRank& one) {
-          return one.rank == rank.rank && one.told_pid == rank.told_pid;
+          return one.rank == rank.rank && one.reported_pid == rank.reported_pid;
         });
     if (at != later.ranks.end()) {
       rank.later = at->counts;
@@ -248,7 +248,7 @@ void collect_ras_again(Capture& capture, milliseconds timeout) {
   }
   snapshot::Carrier carrier(answer->tables, capture.tables);
   for (const RasCommunicator& later : answer->collectives.ras) {
-    const RasCommunicator carried = carrier.communicator(later);
+    const RasCommunicator carried = carrier.row(later);
     for (RasCommunicator& communicator : capture.collectives.ras) {
       if (communicator.hash == carried.hash && !snapshot::is_from_memory(communicator)) {
         add_later_answer(communicator, carried);

@@ -47,7 +47,7 @@ Capture read_recorders_of(const Capture& known,
   snapshot::Carrier carrier(known.tables, answer.tables);
   ProcessCapture row = process;
   row.threads.clear();
-  row = carrier.process(std::move(row));
+  row = carrier.row(std::move(row));
   elf::ModuleMap modules(**target);
   const auto python = cpython::PythonProcess::find(**target, modules);
   std::optional<cpython::PythonMemory> memory;
@@ -173,7 +173,7 @@ void collect_recorders(Capture& capture,
     const std::uint32_t node = capture.processes[indices[at]].node;
     snapshot::Carrier carrier(answer->tables, capture.tables);
     for (const FlightRecord& record : answer->collectives.flight) {
-      FlightRecord carried = carrier.flight_record(record);
+      FlightRecord carried = carrier.row(record);
       carried.node = node;
       capture.collectives.flight.push_back(std::move(carried));
     }

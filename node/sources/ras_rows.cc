@@ -32,7 +32,7 @@ RasRank member_row(const collectives::RasMember& member) {
 void carry_communicators(const snapshot::Capture& from, snapshot::Capture& into) {
   snapshot::Carrier carrier(from.tables, into.tables);
   for (const RasCommunicator& communicator : from.collectives.ras) {
-    into.collectives.ras.push_back(carrier.communicator(communicator));
+    into.collectives.ras.push_back(carrier.row(communicator));
   }
 }
 

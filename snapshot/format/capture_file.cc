@@ -10,7 +10,6 @@
 #include "snapshot/format/columns.h"
 #include "snapshot/format/decode_rows.h"
 #include "snapshot/format/encode_rows.h"
-#include "snapshot/format/row_costs.h"
 
 namespace oddrank::snapshot {
 namespace {
@@ -92,11 +91,10 @@ Result<Capture> decode_capture(std::string_view bytes, std::size_t limit) {
     return fail(not_a_capture(bytes));
   }
   const int format = static_cast<unsigned char>(bytes[kMagic.size()]);
-  if (format < kOldestFormat || format > kCaptureFormat) {
+  if (format != kCaptureFormat) {
     return fail(Errc::kUnsupported,
                 "the capture has format " + std::to_string(format) +
-                    ", this oddrank reads formats " + std::to_string(kOldestFormat) + " to " +
-                    std::to_string(kCaptureFormat),
+                    ", this oddrank reads format " + std::to_string(kCaptureFormat),
                 "use the oddrank that wrote it, or a newer one");
   }
   bytes.remove_prefix(kMagic.size() + 1);
@@ -113,7 +111,7 @@ Result<Capture> decode_capture(std::string_view bytes, std::size_t limit) {
   MemoryBudget budget =
       MemoryBudget::of_input(bytes.size(), kCaptureBytesForEach, kCaptureBytesAnyway);
   if (!budget.take(static_cast<std::size_t>(size))) {
-    return fail(over_budget().in(damaged));
+    return fail(Errc::kBadData, damaged + ": it unpacks to more than a capture of its size may");
   }
   std::string body(static_cast<std::size_t>(size), '\0');
   // Kept: otherwise each of thousands of captures would create a context.
@@ -134,7 +132,7 @@ Result<Capture> decode_capture(std::string_view bytes, std::size_t limit) {
   if (!document) {
     return fail(std::move(document).error().in(damaged));
   }
-  auto capture = from_document(*std::move(document), format, budget);
+  auto capture = from_document(*document, budget);
   if (!capture) {
     return fail(std::move(capture).error().in(damaged));
   }

@@ -1,8 +1,8 @@
 // The file format of a capture: CBOR, columnar tables, zstd-compressed, with a magic and a version.
 //
-// Layout: 8 bytes "ODDRANK" + format number, then one zstd frame of one CBOR map. Readers refuse
-// unknown contents, and name them; every length and every id is checked, since a file may come from
-// anywhere. docs/capture-format.md lists the fields.
+// Layout: 8 bytes "ODDRANK" + format number, then one zstd frame of one CBOR map. Every
+// length and every id is checked, since a file may come from anywhere. docs/capture-format.md lists
+// the fields.
 #pragma once
 
 #include <cstddef>
@@ -15,8 +15,14 @@
 
 namespace oddrank::snapshot {
 
-inline constexpr int kCaptureFormat = 14;
-inline constexpr int kOldestFormat = 8;  // the oldest that is still read
+// Tables, columns and values of enumerations may be added without another number: older readers
+// skip them.
+inline constexpr int kCaptureFormat = 1;
+
+// A capture may cost this much for each of its bytes in the file, and this much anyway. The largest
+// real ones (all ranks alike, thousands of them) take a hundred times their size.
+inline constexpr std::size_t kCaptureBytesForEach = 320;
+inline constexpr std::size_t kCaptureBytesAnyway = std::size_t{40} << 20;
 
 enum class Packing : std::uint8_t {
   kSmall = 0,  // to be kept or sent to another machine
@@ -27,7 +33,7 @@ std::string encode_capture(const Capture& capture, Packing packing = Packing::kS
 
 // Reads a capture. Fails with kBadData if the bytes are not a capture, damaged, cut, would unpack
 // to more than `limit` bytes, or describe much more than real captures of their size do
-// (row_costs.h), and with kUnsupported if they have another format; `what` says which.
+// (fields/row_table.h), and with kUnsupported if they have another format; `what` says which.
 Result<Capture> decode_capture(std::string_view bytes, std::size_t limit = std::size_t{1} << 30);
 
 }  // namespace oddrank::snapshot

@@ -39,7 +39,6 @@ class DocumentReader {
   bool texts();
   bool table(std::string_view name);
   bool packed(std::string_view bytes, ReadColumn& column);
-  bool numbers(std::uint64_t count, ReadColumn& column);
 
   CborReader cbor_;
   std::size_t left_;
@@ -126,28 +125,10 @@ bool DocumentReader::packed(std::string_view bytes, ReadColumn& column) {
   return true;
 }
 
-bool DocumentReader::numbers(std::uint64_t count, ReadColumn& column) {
-  for (std::uint64_t i = 0; i < count; ++i) {
-    CborItem item;
-    if (!next(item)) {
-      return false;
-    }
-    auto value = static_cast<std::int64_t>(item.number);
-    if (item.type == CborType::kNegative && value >= 0) {
-      value = -1 - value;
-    } else if (item.type != CborType::kUnsigned) {
-      return refuse("something else in the place of a number");
-    }
-    if (!spend(1)) {
-      return false;
-    }
-    document.numbers.push_back(value);
-    ++column.size;
-  }
-  return true;
-}
-
 bool DocumentReader::table(std::string_view name) {
+  if (!document.tables.empty() && document.tables.back().name >= name) {
+    return refuse("tables that are not in the order of their names");
+  }
   ReadTable& table = document.tables.emplace_back();
   table.name = name;
   CborItem columns;
@@ -159,15 +140,12 @@ bool DocumentReader::table(std::string_view name) {
     ReadColumn& column = table.columns.emplace_back();
     column.first = document.numbers.size();
     CborItem item;
-    if (!this->name(column.name) || !next(item)) {
+    if (!this->name(column.name) || !next(CborType::kBytes, "a column", item) ||
+        !packed(item.bytes, column)) {
       return false;
     }
-    if (item.type != CborType::kBytes && item.type != CborType::kArray) {
-      return refuse("something else in the place of a column");
-    }
-    if (item.type == CborType::kBytes ? !packed(item.bytes, column)
-                                      : !numbers(item.number, column)) {
-      return false;
+    if (i > 0 && table.columns[i - 1].name >= column.name) {
+      return refuse("columns that are not in the order of their names");
     }
   }
   return true;

@@ -30,7 +30,7 @@ struct Document {
 std::string encode_document(const Document& document);
 
 // A document as it was read. Names and texts lie in its bytes. All columns share one array: a
-// capture has some hundred of them, and a job thousands of captures. Names may occur twice.
+// capture has some hundred of them, and a job thousands of captures. Names of columns ascend.
 struct ReadColumn {
   std::string_view name;
   std::size_t first = 0;  // in ReadDocument::numbers
@@ -51,9 +51,8 @@ struct ReadDocument {
   const ReadTable* table(std::string_view name) const;
 };
 
-// Reads that shape; instead of a byte string, a column may be an array of integers, as up to format
-// 13. Fails with kBadData for other types, deeper nesting or more than `limit` values. Memory stays
-// within a small multiple of the input.
+// Reads that shape. Fails with kBadData for other types, deeper nesting, names that do not ascend
+// or more than `limit` values. Memory stays within a small multiple of the input.
 Result<ReadDocument> decode_document(std::string cbor, std::size_t limit = std::size_t{1} << 28);
 
 }  // namespace oddrank::snapshot

@@ -6,15 +6,14 @@
 #include "base/memory_budget.h"
 #include "base/result.h"
 #include "snapshot/capture.h"
-#include "snapshot/format/capture_file.h"
 #include "snapshot/format/columns.h"
 
 namespace oddrank::snapshot {
 
-// Returns the capture. `format` is the file's number, at least kOldestFormat. Fails with kBadData,
-// which names the invalid table and column, or says that the budget does not suffice.
-Result<Capture> from_document(ReadDocument document,
-                              int format = kCaptureFormat,
+// Returns the capture. Tables and columns that this version does not know are skipped, so that it
+// reads what a newer one writes. Fails with kBadData, which names the invalid table and column, or
+// says that the budget does not suffice.
+Result<Capture> from_document(const ReadDocument& document,
                               MemoryBudget budget = MemoryBudget(std::size_t{1} << 30));
 
 }  // namespace oddrank::snapshot

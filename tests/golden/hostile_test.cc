@@ -42,7 +42,7 @@ Capture hostile(const Capture& from) {
   Capture to;
   snapshot::Carrier carrier(from.tables, to.tables, {worse, worse});
   const snapshot::CaptureRows& rows = from;
-  static_cast<snapshot::CaptureRows&>(to) = carrier.rows(rows);
+  static_cast<snapshot::CaptureRows&>(to) = carrier.row(rows);
   return to;
 }
 

@@ -100,9 +100,9 @@ Capture copy_of(const Capture& from) {
   to.nodes = from.nodes;
   Carrier carrier(from.tables, to.tables);
   for (const ProcessCapture& process : from.processes) {
-    to.processes.push_back(carrier.process(process));
+    to.processes.push_back(carrier.row(process));
   }
-  to.collectives = carrier.collectives(from.collectives);
+  to.collectives = carrier.row(from.collectives);
   return to;
 }
 
@@ -118,7 +118,7 @@ Capture shuffled(const Capture& from, unsigned seed) {
   }
   Carrier carrier(from.tables, to.tables);
   for (const std::size_t at : order) {
-    to.processes.push_back(carrier.process(from.processes[at]));
+    to.processes.push_back(carrier.row(from.processes[at]));
     to.processes.back().node = place[from.processes[at].node];
   }
   return to;
@@ -179,7 +179,7 @@ std::vector<Capture> parts_of(const Capture& whole) {
     Carrier carrier(whole.tables, part.tables);
     for (const ProcessCapture& process : whole.processes) {
       if (process.node == node) {
-        part.processes.push_back(carrier.process(process));
+        part.processes.push_back(carrier.row(process));
         part.processes.back().node = 0;
       }
     }
@@ -277,7 +277,7 @@ std::vector<Fact> facts() {
            thread.wait.holder_tid = 0;
            thread.wait.holder_alive = snapshot::Known::kUnknown;
            thread.wait.detail = {};
-           thread.wait.how = snapshot::WaitHow::kTold;
+           thread.wait.how = snapshot::WaitHow::kDescribed;
            thread.wait.lock = {};
            thread.wait.rare.edit().about = snapshot::WaitAbout::kNobody;
            thread.wait.rare.edit().pool = {};

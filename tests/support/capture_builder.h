@@ -41,7 +41,7 @@ struct WaitSpec {
   snapshot::Known holder_alive = snapshot::Known::kUnknown;
   std::uint64_t address = 0;
   bool inferred = false;
-  snapshot::WaitHow how = snapshot::WaitHow::kTold;
+  snapshot::WaitHow how = snapshot::WaitHow::kDescribed;
   snapshot::LockFacts lock = {};
   bool limited = false;
 };

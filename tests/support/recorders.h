@@ -72,7 +72,7 @@ class Recorders {
   void into(snapshot::Capture& capture, std::uint64_t written_us) const {
     snapshot::Carrier carrier(texts, capture.tables);
     for (const snapshot::FlightRecord& record : records) {
-      capture.collectives.flight.push_back(carrier.flight_record(record));
+      capture.collectives.flight.push_back(carrier.row(record));
       capture.collectives.flight.back().written_us = written_us;
     }
   }

@@ -206,7 +206,7 @@ void Joiner::join_message_queue(std::size_t process) {
       Wait& wait = thread.wait;
       set_holder(*peers.begin(), wait);
       wait.on = snapshot::WaitOn::kSocket;
-      wait.how = snapshot::WaitHow::kTold;
+      wait.how = snapshot::WaitHow::kDescribed;
       wait.inferred = true;
       snapshot::RareWaitFacts& rare = wait.rare.edit();
       rare.own_wakers = false;

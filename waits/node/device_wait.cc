@@ -221,7 +221,7 @@ void set_device(std::string detail, Tables& tables, Wait& wait) {
   }
   wait.on = WaitOn::kDevice;
   wait.inferred = true;
-  wait.how = WaitHow::kTold;
+  wait.how = WaitHow::kDescribed;
   wait.lock = {};
   wait.rare.edit().awaited.clear();
   wait.rare.edit().awaited_count = 0;

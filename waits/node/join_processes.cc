@@ -188,7 +188,7 @@ void join_pool(Capture& capture, std::size_t process, const WorkerPool& pool, Wa
   wait.on = pool.on;
   wait.inferred = true;
   wait.rare.edit().about = WaitAbout::kPool;
-  wait.how = wait.how == WaitHow::kObject ? WaitHow::kTold : wait.how;
+  wait.how = wait.how == WaitHow::kObject ? WaitHow::kDescribed : wait.how;
   wait.rare.edit().notes = {};
   wait.rare.edit().pool = {};
   wait.rare.edit().pool.name = capture.tables.string(pool.name);

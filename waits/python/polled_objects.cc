@@ -197,7 +197,7 @@ void read_polled_objects(PythonSample& python,
     waits[i].inferred = true;
     // That another thread has the event or queue, too, does not make a circle.
     const bool ends = asked->on == PollOn::kThread;
-    waits[i].how = ends ? WaitHow::kTold : WaitHow::kObject;
+    waits[i].how = ends ? WaitHow::kDescribed : WaitHow::kObject;
     waits[i].detail = ends ? "polls until thread " + std::to_string(holder->tid) +
                                  " has ended its work (by " + asked->call + ")"
                            : "";

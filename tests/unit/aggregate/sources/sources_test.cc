@@ -29,7 +29,7 @@ void add_ras(CaptureBuilder& job, std::int64_t count) {
          {2 * static_cast<std::int32_t>(node), 2 * static_cast<std::int32_t>(node) + 1}) {
       RasRank row;
       row.rank = rank;
-      row.pid = row.told_pid = tests::pid_of(rank);
+      row.pid = row.reported_pid = tests::pid_of(rank);
       row.counts[kAllReduce] = count;
       row.later = row.counts;
       communicator.ranks.push_back(row);

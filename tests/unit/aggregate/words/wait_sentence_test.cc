@@ -11,8 +11,8 @@ namespace {
 
 using snapshot::InnerLock;
 using snapshot::LockKind;
+using snapshot::LockMode;
 using snapshot::LockOwner;
-using snapshot::LockWish;
 using snapshot::Wait;
 using snapshot::WaitAbout;
 using snapshot::WaitHow;
@@ -91,7 +91,7 @@ TEST_CASE("a lock and its owner") {
         "read-write lock shared by processes, locked by thread 71 of pid 9");
   CHECK(lock_says(LockKind::kInheriting, kOtherNamespace, 0, 0) ==
         "priority-inheriting mutex shared by processes, locked by thread 71 of its pid namespace");
-  CHECK(lock_says(LockKind::kReadLocks, kUntold, 0, 0) ==
+  CHECK(lock_says(LockKind::kReadLocks, kUnknown, 0, 0) ==
         "read-write lock held by 2 readers, who are not named in it");
   CHECK(lock_says(LockKind::kShared, kNobodyAcquired, 0, 0) ==
         "semaphore shared by processes; it tells no owner");
@@ -128,7 +128,7 @@ TEST_CASE("the C library's own lock, and the call that wants it") {
   scene.wait().limited = true;
   CHECK(scene.says() == "lock, with a time limit; in fflush(): a stdio stream's lock");
   scene.wait().lock.kind = LockKind::kWriteLock;
-  scene.wait().lock.wish = LockWish::kWrite;
+  scene.wait().lock.mode = LockMode::kWrite;
   CHECK(scene.says() ==
         "read-write lock, with a time limit, wants to write; in fflush(): a stdio stream's lock");
 }

@@ -85,13 +85,11 @@ TEST_CASE("a file that is no capture, or not of this format, is refused by name"
   CHECK_FALSE(decode_capture("ODDRANK"));
 
   std::string newer = encode_capture(sample_capture());
-  newer[7] = 15;
+  newer[7] = 2;
   const auto refused = decode_capture(newer);
   REQUIRE_FALSE(refused);
   CHECK(refused.error().code == Errc::kUnsupported);
-  CHECK(refused.error().what == "the capture has format 15, this oddrank reads formats 8 to 14");
-  newer[7] = 7;
-  CHECK(decode_capture(newer).error().code == Errc::kUnsupported);
+  CHECK(refused.error().what == "the capture has format 2, this oddrank reads format 1");
 }
 
 TEST_CASE("a cut capture is refused at every length") {
@@ -120,11 +118,11 @@ TEST_CASE("damaged columns never give a capture with ids out of bounds") {
     for (int flips = 0; flips < 1 + round % 3; ++flips) {
       damaged[random() % damaged.size()] = static_cast<char>(random());
     }
-    auto document = decode_document(damaged);
+    const auto document = decode_document(damaged);
     if (!document) {
       continue;
     }
-    const auto capture = from_document(*std::move(document));
+    const auto capture = from_document(*document);
     if (!capture) {
       continue;
     }
@@ -159,17 +157,14 @@ TEST_CASE("deep nesting and other types are refused, not followed") {
   CHECK_FALSE(decode_document(std::string("\x9a\xff\xff\xff\xff", 5)));  // an array of 4 G values
 }
 
-TEST_CASE("unknown tables, unknown columns and rows that are missing are refused by name") {
+Result<Capture> reread(const Document& document) {
+  auto read = decode_document(encode_document(document));
+  REQUIRE(read);
+  return from_document(*read);
+}
+
+TEST_CASE("rows that are missing, ids and counts out of range are refused by name") {
   Document document = to_document(sample_capture());
-  SECTION("table") {
-    document.tables["verdicts"]["x"] = {1};
-  }
-  SECTION("column") {
-    document.tables["threads"]["mood"] = {1};
-  }
-  SECTION("missing column") {
-    document.tables["threads"].erase("tid");
-  }
   SECTION("missing rows") {
     document.tables.erase("samples");
   }
@@ -178,35 +173,20 @@ TEST_CASE("unknown tables, unknown columns and rows that are missing are refused
       column.push_back(column.front());
     }
   }
+  SECTION("a column of another length") {
+    document.tables["threads"]["tid"].push_back(1);
+  }
   SECTION("negative id") {
     document.tables["threads"]["name"] = {-1};
   }
-  SECTION("unknown enumerator") {
-    document.tables["threads"]["wait_on"] = {99};
-  }
-  SECTION("unknown kind of lock") {
-    document.tables["threads"]["lock_kind"] = {13};
-  }
-  SECTION("facts of a wait that are missing") {
-    document.tables["threads"].erase("wait_how");
-  }
-  SECTION("other ends of a file that is not there") {
-    document.tables["other_ends"]["file"] = {2};
-  }
-  SECTION("a shared lock of a thread that is not there") {
-    document.tables["shared_locks"]["thread"] = {9};
-  }
-  SECTION("a transfer of a process that is not there") {
-    document.tables["transfers"]["process"] = {9};
-  }
-  SECTION("a transfer in unknown trouble") {
-    document.tables["transfers"]["trouble"] = {2};
+  SECTION("a process of a node that is not there") {
+    document.tables["processes"]["node"] = {9, 9};
   }
   SECTION("awaited files that are not there") {
-    document.tables["threads"]["awaited"] = {3};
+    document.tables["threads"]["awaited_files"] = {3};
   }
   SECTION("more awaited files than a wait lists") {
-    document.tables["threads"]["awaited"] = {9};
+    document.tables["threads"]["awaited_files"] = {9};
     for (auto& [name, column] : document.tables["awaited_files"]) {
       column.resize(9, column.back());
     }
@@ -214,28 +194,76 @@ TEST_CASE("unknown tables, unknown columns and rows that are missing are refused
   SECTION("huge count") {
     document.tables["threads"]["samples"] = {1LL << 31};
   }
-  auto read = decode_document(encode_document(document));
-  REQUIRE(read);
-  const auto refused = from_document(*std::move(read));
+  const auto refused = reread(document);
   REQUIRE_FALSE(refused);
   CHECK(refused.error().code == Errc::kBadData);
   CHECK_FALSE(refused.error().what.empty());
 }
 
-TEST_CASE("a duplicate table or column is refused") {
-  auto read = decode_document(encode_document(to_document(sample_capture())));
+// An older program meets what a newer one writes, and the other way round.
+TEST_CASE("tables and columns that a program does not know are skipped") {
+  const Capture capture = sample_capture();
+  Document document = to_document(capture);
+  document.tables["verdicts"]["x"] = {1};
+  document.tables["threads"]["mood"] = Column(document.tables["threads"]["tid"].size(), 7);
+  const auto read = reread(document);
   REQUIRE(read);
-  REQUIRE(from_document(*read));
-  SECTION("table") {
-    read->tables.push_back(*read->table("threads"));
+  CHECK(read->processes == capture.processes);
+  CHECK(read->collectives == capture.collectives);
+}
+
+TEST_CASE("a value of an enumeration that a program does not know is the field's default") {
+  Document document = to_document(sample_capture());
+  for (const char* name : {"wait_on", "wait_how", "lock_kind"}) {
+    document.tables["threads"][name] = {99};
   }
-  SECTION("column") {
-    auto& columns = read->tables.front().columns;
-    columns.push_back(columns.front());
+  const auto read = reread(document);
+  REQUIRE(read);
+  const Wait& wait = read->processes.front().threads.front().wait;
+  CHECK(wait.on == WaitOn::kUnknown);
+  CHECK(wait.how == WaitHow::kDescribed);
+  CHECK(wait.lock.kind == LockKind::kUnknown);
+}
+
+TEST_CASE("each column may be missing: its field has the default") {
+  const Document whole = to_document(sample_capture());
+  int read = 0;
+  int counts = 0;
+  for (const auto& [table, columns] : whole.tables) {
+    for (const auto& [name, numbers] : columns) {
+      Document document = whole;
+      document.tables[table].erase(name);
+      const auto capture = reread(document);
+      INFO(table << "." << name);
+      if (whole.tables.contains(name) || columns.size() == 1) {  // rows without owners, and none
+        CHECK_FALSE(capture);
+        ++counts;
+      } else if (capture) {
+        ++read;
+      } else {  // rows of a table that holds each once became equal
+        CHECK((table == "frames" || table == "stacks" || table == "stack_frames"));
+      }
+    }
   }
-  const auto refused = from_document(*read);
-  REQUIRE_FALSE(refused);
-  CHECK(refused.error().code == Errc::kBadData);
+  CHECK(counts > 20);
+  CHECK(read > 150);
+}
+
+TEST_CASE("tables and columns have the order of their names, so that none occurs twice") {
+  using namespace std::string_literals;
+  CHECK(
+      decode_document("\xa2\x61"
+                      "a\xa0\x61"
+                      "b\xa0"s));
+  CHECK_FALSE(
+      decode_document("\xa2\x61"
+                      "a\xa0\x61"
+                      "a\xa0"s));
+  CHECK_FALSE(
+      decode_document("\xa1\x61"
+                      "a\xa2\x61"
+                      "c\x41\x01\x61"
+                      "c\x41\x01"s));
 }
 
 TEST_CASE("a number in the place of a text is refused") {

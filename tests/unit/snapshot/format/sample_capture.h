@@ -57,7 +57,7 @@ inline snapshot::ThreadCapture sample_thread(snapshot::Tables& tables) {
   thread.wait.limit_ms = 5000;
   thread.wait.lock = {LockKind::kOnce,
                       LockOwner::kNobodyAcquired,
-                      LockWish::kWrite,
+                      LockMode::kWrite,
                       InnerLock::kTimeZone,
                       tables.string("localtime_r"),
                       74,
