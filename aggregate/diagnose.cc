@@ -130,7 +130,7 @@ bool is_culprit(const Verdict& verdict, const RankView& rank) {
 
 // Returns where the program stands, if a thread of a library speaks for the rank.
 FoldedStack main_stack_of(const JobView& view, const RankView& rank) {
-  if (rank.leader == nullptr || rank.leader->has_python || rank.leader->tid == rank.pid()) {
+  if (rank.decider == nullptr || rank.decider->has_python || rank.decider->tid == rank.pid()) {
     return {};
   }
   const auto& threads = rank.process->threads;
@@ -154,8 +154,8 @@ ReportedGroup report_group(const JobView& view, const Verdict& verdict, const Gr
     if (!rank.host.empty()) {
       hosts.push_back(rank.host);
     }
-    if (rank.leader != nullptr) {
-      row.quiet.add(*rank.leader);
+    if (rank.decider != nullptr) {
+      row.quiet.add(*rank.decider);
     } else {
       row.quiet.add_unknown();
     }

@@ -61,7 +61,7 @@ struct ReportedGroup {
   std::string coordinates;  // if the group is one rank: "tp1 pp0 dp3"; "" = unknown
   std::string phase;
   std::string state;  // "S", "RS"
-  QuietSpan quiet;    // of the ranks' leader threads
+  QuietSpan quiet;    // of the ranks' decider threads
   bool culprit = false;
   FoldedStack stack;
   // The main thread of its first rank, if a thread without Python (autograd's, XLA's) speaks for

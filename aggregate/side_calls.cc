@@ -36,8 +36,8 @@ std::map<SideKey, SideCall> find_side_calls(const JobView& view) {
   std::map<SideKey, SideCall> calls;
   std::set<SideKey> of_leaders;
   for (const RankView& rank : view.ranks()) {
-    if (rank.leader != nullptr && rank.leader->call) {
-      of_leaders.insert(side_key(*rank.leader->call));
+    if (rank.decider != nullptr && rank.decider->call) {
+      of_leaders.insert(side_key(*rank.decider->call));
     }
     for (const snapshot::ThreadCapture* thread : rank.beside) {
       if (thread->call->kind != CallKind::kCollective || rank.rank < 0) {

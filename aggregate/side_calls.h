@@ -1,4 +1,4 @@
-// Calls that only threads beside the leaders are in: the metrics thread's barrier, a checkpoint
+// Calls that only threads beside the deciders are in: the metrics thread's barrier, a checkpoint
 // writer's gather in a group of its own. They hold no rank up, so they accuse nobody; but a member
 // that is missing there may explain what is seen later.
 #pragma once

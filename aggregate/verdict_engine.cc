@@ -29,14 +29,14 @@ bool share_culprits(const Finding& a, const Finding& b) {
 bool wins(const Finding& a, const Finding& b) {
   const auto worth = [](const Finding& finding) {
     const KindRow& row = row_of(finding.kind);
-    return std::tuple(finding.ground, finding.explains, finding.confidence, !row.place_only);
+    return std::tuple(finding.basis, finding.explains, finding.confidence, !row.place_only);
   };
   return worth(a) > worth(b);
 }
 
 // Returns whether the job is held up by this finding, too, whatever becomes of the first one.
 bool is_independent(const Finding& first, const Finding& other) {
-  return other.ground == Ground::kRoot && first.ground == Ground::kRoot && other.explains > 0 &&
+  return other.basis == Basis::kRoot && first.basis == Basis::kRoot && other.explains > 0 &&
          (!other.culprits.empty() || !other.links.empty()) && !share_culprits(first, other);
 }
 
@@ -48,7 +48,7 @@ bool says_the_same(const Finding& first, const Finding& other) {
 
 std::string why_not(const Finding& winner, const Finding& loser) {
   std::string reason;
-  if (row_of(winner.kind).pace == Pace::kMoves) {
+  if (row_of(winner.kind).progress == Progress::kMoves) {
     reason = "the job moves";
   } else if (!winner.culprits.empty() && same_culprits(winner, loser)) {
     reason = "the same rank; " + std::string(kind_name(winner.kind)) + " explains more of it";
@@ -79,11 +79,11 @@ Verdict decide(const RuleInput& input) {
       keep(rule(about_these));
     }
   }
-  const RuleInput about_all = with_suspects(input, {Ground::kRoot, {}});
+  const RuleInput about_all = with_suspects(input, {Basis::kRoot, {}});
   for (const Rule rule : job_rules()) {
     std::vector<Finding> found = rule(about_all);
     for (Finding& finding : found) {
-      finding.ground = row_of(finding.kind).ground;
+      finding.basis = row_of(finding.kind).basis;
     }
     keep(std::move(found));
   }
@@ -102,7 +102,7 @@ Verdict decide(const RuleInput& input) {
   verdict.kind = best.kind;
   verdict.confidence = best.confidence;
   verdict.summary = std::move(best.summary);
-  if (input.young() && row_of(best.kind).pace != Pace::kMoves) {
+  if (input.young() && row_of(best.kind).progress != Progress::kMoves) {
     const std::string age =
         input.may_be_older
             ? "waiting ranks wake again and again, so how old the waits are is not known"

@@ -22,9 +22,9 @@
 #include <optional>
 #include <string>
 
-#include "attach/last_look.h"
 #include "attach/proc_stat.h"
 #include "attach/proc_status.h"
+#include "attach/state_check.h"
 #include "attach/user_registers.h"
 #include "base/deadline.h"
 #include "base/log.h"
@@ -109,7 +109,7 @@ class Tracees {
   enum class Phase { kNotOurs, kWaiting, kStopped };
   struct Tracee {
     Phase phase = Phase::kNotOurs;
-    LastLook last_look;
+    StateCheck state_check;
     char before = '?';
     int signal = 0;  // met by the stop, to be delivered when the thread is released
   };
@@ -133,7 +133,7 @@ Tracees::Tracees(pid_t pid, std::span<const ThreadState> threads)
   for (std::size_t i = 0; i < threads.size(); ++i) {
     attempts_.push_back({threads[i], StopEnd::kRefused, {}});
     if (i < kOpenAhead) {
-      tracees_[i].last_look.prepare(pid, threads[i].tid);
+      tracees_[i].state_check.prepare(pid, threads[i].tid);
     }
   }
 }
@@ -160,7 +160,7 @@ void Tracees::refuse(StopAttempt& attempt, int error_number) const {
 
 void Tracees::request(StopAttempt& attempt, Tracee& tracee) const {
   tracee.before = attempt.thread.state;
-  attempt.end = tracee.last_look.take(pid_, attempt.thread, attempt.why);
+  attempt.end = tracee.state_check.take(pid_, attempt.thread, attempt.why);
   if (attempt.end != StopEnd::kHeld) {
     return;
   }

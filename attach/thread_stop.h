@@ -4,7 +4,7 @@
 // The effect of a stop on a thread (Linux 5 and 6): a running thread continues unaffected. A
 // blocked thread wakes up; the kernel then restarts most calls, but epoll_wait, semop, sigtimedwait
 // and receiving with a time limit fail with EINTR, which a program may not expect. Hence the last
-// look (last_look.h) right before each stop.
+// look (state_check.h) right before each stop.
 //
 // Not for: choosing the threads that need it (stacks/stop_choice.h).
 #pragma once

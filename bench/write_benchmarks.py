@@ -15,6 +15,7 @@ import matplotlib.pyplot as plt
 from result import goal_text
 
 OURS, OTHERS = "#2a6fb0", ["#9aa5b1", "#c08030", "#60a060"]
+FLAMES = ("one", "node", "scale", "fr")  # as bench/flame has them
 HEAD = """# Benchmarks
 
 Made by one command, `bench/run --write`, which measures again on your machine and says what each name does. Unless a table says
@@ -72,9 +73,8 @@ def section(result, docs):
     for spec in result["plots"]:
         plot(spec, os.path.join(docs, "benchmarks", spec["name"] + ".svg"))
         lines += [f"![{result['title']}](benchmarks/{spec['name']}.svg)", ""]
-    flame = os.path.join(docs, "benchmarks", f"flame-{result['name']}.svg")
-    if os.path.exists(flame):
-        lines += [f"Where the time goes: [flame graph](benchmarks/flame-{result['name']}.svg) (`bench/flame`).", ""]
+    if result["name"] in FLAMES:
+        lines += [f"`bench/flame {result['name']}` draws where the time goes.", ""]
     return lines
 
 

@@ -7,8 +7,8 @@
 #include "base/step_log.h"
 #include "cli/agent_options.h"
 #include "cli/commands.h"
+#include "cli/diagnosed_job.h"
 #include "cli/join_answers.h"
-#include "cli/judged_job.h"
 #include "cli/output.h"
 #include "cli/output_age.h"
 #include "cli/parser.h"
@@ -76,7 +76,7 @@ Result<snapshot::Capture> capture_job(const JobOptions& options) {
   snapshot::Capture whole = join_answers(job_info(job), gathered);
   steps.done("joined their answers");
   if (asked.step.empty()) {
-    keep_judged_job(whole);
+    keep_diagnosed_job(whole);
   }
   // The ranks' own data takes precedence: with torchrun, SLURM's tasks are launchers.
   if (whole.job.world_size < 0 && whole.processes.empty()) {

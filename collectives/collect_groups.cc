@@ -10,9 +10,9 @@
 #include "base/printable.h"
 #include "collectives/group_labels.h"
 #include "collectives/name_table.h"
-#include "collectives/told_world.h"
 #include "collectives/torch/process_group.h"
 #include "collectives/torch_groups.h"
+#include "collectives/world_in_memory.h"
 #include "cpython/objects/attributes.h"
 #include "cpython/objects/objects.h"
 #include "cpython/objects/types.h"
@@ -121,9 +121,9 @@ std::string group_text(std::string_view name) {
   return "<ProcessGroup " + std::string(name) + ">";
 }
 
-ranks::ToldWorld collect_groups(const cpython::PythonProcess& python,
-                                snapshot::Tables& tables,
-                                snapshot::ProcessCapture& process) {
+ranks::ReportedWorld collect_groups(const cpython::PythonProcess& python,
+                                    snapshot::Tables& tables,
+                                    snapshot::ProcessCapture& process) {
   PythonMemory memory = python.memory();
   const NameTable modules = NameTable::of_modules(memory, python.main_interpreter());
   process.groups.clear();
@@ -166,8 +166,7 @@ ranks::ToldWorld collect_groups(const cpython::PythonProcess& python,
       local.value = tables.string(with_names(text, names));
     }
   });
-  return read_told_world(memory, modules, torch ? torch->init_method : std::string(), tables,
-                         process);
+  return read_world(memory, modules, torch ? torch->init_method : std::string(), tables, process);
 }
 
 }  // namespace oddrank::collectives

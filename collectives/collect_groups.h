@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "cpython/python_process.h"
-#include "ranks/told_world.h"
+#include "ranks/reported_world.h"
 #include "snapshot/process_capture.h"
 #include "snapshot/tables.h"
 
@@ -16,10 +16,10 @@ namespace oddrank::collectives {
 // at 0x...>" becomes "<ProcessGroup 5>" if it is one of these groups, and "<ProcessGroup>"
 // otherwise: addresses mean nothing outside the process. The functions in a P2POp become "isend"
 // and "irecv". Call it after the stacks have been read. Returns what the process says of its place
-// in the job (told_world.h).
-ranks::ToldWorld collect_groups(const cpython::PythonProcess& python,
-                                snapshot::Tables& tables,
-                                snapshot::ProcessCapture& process);
+// in the job (reported_world.h).
+ranks::ReportedWorld collect_groups(const cpython::PythonProcess& python,
+                                    snapshot::Tables& tables,
+                                    snapshot::ProcessCapture& process);
 
 // Returns the text of a local that holds that group: "<ProcessGroup 5>".
 std::string group_text(std::string_view name);

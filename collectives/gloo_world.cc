@@ -104,7 +104,7 @@ enum class Inside : std::uint8_t {
 Inside look_at(const JaxThread& thread, const GlooContext& own, ContextFinder& finder) {
   Inside inside = Inside::kNothing;
   for (const auto& frame : thread.frames) {
-    for (const attach::KeptWord& word : frame) {
+    for (const attach::PreservedValue& word : frame) {
       const auto context = finder.at(word.value);
       if (context && *context != own) {
         return Inside::kOther;

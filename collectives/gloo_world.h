@@ -10,7 +10,7 @@
 
 #include <vector>
 
-#include "attach/kept_word.h"
+#include "attach/preserved_value.h"
 #include "attach/target.h"
 #include "snapshot/process_capture.h"
 #include "snapshot/tables.h"
@@ -20,7 +20,7 @@ namespace oddrank::collectives {
 // What the frames of one thread inside of JAX hold.
 struct JaxThread {
   pid_t tid = 0;
-  std::vector<std::vector<attach::KeptWord>> frames;  // innermost first
+  std::vector<std::vector<attach::PreservedValue>> frames;  // innermost first
 };
 
 // Sets the group and its members in ThreadCapture::call of each thread whose frames hold a context

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "base/base_name.h"
-#include "cpython/cold_parts.h"
+#include "cpython/cold_ranges.h"
 #include "cpython/layouts/debug_offsets.h"
 #include "cpython/objects/attributes.h"
 #include "cpython/objects/types.h"
@@ -307,7 +307,7 @@ Status check(const attach::Target& target, Runtime& runtime) {
 std::vector<elf::ElfRange> find_evaluation_ranges(const Candidate& candidate) {
   auto parts = candidate.image->functions_with_prefix("_PyEval_EvalFrameDefault");
   if (parts.size() == 1) {  // no cold part, or one without a symbol
-    const auto cold = cold_parts(*candidate.image, parts.front());
+    const auto cold = cold_ranges(*candidate.image, parts.front());
     parts.insert(parts.end(), cold.begin(), cold.end());
   }
   for (elf::ElfRange& range : parts) {

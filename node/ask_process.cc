@@ -7,7 +7,7 @@
 #include "elf/module_map.h"
 #include "ranks/live_environment.h"
 #include "ranks/mpi_world.h"
-#include "ranks/process_conduct.h"
+#include "ranks/process_activity.h"
 #include "snapshot/capture.h"
 #include "stacks/collect.h"
 
@@ -33,7 +33,7 @@ ranks::SelfReport ask_process(pid_t pid) {
     report.world = collectives::collect_groups(python, none.tables, process);
   };
   static_cast<void>(stacks::collect_stacks(**target, collect, none.tables, process));
-  if (report.world.by < ranks::ToldBy::kMpi) {
+  if (report.world.by < ranks::ReportedBy::kMpi) {
     if (const auto world = ranks::read_mpi_world(**target, modules)) {
       report.world = *world;
     }

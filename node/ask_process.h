@@ -3,7 +3,7 @@
 
 #include <sys/types.h>
 
-#include "ranks/told_world.h"
+#include "ranks/reported_world.h"
 
 namespace oddrank::node {
 

@@ -46,7 +46,7 @@
 #include "node/sources/collect_recorders.h"
 #include "node/sources/collect_step_tasks.h"
 #include "ranks/discover.h"
-#include "ranks/newborn.h"
+#include "ranks/new_processes.h"
 #include "snapshot/carrier.h"
 #include "snapshot/jobs.h"
 #include "snapshot/join_samples.h"
@@ -218,7 +218,7 @@ void take_samples(Capture& capture,
     begun.push_back(std::chrono::duration_cast<milliseconds>(Deadline::Clock::now() - started));
     const std::size_t known = begun.size() == 1 ? 0 : capture.processes.size();
     if (begun.size() > 2) {  // if the waits are old from the start, nobody has begun anything
-      ranks::add_newborn(capture, reading.found_us);
+      ranks::add_new_processes(capture, reading.found_us);
     }
     take_sample(capture, options, known, request, reading);
     reading.steps.done("sample " + std::to_string(begun.size()));

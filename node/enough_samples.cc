@@ -30,11 +30,11 @@ constexpr milliseconds kAgeMargin{400};
 // How often a rank must be seen to move.
 constexpr int kMotionsThatTell = 2;
 
-enum class Pace : std::uint8_t { kOld, kMoves, kYoung, kRuns, kStoppedOnce };
+enum class SeenMotion : std::uint8_t { kOld, kMoves, kYoung, kRuns, kStoppedOnce };
 
 // A thread that shows what its rank does.
 struct Strand {
-  Pace pace = Pace::kRuns;
+  SeenMotion motion = SeenMotion::kRuns;
   milliseconds age{0};   // of its wait, which decides whether it is old or young
   bool in_call = false;  // or in a native wait for another thread, which awaits its completion
   // Nobody knows since when it waits: Linux 6.12 and later forget it for a sleeping thread that
@@ -128,7 +128,7 @@ Strand strand_of(const Capture& capture,
   const auto& samples = thread.samples;
   const ThreadSample& last = samples.back();
   if (is_stopped(last) && (samples.size() < 2 || !is_stopped(samples[samples.size() - 2]))) {
-    strand.pace = Pace::kStoppedOnce;
+    strand.motion = SeenMotion::kStoppedOnce;
     return strand;
   }
   if (last.state != 'R') {
@@ -140,11 +140,11 @@ Strand strand_of(const Capture& capture,
   const bool slept_through =
       last.state != 'R' && begun.size() > 1 && strand.age >= begun.back() - begun[begun.size() - 2];
   if (strand.age >= kOldWait) {
-    strand.pace = Pace::kOld;
+    strand.motion = SeenMotion::kOld;
   } else if (motions(capture, thread) >= kMotionsThatTell) {
-    strand.pace = Pace::kMoves;
+    strand.motion = SeenMotion::kMoves;
   } else {
-    strand.pace = slept_through ? Pace::kYoung : Pace::kRuns;
+    strand.motion = slept_through ? SeenMotion::kYoung : SeenMotion::kRuns;
   }
   return strand;
 }
@@ -174,7 +174,7 @@ std::vector<Strand> strands_of(const Capture& capture,
 // another rank has an old wait waits for the same as that one.
 void settle_ageless(const std::set<std::vector<FrameId>>& old_places, Pacing& pacing) {
   std::erase_if(pacing.undecided, [&](const Strand& strand) {
-    return strand.ageless && strand.pace == Pace::kYoung && !strand.place.empty() &&
+    return strand.ageless && strand.motion == SeenMotion::kYoung && !strand.place.empty() &&
            old_places.contains(strand.place);
   });
 }
@@ -193,14 +193,14 @@ Pacing pacing_of(const Capture& capture, Times begun, const EventAges& events) {
     bool in_call = false;
     milliseconds least = kMaxSampling;
     for (const Strand& strand : strands) {
-      pacing.stopped_once = pacing.stopped_once || strand.pace == Pace::kStoppedOnce;
-      if (strand.pace != Pace::kOld && strand.pace != Pace::kMoves) {
+      pacing.stopped_once = pacing.stopped_once || strand.motion == SeenMotion::kStoppedOnce;
+      if (strand.motion != SeenMotion::kOld && strand.motion != SeenMotion::kMoves) {
         pacing.undecided.push_back(strand);
       }
-      if (strand.pace == Pace::kOld) {
+      if (strand.motion == SeenMotion::kOld) {
         old_places.insert(strand.place);
       }
-      all_old = all_old && strand.pace == Pace::kOld;
+      all_old = all_old && strand.motion == SeenMotion::kOld;
       in_call = in_call || strand.in_call;
       least = std::min(least, strand.age);
     }
@@ -240,10 +240,10 @@ NextSample next_sample(const Capture& capture,
   } else {
     const bool all_wait =
         std::all_of(pacing.undecided.begin(), pacing.undecided.end(),
-                    [](const Strand& strand) { return strand.pace == Pace::kYoung; });
+                    [](const Strand& strand) { return strand.motion == SeenMotion::kYoung; });
     const bool any_waits = std::any_of(
         pacing.undecided.begin(), pacing.undecided.end(),
-        [](const Strand& strand) { return strand.pace == Pace::kYoung || strand.in_call; });
+        [](const Strand& strand) { return strand.motion == SeenMotion::kYoung || strand.in_call; });
     next.reason = any_waits ? SampleReason::kYoungWaits : SampleReason::kRuns;
     next.after = kFirstInterval * (1 << (begun.size() - 1));
     if (all_wait) {

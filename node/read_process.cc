@@ -6,9 +6,9 @@
 #include <string>
 #include <utility>
 
+#include "attach/in_memory_target.h"
 #include "attach/live_target.h"
 #include "attach/proc_task.h"
-#include "attach/resident_target.h"
 #include "base/printable.h"
 #include "node/files/silent_files.h"
 #include "node/note_setup.h"
@@ -60,7 +60,7 @@ snapshot::Capture read_process(const snapshot::Capture& known,
     noting.before_stop = [&](std::span<const attach::ThreadState> threads) {
       quiet.merge(waits::read_quiet_times(identity.pid, threads));  // the first time counts
     };
-    std::optional<attach::ResidentTarget> resident;
+    std::optional<attach::InMemoryTarget> resident;
     if (!options.files) {
       resident.emplace(**target, openable_files(process.pid));
     }
@@ -76,7 +76,7 @@ snapshot::Capture read_process(const snapshot::Capture& known,
       waits::collect_waits(readable, read->threads, read->python, capture.tables, process);
       waits::keep_quiet_times(quiet, process);
       if (identity.setup.empty()) {  // later samples have what the first one found
-        note_libraries(attach::ResidentTarget(**target), capture.tables, process);
+        note_libraries(attach::InMemoryTarget(**target), capture.tables, process);
         note_node(capture.tables, process);
         note_mounts(capture.tables, process);
       }

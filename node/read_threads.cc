@@ -10,7 +10,7 @@
 #include "collectives/mpi/mpi_calls.h"
 #include "collectives/torch/gloo_transfers.h"
 #include "cpython/last_exception.h"
-#include "ranks/process_conduct.h"
+#include "ranks/process_activity.h"
 #include "snapshot/libraries/known_libraries.h"
 
 namespace oddrank::node {
@@ -19,8 +19,8 @@ namespace {
 using snapshot::Library;
 
 // Believes the process's own group before the variables with which it was started.
-void take_place(const ranks::ToldWorld& told, snapshot::ProcessCapture& process) {
-  if (told.by != ranks::ToldBy::kGroup || !told.told()) {
+void take_place(const ranks::ReportedWorld& told, snapshot::ProcessCapture& process) {
+  if (told.by != ranks::ReportedBy::kGroup || !told.told()) {
     return;
   }
   process.local_rank = process.rank == told.rank ? process.local_rank : -1;

@@ -193,7 +193,7 @@ void note_contradictions(Capture& capture) {
     own.world_size = process.world_size;
     if (outer && ranks::contradicts(own, *outer) && ++found[process.node].second == 1) {
       found[process.node].first = ranks::contradiction_words(
-          process.pid, *outer, ranks::ToldBy::kGroup, process.rank, process.world_size);
+          process.pid, *outer, ranks::ReportedBy::kGroup, process.rank, process.world_size);
     }
   }
   for (const auto& [node, note] : found) {

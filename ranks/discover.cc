@@ -38,7 +38,7 @@ void log_row(const ProcessFacts& facts, const RankRow& row) {
   if (row.is_rank && row.rank >= 0) {
     const bool told = facts.told.told() && facts.told.rank == row.rank;
     text += " is rank " + std::to_string(row.rank) + " of '" + row.job + "', by " +
-            (told ? "what is in its memory" : "its variables, or those of its brothers");
+            (told ? "what is in its memory" : "its variables, or those of its siblings");
   } else {
     text +=
         row.is_rank ? " is read; it has no rank" : " belongs to pid " + std::to_string(row.owner);

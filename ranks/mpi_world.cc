@@ -51,8 +51,8 @@ std::vector<GroupHead> read_pointed(const Target& target, Addr communicator) {
 
 }  // namespace
 
-std::optional<ToldWorld> read_mpi_world(const Target& target, elf::ModuleMap& modules) {
-  std::optional<ToldWorld> world;
+std::optional<ReportedWorld> read_mpi_world(const Target& target, elf::ModuleMap& modules) {
+  std::optional<ReportedWorld> world;
   for (const elf::Module& module : modules.modules()) {
     if (snapshot::library_of(module.path) != snapshot::Library::kMpi) {
       continue;
@@ -76,7 +76,7 @@ std::optional<ToldWorld> read_mpi_world(const Target& target, elf::ModuleMap& mo
       if (!fits || (world && (world->rank != head.rank || world->world_size != head.size))) {
         return std::nullopt;
       }
-      world = ToldWorld{ToldBy::kMpi, head.rank, head.size, -1, "", false};
+      world = ReportedWorld{ReportedBy::kMpi, head.rank, head.size, -1, "", false};
     }
   }
   return world && world->world_size > 1 ? world : std::nullopt;

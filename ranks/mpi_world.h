@@ -13,12 +13,12 @@
 
 #include "attach/target.h"
 #include "elf/module_map.h"
-#include "ranks/told_world.h"
+#include "ranks/reported_world.h"
 
 namespace oddrank::ranks {
 
 // Returns rank and size; nullopt if there is no Open MPI, it is not initialised, or the process is
 // a world of its own (a singleton), which says nothing. May block if the target blocks.
-std::optional<ToldWorld> read_mpi_world(const attach::Target& target, elf::ModuleMap& modules);
+std::optional<ReportedWorld> read_mpi_world(const attach::Target& target, elf::ModuleMap& modules);
 
 }  // namespace oddrank::ranks

@@ -52,7 +52,7 @@ FactsRead refusal(const Error& error) {
 }
 
 // Returns the processes that can say something about the given ones: those above them, and all that
-// the given ones' parents have started. Others are neither their wrappers nor their brothers.
+// the given ones' parents have started. Others are neither their wrappers nor their siblings.
 std::set<pid_t> family_of(const std::vector<ProcessFacts>& all, const std::vector<pid_t>& given) {
   std::map<pid_t, pid_t> parents;
   std::multimap<pid_t, pid_t> children;
@@ -64,8 +64,8 @@ std::set<pid_t> family_of(const std::vector<ProcessFacts>& all, const std::vecto
   std::vector<pid_t> open;
   for (const pid_t pid : given) {
     const auto parent = parents.find(pid);
-    const bool has_brothers = parent != parents.end() && parent->second > 1;
-    open.push_back(has_brothers ? parent->second : pid);
+    const bool has_siblings = parent != parents.end() && parent->second > 1;
+    open.push_back(has_siblings ? parent->second : pid);
     for (auto above = parent; above != parents.end() && family.insert(above->second).second;) {
       above = parents.find(above->second);
     }
@@ -286,11 +286,11 @@ void read_details_of(std::vector<ProcessFacts>& all, const DetailReader& read) {
 void read_conducts(const std::vector<std::size_t>& which, std::vector<ProcessFacts>& all) {
   std::vector<IsolatedTask> tasks;
   for (const std::size_t i : which) {
-    all[i].conduct_read = true;
+    all[i].activity_read = true;
     const pid_t pid = all[i].stat.pid;
     tasks.push_back({[pid](int fd) {
-                       const ProcessConduct found = read_conduct(pid);
-                       send_bytes(fd, {static_cast<char>(found.conduct),
+                       const ProcessActivity found = read_activity(pid);
+                       send_bytes(fd, {static_cast<char>(found.activity),
                                        static_cast<char>(found.communicates ? 1 : 0)});
                      },
                      kBatchTimeout});
@@ -299,8 +299,8 @@ void read_conducts(const std::vector<std::size_t>& which, std::vector<ProcessFac
   for (std::size_t i = 0; i < results.size(); ++i) {
     const std::string& bytes = results[i].bytes;
     if (bytes.size() == 2 && static_cast<unsigned char>(bytes[0]) <=
-                                 static_cast<unsigned char>(Conduct::kWaitsForChild)) {
-      all[which[i]].conduct = {static_cast<Conduct>(bytes[0]), bytes[1] == 1};
+                                 static_cast<unsigned char>(Activity::kWaitsForChild)) {
+      all[which[i]].activity = {static_cast<Activity>(bytes[0]), bytes[1] == 1};
     }
   }
 }

@@ -16,8 +16,8 @@
 #include "attach/proc_environ.h"
 #include "attach/proc_stat.h"
 #include "base/result.h"
-#include "ranks/process_conduct.h"
-#include "ranks/told_world.h"
+#include "ranks/process_activity.h"
+#include "ranks/reported_world.h"
 
 namespace oddrank::ranks {
 
@@ -43,11 +43,11 @@ struct ProcessFacts {
   // Has a communication library mapped. Read only if its variables do not identify it, or only as
   // something that a batch script runs.
   bool loaded = false;
-  bool conduct_read = false;  // only if a choice depends on it
-  ProcessConduct conduct;
+  bool activity_read = false;  // only if a choice depends on it
+  ProcessActivity activity;
   // What it says of itself (self_reports.h). `environment` then holds its variables of now, too.
   bool asked = false;
-  ToldWorld told;
+  ReportedWorld told;
 };
 
 // Returns all processes of our pid namespace but kernel threads. `given`: the processes that are
@@ -67,7 +67,7 @@ struct DetailReader {
 // is kBlocked; one whose libraries do not come keeps its details.
 void read_details_of(std::vector<ProcessFacts>& all, const DetailReader& read);
 
-// Reads the conduct of these processes, `which` are indices, and marks it as read. A process that
+// Reads the activity of these processes, `which` are indices, and marks it as read. A process that
 // does not answer within about a second keeps kUnknown. Precondition: as above.
 void read_conducts(const std::vector<std::size_t>& which, std::vector<ProcessFacts>& all);
 

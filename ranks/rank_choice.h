@@ -40,7 +40,7 @@ bool is_pretender(const ProcessFacts& facts, const DiscoverOptions& options);
 // Completes identities (job) and drops those that only say where a launcher runs.
 RankChoice choose_ranks(ProcessTree& tree, const DiscoverOptions& options);
 
-// Returns the processes whose conduct must be read before choose_ranks may be called, as far as is
+// Returns the processes whose activity must be read before choose_ranks may be called, as far as is
 // known yet: once these have been read, call it again with a new tree. Changes identities as
 // choose_ranks does.
 std::vector<std::size_t> conducts_to_read(ProcessTree& tree, const DiscoverOptions& options);

@@ -126,7 +126,7 @@ std::optional<RankIdentity> from_slurm(const attach::Environment& environment, b
 
 // Variables of an outer launcher may be about its own task, which has started several ranks.
 std::optional<RankIdentity> from_itself(const attach::Environment& environment,
-                                        const ToldWorld& told) {
+                                        const ReportedWorld& told) {
   if (!told.told() && !(told.inherited && told.rank >= 0)) {
     return std::nullopt;
   }
@@ -212,7 +212,7 @@ std::vector<std::int32_t> parse_ranks(std::string_view text) {
 
 std::optional<RankIdentity> identify_rank(const attach::Environment& environment,
                                           bool single_task,
-                                          const ToldWorld& told) {
+                                          const ReportedWorld& told) {
   auto outer = from_variables(environment, single_task);
   auto identity = from_itself(environment, told);
   // Variables that agree with it say more than the process itself does.
@@ -225,7 +225,7 @@ std::optional<RankIdentity> identify_rank(const attach::Environment& environment
   }
   identity->rendezvous = told.address.empty() ? rendezvous_of(environment) : told.address;
   // Ranks that were asked and ranks that were not must name their job alike.
-  if (identity->source == RankSource::kItself && told.by == ToldBy::kMpi) {
+  if (identity->source == RankSource::kItself && told.by == ReportedBy::kMpi) {
     RankIdentity of_mpi = *identity;
     of_mpi.source = RankSource::kMpi;
     identity->job = job_of(environment, of_mpi);
@@ -237,7 +237,8 @@ std::optional<RankIdentity> identify_rank(const attach::Environment& environment
   }
   identity->node_ranks = node_ranks_of(environment, *identity);
   // A group whose ranks have met at this very machine has all of them here.
-  if (identity->node_ranks.empty() && told.by == ToldBy::kGroup && is_own_address(told.address)) {
+  if (identity->node_ranks.empty() && told.by == ReportedBy::kGroup &&
+      is_own_address(told.address)) {
     identity->node_ranks = all_below(told.world_size);
   }
   return identity;
@@ -249,12 +250,15 @@ bool is_doubtful(const attach::Environment& environment) {
   return told && mpi && !told->elastic && told->rank != mpi->rank;
 }
 
-std::string contradiction_words(
-    pid_t pid, const RankIdentity& outer, ToldBy by, std::int32_t rank, std::int32_t world_size) {
+std::string contradiction_words(pid_t pid,
+                                const RankIdentity& outer,
+                                ReportedBy by,
+                                std::int32_t rank,
+                                std::int32_t world_size) {
   const auto place = [](std::int32_t number, std::int32_t of) {
     return "rank " + std::to_string(number) + (of > 0 ? " of " + std::to_string(of) : "");
   };
-  const bool mpi = by == ToldBy::kMpi;
+  const bool mpi = by == ReportedBy::kMpi;
   return "pid " + std::to_string(pid) + " is " + place(rank, world_size) + " by " +
          (mpi ? "MPI_COMM_WORLD" : "its process group") + ", and " +
          place(outer.rank, outer.world_size) + " by its variables: " + (mpi ? "MPI" : "the group") +

@@ -12,13 +12,13 @@
 #include <vector>
 
 #include "attach/proc_environ.h"
-#include "ranks/told_world.h"
+#include "ranks/reported_world.h"
 
 namespace oddrank::ranks {
 
 // The source of the number, the most trusted first: the launcher nearest to the program.
 enum class RankSource : std::uint8_t {
-  kItself = 0,    // its process group, or the call in which it makes one (told_world.h)
+  kItself = 0,    // its process group, or the call in which it makes one (reported_world.h)
   kRankVariable,  // RANK: torchrun, accelerate, deepspeed, scripts
   kMpi,           // OMPI_COMM_WORLD_RANK, PMIX_RANK, PMI_RANK, ...
   kSlurm,         // SLURM_PROCID of a task of a step, or of a batch script
@@ -46,7 +46,7 @@ struct RankIdentity {
 // SLURM_PROCID=0.)
 std::optional<RankIdentity> identify_rank(const attach::Environment& environment,
                                           bool single_task = false,
-                                          const ToldWorld& told = {});
+                                          const ReportedWorld& told = {});
 
 // Returns whether an address, "127.0.0.1:29500", "localhost:29500" or "[::1]:29500", is that of the
 // machine itself, or of the network that it is used in.
@@ -62,8 +62,11 @@ bool is_doubtful(const attach::Environment& environment);
 
 // Returns "pid 71 is rank 3 of 4 by its process group, and rank 0 of 2 by its variables: the group
 // is believed". `outer`: by its variables; `by`: what the other place is told by.
-std::string contradiction_words(
-    pid_t pid, const RankIdentity& outer, ToldBy by, std::int32_t rank, std::int32_t world_size);
+std::string contradiction_words(pid_t pid,
+                                const RankIdentity& outer,
+                                ReportedBy by,
+                                std::int32_t rank,
+                                std::int32_t world_size);
 
 // Reads comma-separated numbers, as in SLURM_GTIDS; at most 65536. Stops at the first piece that is
 // not a number.

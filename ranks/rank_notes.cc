@@ -142,7 +142,7 @@ void note_pretenders(const RankTable& table, Notes& notes) {
 
 // Returns whether it may be the program of a rank: not a monitor or a `tee` beside it.
 bool may_train(const ProcessFacts& facts) {
-  return facts.loaded || facts.conduct.communicates || facts.told.told() ||
+  return facts.loaded || facts.activity.communicates || facts.told.told() ||
          is_python(facts.arguments);
 }
 

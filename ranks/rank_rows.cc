@@ -33,7 +33,7 @@ void append_row(const ProcessFacts& facts, const RankRow& row, Capture& capture)
   process.name = capture.tables.string(facts.stat.name);
   process.executable = capture.tables.string(facts.executable);
   process.command = capture.tables.string(mask_command(facts.arguments));
-  process.communicates = facts.loaded || facts.conduct.communicates || facts.told.told();
+  process.communicates = facts.loaded || facts.activity.communicates || facts.told.told();
   process.state = facts.stat.state;
   process.start_us = facts.stat.start_us;
   std::string why = row.why;

@@ -1,5 +1,5 @@
 // The table that the decision fills: which processes of a node are ranks, and which belong to one
-// (rank_tree.h). Its chapters are rank_brothers.h, rank_families.h and rank_notes.h.
+// (rank_tree.h). Its chapters are rank_siblings.h, rank_families.h and rank_notes.h.
 #pragma once
 
 #include <sys/types.h>

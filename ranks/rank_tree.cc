@@ -6,10 +6,10 @@
 #include <utility>
 
 #include "ranks/process_tree.h"
-#include "ranks/rank_brothers.h"
 #include "ranks/rank_choice.h"
 #include "ranks/rank_families.h"
 #include "ranks/rank_notes.h"
+#include "ranks/rank_siblings.h"
 #include "ranks/rank_table.h"
 #include "ranks/self_reports.h"
 

@@ -26,7 +26,7 @@
 #include <vector>
 
 #include "ranks/process_facts.h"
-#include "ranks/told_world.h"
+#include "ranks/reported_world.h"
 
 namespace oddrank::ranks {
 
@@ -64,8 +64,8 @@ struct RankDecision {
   std::string obstacle;  // why a rank may be missing among the rows; "" if all were examined
 };
 
-// Returns the indices of processes whose conduct must be read (read_conducts) before the decision;
-// call it until it returns none. A process whose conduct was not read does not count as a wrapper.
+// Returns the indices of processes whose activity must be read (read_conducts) before the decision;
+// call it until it returns none. A process whose activity was not read does not count as a wrapper.
 std::vector<std::size_t> conducts_to_read(const std::vector<ProcessFacts>& facts,
                                           const DiscoverOptions& options);
 

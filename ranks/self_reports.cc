@@ -184,13 +184,13 @@ std::optional<SelfReport> decode_report(const std::string& bytes) {
   const auto communicates = reader.next_number();
   const auto address = reader.next();
   auto environment = reader.next_environment();
-  if (!by || *by > static_cast<std::size_t>(ToldBy::kGroup) || !rank || !world_size || !index ||
+  if (!by || *by > static_cast<std::size_t>(ReportedBy::kGroup) || !rank || !world_size || !index ||
       !inherited || !communicates || !address || !environment) {
     return std::nullopt;
   }
   SelfReport report;
-  report.world = {static_cast<ToldBy>(*by), *rank,          *world_size, *index,
-                  std::string(*address),    *inherited == 1};
+  report.world = {static_cast<ReportedBy>(*by), *rank,          *world_size, *index,
+                  std::string(*address),        *inherited == 1};
   report.environment = *std::move(environment);
   report.communicates = *communicates == 1;
   return report;

@@ -1,4 +1,4 @@
-// Which processes are asked what they say of themselves (told_world.h), and the asking.
+// Which processes are asked what they say of themselves (reported_world.h), and the asking.
 //
 // Asked are processes with a communication library whose variables do not identify them: started by
 // multiprocessing, by Ray, by hand, or with a title written over their variables. And, where

@@ -19,7 +19,7 @@ class Wrappers {
  public:
   explicit Wrappers(const WrapperQuestion& question);
 
-  bool is_read(std::size_t i) const { return facts(i).conduct_read; }
+  bool is_read(std::size_t i) const { return facts(i).activity_read; }
 
   // Returns whether the process sleeps, has no library, and has a process below it that may be the
   // rank instead.
@@ -56,9 +56,9 @@ Wrappers::Wrappers(const WrapperQuestion& question)
 }
 
 bool Wrappers::may_give_way(std::size_t i) const {
-  const ProcessConduct& own = facts(i).conduct;
+  const ProcessActivity& own = facts(i).activity;
   return question_.may_wrap(i) && !below_[i].empty() && !own.communicates &&
-         (own.conduct == Conduct::kIdle || own.conduct == Conduct::kWaitsForChild);
+         (own.activity == Activity::kIdle || own.activity == Activity::kWaitsForChild);
 }
 
 std::size_t Wrappers::wrapped(std::size_t i) const {
@@ -74,13 +74,13 @@ std::size_t Wrappers::wrapped(std::size_t i) const {
   const bool one = below_[i].size() == 1 && talking.empty();
   const std::size_t child = below_[i].front();
   const bool fits = is_python(facts(child).arguments) || !is_python(facts(i).arguments);
-  return one && fits && facts(i).conduct.conduct == Conduct::kWaitsForChild ? child : kNoProcess;
+  return one && fits && facts(i).activity.activity == Activity::kWaitsForChild ? child : kNoProcess;
 }
 
 bool Wrappers::communicates_below(std::size_t i) const {
   List todo = {i};
   for (std::size_t at = 0; at < todo.size() && at < question_.tree.size(); ++at) {
-    if (facts(todo[at]).conduct.communicates) {
+    if (facts(todo[at]).activity.communicates) {
       return true;
     }
     todo.insert(todo.end(), below_[todo[at]].begin(), below_[todo[at]].end());

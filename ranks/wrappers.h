@@ -26,10 +26,10 @@ struct WrapperQuestion {
 };
 
 // Returns [index] -> the process that it wraps, or kNoProcess if it is not a wrapper. A process
-// whose conduct was not read does not count as a wrapper.
+// whose activity was not read does not count as a wrapper.
 std::vector<std::size_t> find_wrapped(const WrapperQuestion& question);
 
-// Returns the processes whose conduct must be read next for find_wrapped; empty once all that
+// Returns the processes whose activity must be read next for find_wrapped; empty once all that
 // matters has been read.
 std::vector<std::size_t> conducts_to_read(const WrapperQuestion& question);
 

@@ -17,8 +17,8 @@ Json explain_json(const aggregate::Explanation& explanation) {
   }
   json["more_facts"] = explanation.more_facts;
   json["stands"] = Json::array();
-  for (const aggregate::ExplainedStand& stand : explanation.stands) {
-    json["stands"].push_back({{"who", stand.who}, {"stands", stand.stands}});
+  for (const aggregate::ExplainedRanks& ranks : explanation.blocked) {
+    json["stands"].push_back({{"who", ranks.who}, {"stands", ranks.blocked_on}});
   }
   json["causes"] = Json::array();
   for (const aggregate::ExplainedCause& cause : explanation.causes) {

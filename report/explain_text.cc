@@ -62,9 +62,9 @@ std::string explain_text(const aggregate::Explanation& explanation, const TextOp
   if (explanation.more_facts > 0) {
     facts.push_back(fmt::format("and {}", count_of(explanation.more_facts, "more fact")));
   }
-  std::vector<std::string> stands;
-  for (const aggregate::ExplainedStand& stand : explanation.stands) {
-    stands.push_back(fmt::format("{}: {}", stand.who, stand.stands));
+  std::vector<std::string> blocked;
+  for (const aggregate::ExplainedRanks& ranks : explanation.blocked) {
+    blocked.push_back(fmt::format("{}: {}", ranks.who, ranks.blocked_on));
   }
   std::vector<std::string> first;
   std::vector<std::string> second;
@@ -75,7 +75,7 @@ std::string explain_text(const aggregate::Explanation& explanation, const TextOp
     }
   }
   return "\nHow it was found\n" + section(style, "Facts, and how each is known:", facts) +
-         section(style, "How the ranks stand:", stands) +
+         section(style, "How the ranks stand:", blocked) +
          section(style, "What nothing holds, if unknown holders are outside of the job:", first) +
          section(style, "If an unknown holder may be any rank that could be it:", second) +
          section(style, "Not used, or not enough:", explanation.not_used);

@@ -366,7 +366,7 @@ Json rank_json(const aggregate::JobView& view,
     row["coordinates"][name] = place;
   }
   row["phase"] = aggregate::phase_of(view, rank);
-  row["leader"] = rank.leader == nullptr ? Json(nullptr) : Json(rank.leader->tid);
+  row["leader"] = rank.decider == nullptr ? Json(nullptr) : Json(rank.decider->tid);
   row["moved"] = rank.motion.measured ? Json(!rank.motion.still()) : Json(nullptr);
   if (!rank.process->groups.empty()) {
     row["groups"] = rank_groups_json(view, *rank.process);

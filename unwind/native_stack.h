@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "attach/kept_word.h"
+#include "attach/preserved_value.h"
 #include "snapshot/stack.h"
 
 namespace oddrank::unwind {
@@ -18,7 +18,7 @@ struct NativeFrame {
   std::uint64_t cfa = 0;   // canonical frame address; orders native frames relative to others
   std::uint8_t flags = 0;  // snapshot::FrameFlag
   int signal = 0;          // of a signal frame: which one was delivered; 0 = unknown
-  std::vector<attach::KeptWord> words = {};  // only of code for which keep_words() was asked
+  std::vector<attach::PreservedValue> words = {};  // only of code for which keep_words() was asked
 };
 
 struct NativeStack {

@@ -1,14 +1,13 @@
 // Decides from a series of samples (watch/rank_sign.h) whether a rank moves.
 //
 // CPU time is not motion: a rank that spins in a collective uses a whole core, and one that reads a
-// file uses none. A rank has moved if its leader is at a place (functions, lines, whole numbers
-// among the locals) where none of the last samples had found it, if its log has changed again and
-// again (all ranks and others may write to the same file), if it moves data to or from storage, or
-// if the counts of calls that NCCL or PyTorch's process groups keep have changed since an earlier
-// sample in the same quiet time. A polling
-// loop returns to the same few places, which are soon all known. Fractions among the locals do not
-// count, since such loops keep the time in them; nor do variables that a loop sets which only polls
-// (snapshot/loops/loop_polls.h).
+// file uses none. A rank has moved if its deciding thread is at a place (functions, lines, whole
+// numbers among the locals) where none of the last samples had found it, if its log has changed
+// again and again (all ranks and others may write to the same file), if it moves data to or from
+// storage, or if the counts of calls that NCCL or PyTorch's process groups keep have changed since
+// an earlier sample in the same quiet time. A polling loop returns to the same few places, which
+// are soon all known. Fractions among the locals do not count, since such loops keep the time in
+// them; nor do variables that a loop sets which only polls (snapshot/loops/loop_polls.h).
 #pragma once
 
 #include <chrono>

@@ -44,7 +44,7 @@ struct Watched {
 
   RankSign last;
   RankMotion motion;
-  LeaderPast past;
+  LastPlaces past;
   bool past_left = false;  // for another watcher
   std::string trouble_said;
 };

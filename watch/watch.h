@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "watch/leader_past.h"
+#include "watch/last_places.h"
 #include "watch/metrics.h"
 #include "watch/rank_sign.h"
 #include "watch/watch_start.h"

@@ -6,8 +6,8 @@
 #include "aggregate/evidence/wait_end.h"
 #include "aggregate/rules/all_rules.h"
 #include "aggregate/rules/local_story.h"
-#include "aggregate/rules/tickers.h"
-#include "aggregate/view/leader.h"
+#include "aggregate/rules/short_sleepers.h"
+#include "aggregate/view/decider.h"
 #include "aggregate/view/thread_cycle.h"
 #include "aggregate/words/wait_words.h"
 #include "snapshot/flight_calls.h"
@@ -33,28 +33,28 @@ bool has_ended_all_calls(const JobView& view, const RankView& rank) {
 
 // Returns whether the rank waits for a thread of its own that sleeps or works.
 bool waits_for_worker(const JobView& view, const RankView& rank) {
-  const ThreadChain chain = follow_threads(*rank.process, *rank.leader);
+  const ThreadChain chain = follow_threads(*rank.process, *rank.decider);
   return chain.circle.empty() && chain.way.size() > 1 &&
          is_at_work(*chain.way.back(), view.model());
 }
 
 // Returns whether the rank, in code of its own, waits for somebody who could not be found.
 bool waits_for_somebody(const RuleInput& input, const RankView& rank) {
-  if (rank.leader == nullptr) {
+  if (rank.decider == nullptr) {
     return false;
   }
   const WaitEnd end(input.view, rank);
   const RankView& last = end.view();
   if (last.polls || waits_for_key(input.view, last) ||
-      keeps_resting(*last.leader, input.view.model())) {
+      keeps_resting(*last.decider, input.view.model())) {
     return true;
   }
-  switch (last.leader->wait.on) {
+  switch (last.decider->wait.on) {
     case WaitOn::kLock:
     case WaitOn::kThread:
       // What a child waits for is of its own rank, as it has no part in calls of the job; unless
       // other processes may release it.
-      return is_shared_lock(last.leader->wait) ||
+      return is_shared_lock(last.decider->wait) ||
              (last.process == rank.process && !waits_for_worker(input.view, rank) &&
               !waits_in_vain(last));
     case WaitOn::kPipe:
@@ -85,26 +85,27 @@ bool is_answered_outside(const JobView& view, const RankView& rank) {
 
 // Python's frames are not needed if the call is known.
 bool is_partial(const RankView& rank) {
-  if (rank.leader != nullptr && rank.leader->call) {
+  if (rank.decider != nullptr && rank.decider->call) {
     return false;
   }
   return rank.presence == Presence::kUnread ||
          (rank.presence == Presence::kPartial && rank.state() != 'D' && !rank.stays_stopped());
 }
 
-void mark(const RuleInput& input, const std::vector<Stand>& stands, WaitNet& net) {
+void mark(const RuleInput& input, const std::vector<BlockedOn>& blocked, WaitNet& net) {
   for (std::size_t node = 0; node < net.nodes.size(); ++node) {
     const std::size_t owner = net.nodes[node].owner;
-    if (owner >= stands.size()) {
+    if (owner >= blocked.size()) {
       continue;
     }
-    const Stand stand = stands[owner];
+    const BlockedOn stand = blocked[owner];
     const RankView& rank = input.view.ranks()[owner];
     net.nodes[node].able = node == owner && !is_held(input, rank);
     if (net.out[node].empty()) {
-      net.nodes[node].unknown = stand == Stand::kVague || stand == Stand::kTicks ? Unknown::kAnybody
-                                : stand == Stand::kOwn                           ? Unknown::kInside
-                                                                                 : Unknown::kNobody;
+      net.nodes[node].unknown = stand == BlockedOn::kSomebody || stand == BlockedOn::kClock
+                                    ? Unknown::kAnybody
+                                : stand == BlockedOn::kOwnProcess ? Unknown::kInside
+                                                                  : Unknown::kNobody;
     }
   }
 }
@@ -131,7 +132,7 @@ Circle circle_from(const WaitGraph& graph, const Solution& solution, CauseId id)
 // another.
 void count_waiters(const WaitGraph& graph, Blame& blame) {
   const Solution& solution = blame.solution;
-  const std::size_t ranks = blame.stands.size();
+  const std::size_t ranks = blame.blocked.size();
   std::vector<std::size_t> sure(solution.sets.size(), 0);
   std::vector<bool> unclear(solution.sets.size(), false);
   for (std::size_t at = 0; at < ranks; ++at) {
@@ -167,39 +168,41 @@ bool is_held(const RuleInput& input, const RankView& rank) {
          is_held_still(input.view, rank) || rank.state() == 'D' || rank.crashed();
 }
 
-Stand stand_of(const RuleInput& input, std::size_t at) {
+BlockedOn blocked_on(const RuleInput& input, std::size_t at) {
   const RankView& rank = input.view.ranks()[at];
   if (is_held(input, rank)) {
-    return Stand::kRoot;
+    return BlockedOn::kNoRank;
   }
   if (is_partial(rank)) {
-    return Stand::kUnknown;
+    return BlockedOn::kUnknown;
   }
   if (input.graph.waits[at]) {
-    return Stand::kWaits;
+    return BlockedOn::kRanks;
   }
   if (input.graph.in_call[at] || rank.polls == PollOn::kWork) {
-    return Stand::kInCall;
+    return BlockedOn::kCall;
   }
-  const Stand vague = may_need_others(input.view, rank) ? Stand::kVague : Stand::kOwn;
+  const BlockedOn vague =
+      may_need_others(input.view, rank) ? BlockedOn::kSomebody : BlockedOn::kOwnProcess;
   switch (local_story(input, at)) {
     case Kind::kUnknown:
       // In a library that could not be read: it waits, or it talks to others that do.
-      return is_in_unread_call(input, rank) ? Stand::kInCall : Stand::kUnknown;
+      return is_in_unread_call(input, rank) ? BlockedOn::kCall : BlockedOn::kUnknown;
     case Kind::kDeviceStall:
-      return has_ended_all_calls(input.view, rank) ? Stand::kRoot : vague;
+      return has_ended_all_calls(input.view, rank) ? BlockedOn::kNoRank : vague;
     case Kind::kExternalWait:
-      return is_answered_outside(input.view, WaitEnd(input.view, rank).view()) ? Stand::kRoot
+      return is_answered_outside(input.view, WaitEnd(input.view, rank).view()) ? BlockedOn::kNoRank
                                                                                : vague;
     case Kind::kFileLock:
-      return lacks_holder(*WaitEnd(input.view, rank).view().leader) ? vague : Stand::kRoot;
+      return lacks_holder(*WaitEnd(input.view, rank).view().decider) ? vague : BlockedOn::kNoRank;
     case Kind::kIoStall:
-      return lacks_reader(input.view, WaitEnd(input.view, rank).view()) ? vague : Stand::kRoot;
+      return lacks_reader(input.view, WaitEnd(input.view, rank).view()) ? vague
+                                                                        : BlockedOn::kNoRank;
     case Kind::kSkippedCollective:
     case Kind::kBusyRank:
-      return waits_for_somebody(input, rank) ? vague : Stand::kRoot;
+      return waits_for_somebody(input, rank) ? vague : BlockedOn::kNoRank;
     default:
-      return Stand::kRoot;
+      return BlockedOn::kNoRank;
   }
 }
 
@@ -217,20 +220,20 @@ std::vector<std::size_t> ranks_of_cause(const WaitGraph& graph, const Cause& cau
 Blame find_blame(const RuleInput& input, WaitGraph& graph) {
   Blame blame;
   const std::size_t ranks = input.view.ranks().size();
-  blame.stands.reserve(ranks);
+  blame.blocked.reserve(ranks);
   for (std::size_t at = 0; at < ranks; ++at) {
-    blame.stands.push_back(stand_of(input, at));
+    blame.blocked.push_back(blocked_on(input, at));
   }
   std::vector<std::size_t> roots;
   for (std::size_t at = 0; at < ranks; ++at) {
-    if (blame.stands[at] == Stand::kRoot && graph.awaited[at]) {
+    if (blame.blocked[at] == BlockedOn::kNoRank && graph.awaited[at]) {
       roots.push_back(at);
     }
   }
-  for (const std::size_t at : tickers_among(input.view, roots)) {
-    blame.stands[at] = Stand::kTicks;
+  for (const std::size_t at : short_sleepers_among(input.view, roots)) {
+    blame.blocked[at] = BlockedOn::kClock;
   }
-  mark(input, blame.stands, graph.net);
+  mark(input, blame.blocked, graph.net);
   blame.solution = solve(graph.net);
   for (CauseId id = 0; id < blame.solution.causes.size(); ++id) {
     if (blame.solution.causes[id].circle) {

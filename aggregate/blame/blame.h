@@ -1,6 +1,7 @@
-// The theory of blame: how each rank stands, and who holds whom up, before any rule says why.
+// The theory of blame: what each rank is blocked on, and who holds whom up, before any rule says
+// why.
 //
-// Every rank stands in one of these ways. A rank that waits for ranks is never blamed, except as a
+// A rank that waits for ranks is never blamed, except as a
 // member of a circle that nothing leaves. A *root* can move by itself, or is held by something of
 // its own: it runs, sleeps, is dead, stopped or at a prompt, or waits for its own child, file or
 // service. A rank that waits for somebody unknown is neither guilty nor excused.
@@ -17,14 +18,14 @@ namespace oddrank::aggregate {
 
 struct RuleInput;
 
-enum class Stand : std::uint8_t {
-  kWaits = 0,  // for ranks that are known
-  kInCall,     // in a call of which it is unknown whom it waits for
-  kVague,      // for somebody unknown, who may be another rank
-  kOwn,        // for somebody unknown of its own process, or for its device
-  kTicks,      // sleeps for a short time again and again, and may ask for something in between
-  kUnknown,    // not read, or in a library that could not be read
-  kRoot,
+enum class BlockedOn : std::uint8_t {
+  kRanks = 0,   // that are known
+  kCall,        // of which it is unknown for whom the rank waits there
+  kSomebody,    // unknown, who may be another rank
+  kOwnProcess,  // somebody unknown of its own process, or its device
+  kClock,       // it sleeps for a short time again and again, and may ask for something in between
+  kUnknown,     // not read, or in a library that could not be read
+  kNoRank,      // it is a root
 };
 
 // Ranks that wait for each other.
@@ -37,7 +38,7 @@ struct Circle {
 };
 
 struct Blame {
-  std::vector<Stand> stands;  // by rank
+  std::vector<BlockedOn> blocked;  // by rank
   Solution solution;
   std::vector<Circle> circles;
   std::vector<std::size_t> needed;  // by cause: so many ranks need it, whoever the unknown ones are
@@ -53,8 +54,8 @@ struct Blame {
 // Returns whether the kernel says that the rank cannot go on, or could not.
 bool is_held(const RuleInput& input, const RankView& rank);
 
-// Returns how a rank (index of JobView::ranks()) stands.
-Stand stand_of(const RuleInput& input, std::size_t at);
+// Returns what a rank (index of JobView::ranks()) is blocked on.
+BlockedOn blocked_on(const RuleInput& input, std::size_t at);
 
 // `graph`: the one of the input. Marks in its net who may hold what is not known.
 Blame find_blame(const RuleInput& input, WaitGraph& graph);

@@ -10,8 +10,8 @@
 #include "aggregate/evidence/wait_end.h"
 #include "aggregate/rules/all_rules.h"
 #include "aggregate/rules/local_story.h"
-#include "aggregate/rules/tickers.h"
-#include "aggregate/view/leader.h"
+#include "aggregate/rules/short_sleepers.h"
+#include "aggregate/view/decider.h"
 #include "aggregate/view/polling.h"
 #include "aggregate/view/thread_cycle.h"
 
@@ -36,23 +36,23 @@ Awaited find_awaited(const RuleInput& input) {
   const Blame& blame = input.blame;
   Awaited found;
   std::vector<std::size_t> guessed;
-  for (std::size_t at = 0; at < blame.stands.size(); ++at) {
+  for (std::size_t at = 0; at < blame.blocked.size(); ++at) {
     if (!input.graph.awaited[at]) {
       continue;
     }
-    switch (blame.stands[at]) {
-      case Stand::kRoot:
+    switch (blame.blocked[at]) {
+      case BlockedOn::kNoRank:
         (blame.is_sure(at) ? found.roots : guessed).push_back(at);
         break;
-      case Stand::kTicks:
+      case BlockedOn::kClock:
         found.ticking.push_back(at);
         break;
-      case Stand::kVague:
-      case Stand::kOwn:
+      case BlockedOn::kSomebody:
+      case BlockedOn::kOwnProcess:
         found.vague.push_back(at);
         break;
       default:
-        found.any_unknown = found.any_unknown || blame.stands[at] == Stand::kUnknown;
+        found.any_unknown = found.any_unknown || blame.blocked[at] == BlockedOn::kUnknown;
     }
   }
   // Only if nobody is sure: of those among whom one is the one, nobody is named.
@@ -82,8 +82,8 @@ void take_ticking(const RuleInput& input, Awaited& awaited) {
       awaited.any_unknown || !awaited.roots.empty() ||
       std::any_of(awaited.vague.begin(), awaited.vague.end(), [&input](std::size_t at) {
         const RankView& rank = input.view.ranks()[at];
-        return input.blame.stands[at] == Stand::kVague ||
-               (rank.leader != nullptr && is_at_own_lock(*rank.leader));
+        return input.blame.blocked[at] == BlockedOn::kSomebody ||
+               (rank.decider != nullptr && is_at_own_lock(*rank.decider));
       });
   // If there are several, each may ask for what another one does not do.
   if (!anybody_else && awaited.ticking.size() == 1) {
@@ -106,23 +106,26 @@ bool has_company(const RuleInput& input, std::size_t rank) {
 
 // Returns the only rank that stands so, if all others stand still and wait; kNone if another one
 // stands so too, or moves.
-std::size_t only_one(const RuleInput& input, const std::vector<Stand>& stands, Stand stand) {
+std::size_t only_one(const RuleInput& input,
+                     const std::vector<BlockedOn>& blocked,
+                     BlockedOn stand) {
   std::size_t found = JobView::kNone;
-  for (std::size_t at = 0; at < stands.size(); ++at) {
+  for (std::size_t at = 0; at < blocked.size(); ++at) {
     const RankView& rank = input.view.ranks()[at];
-    if (stands[at] == stand) {
+    if (blocked[at] == stand) {
       if (found != JobView::kNone) {
         return JobView::kNone;
       }
       found = at;
-    } else if (stands[at] == Stand::kUnknown || stands[at] == Stand::kRoot || rank.motion.stack) {
+    } else if (blocked[at] == BlockedOn::kUnknown || blocked[at] == BlockedOn::kNoRank ||
+               rank.motion.stack) {
       return JobView::kNone;
     }
     if (rank.presence == Presence::kRead && !rank.motion.measured) {
       return JobView::kNone;
     }
   }
-  return stands.size() < 2 || has_company(input, found) ? JobView::kNone : found;
+  return blocked.size() < 2 || has_company(input, found) ? JobView::kNone : found;
 }
 
 // Returns the one rank that is elsewhere while at least two others are all at one place; kNone if
@@ -170,14 +173,14 @@ bool waits_for_all_others(const RuleInput& input, std::size_t rank) {
 // Returns whether the rank stands in something that another rank may end. One that sleeps or runs
 // in code of its own waits for nobody.
 bool may_wait(const JobView& view, const RankView& rank) {
-  if (rank.leader == nullptr || rank.sample() == nullptr) {
+  if (rank.decider == nullptr || rank.sample() == nullptr) {
     return false;
   }
   // Not is_at_work: a rank that spins on its device waits, and is in state R.
-  const bool at_work = rank.leader->wait.on == snapshot::WaitOn::kNothing ||
-                       sleeps_on_purpose(*rank.leader, view.model());
+  const bool at_work = rank.decider->wait.on == snapshot::WaitOn::kNothing ||
+                       sleeps_on_purpose(*rank.decider, view.model());
   const bool asks = rank.polls && rank.polls != snapshot::PollOn::kUnknown;
-  return rank.leader->call || asks || !at_work || rests_in_loop(view, *rank.leader) ||
+  return rank.decider->call || asks || !at_work || rests_in_loop(view, *rank.decider) ||
          view.model().story(*rank.sample(), Story::kCommunicates).has_value();
 }
 
@@ -186,8 +189,8 @@ bool may_wait(const JobView& view, const RankView& rank) {
 bool others_go_on(const RuleInput& input, std::size_t odd) {
   const auto& ranks = input.view.ranks();
   return std::any_of(ranks.begin(), ranks.end(), [&](const RankView& rank) {
-    return &rank != &ranks[odd] && rank.motion.locals && !rank.polls && rank.leader != nullptr &&
-           !sleeps_on_purpose(*rank.leader, input.view.model());
+    return &rank != &ranks[odd] && rank.motion.locals && !rank.polls && rank.decider != nullptr &&
+           !sleeps_on_purpose(*rank.decider, input.view.model());
   });
 }
 
@@ -201,24 +204,26 @@ bool anything_waits(const RuleInput& input, std::size_t odd) {
 }
 
 // Finds whom to name if no wait leads to anybody.
-std::vector<std::size_t> find_odd(const RuleInput& input, const std::vector<Stand>& stands) {
+std::vector<std::size_t> find_odd(const RuleInput& input, const std::vector<BlockedOn>& blocked) {
   std::vector<std::size_t> odd;
   if (has_complete_call(input)) {
     return odd;
   }
-  if (const std::size_t mover = only_one(input, stands, Stand::kRoot); mover != JobView::kNone) {
+  if (const std::size_t mover = only_one(input, blocked, BlockedOn::kNoRank);
+      mover != JobView::kNone) {
     odd.push_back(mover);
-  } else if (const std::size_t vague = only_one(input, stands, Stand::kVague);
+  } else if (const std::size_t vague = only_one(input, blocked, BlockedOn::kSomebody);
              vague != JobView::kNone && input.anybody_in_call &&
              !may_need_others(input.view, input.view.ranks()[vague])) {
     odd.push_back(vague);
   } else if (const std::size_t elsewhere = only_elsewhere(input); elsewhere != JobView::kNone) {
     // The others are all inside of one call, and it does not end: somebody else is missing there.
     // If that one is in a call itself, they may be missing in its call.
-    const bool waits = stands[elsewhere] == Stand::kWaits || stands[elsewhere] == Stand::kInCall;
+    const bool waits =
+        blocked[elsewhere] == BlockedOn::kRanks || blocked[elsewhere] == BlockedOn::kCall;
     bool others_in_call = !waits || waits_for_all_others(input, elsewhere);
-    for (std::size_t at = 0; at < stands.size(); ++at) {
-      others_in_call = others_in_call && (at == elsewhere || stands[at] == Stand::kInCall);
+    for (std::size_t at = 0; at < blocked.size(); ++at) {
+      others_in_call = others_in_call && (at == elsewhere || blocked[at] == BlockedOn::kCall);
     }
     if (others_in_call || (!input.anybody_in_call && !waits)) {
       odd.push_back(elsewhere);
@@ -232,17 +237,18 @@ std::vector<std::size_t> find_odd(const RuleInput& input, const std::vector<Stan
 
 // Finds the ranks whose own place explains them. A rank that is held counts always, any other only
 // if no rank is seen in a call: then nothing tells who waits for whom.
-std::vector<std::size_t> find_alone(const RuleInput& input, const std::vector<Stand>& stands) {
+std::vector<std::size_t> find_alone(const RuleInput& input, const std::vector<BlockedOn>& blocked) {
   std::vector<std::size_t> alone;
-  for (std::size_t at = 0; at < stands.size(); ++at) {
+  for (std::size_t at = 0; at < blocked.size(); ++at) {
     const bool counts = !input.anybody_in_call || is_held(input, input.view.ranks()[at]);
     if (input.graph.awaited[at] || !counts) {
       continue;
     }
     const Kind story = local_story(input, at);
-    const bool outside =
-        stands[at] == Stand::kVague && (story == Kind::kExternalWait || story == Kind::kFileLock);
-    if ((stands[at] == Stand::kRoot || outside) && (explains_itself(story) || stands.size() == 1)) {
+    const bool outside = blocked[at] == BlockedOn::kSomebody &&
+                         (story == Kind::kExternalWait || story == Kind::kFileLock);
+    if ((blocked[at] == BlockedOn::kNoRank || outside) &&
+        (explains_itself(story) || blocked.size() == 1)) {
       alone.push_back(at);
     }
   }
@@ -269,7 +275,7 @@ std::size_t first_to_stop(const RuleInput& input, const std::vector<std::size_t>
   constexpr std::size_t kMinOthers = 3;
   const auto quiet_ms = [&input](std::size_t at) {
     const RankView& rank = input.view.ranks()[at];
-    return rank.leader == nullptr ? -1 : rank.leader->wait.quiet_ms;
+    return rank.decider == nullptr ? -1 : rank.decider->wait.quiet_ms;
   };
   const std::size_t first =
       *std::max_element(ranks.begin(), ranks.end(),
@@ -293,12 +299,14 @@ std::size_t first_to_stop(const RuleInput& input, const std::vector<std::size_t>
 // others free, and if it is alone or stopped first.
 Suspects choose_vague(const RuleInput& input, std::vector<std::size_t> ranks) {
   const Blame& blame = input.blame;
-  Suspects chosen{Ground::kVague, {}, false};
+  Suspects chosen{Basis::kVague, {}, false};
   std::copy_if(ranks.begin(), ranks.end(), std::back_inserter(chosen.ranks),
-               [&blame](std::size_t at) { return blame.stands[at] == Stand::kOwn; });
-  const auto may_move = [](Stand stand) { return stand == Stand::kRoot || stand == Stand::kTicks; };
+               [&blame](std::size_t at) { return blame.blocked[at] == BlockedOn::kOwnProcess; });
+  const auto may_move = [](BlockedOn stand) {
+    return stand == BlockedOn::kNoRank || stand == BlockedOn::kClock;
+  };
   if (!chosen.ranks.empty() || input.unread ||
-      std::any_of(blame.stands.begin(), blame.stands.end(), may_move)) {
+      std::any_of(blame.blocked.begin(), blame.blocked.end(), may_move)) {
     return chosen;
   }
   if (ranks.size() > 1) {
@@ -317,9 +325,9 @@ Suspects choose_vague(const RuleInput& input, std::vector<std::size_t> ranks) {
 }  // namespace
 
 std::vector<Suspects> find_suspects(const RuleInput& input) {
-  std::vector<Stand> stands = input.blame.stands;
-  std::replace(stands.begin(), stands.end(), Stand::kTicks, Stand::kVague);
-  std::replace(stands.begin(), stands.end(), Stand::kOwn, Stand::kVague);
+  std::vector<BlockedOn> blocked = input.blame.blocked;
+  std::replace(blocked.begin(), blocked.end(), BlockedOn::kClock, BlockedOn::kSomebody);
+  std::replace(blocked.begin(), blocked.end(), BlockedOn::kOwnProcess, BlockedOn::kSomebody);
   Awaited awaited = find_awaited(input);
   std::vector<Suspects> tiers;
   const auto add_suspects = [&tiers](Suspects suspects) {
@@ -327,8 +335,8 @@ std::vector<Suspects> find_suspects(const RuleInput& input) {
       tiers.push_back(std::move(suspects));
     }
   };
-  const auto add = [&add_suspects](Ground ground, std::vector<std::size_t> ranks) {
-    add_suspects({ground, std::move(ranks), false});
+  const auto add = [&add_suspects](Basis basis, std::vector<std::size_t> ranks) {
+    add_suspects({basis, std::move(ranks), false});
   };
   leave_out_openers(input, awaited.roots);
   take_ticking(input, awaited);
@@ -338,23 +346,23 @@ std::vector<Suspects> find_suspects(const RuleInput& input) {
     awaited.roots.clear();
   }
   const bool explained = !awaited.roots.empty();
-  add(Ground::kRoot, std::move(awaited.roots));
+  add(Basis::kRoot, std::move(awaited.roots));
   if (!explained && !outnumber_waiters(input, awaited.vague)) {
     add_suspects(choose_vague(input, std::move(awaited.vague)));
   }
-  std::vector<std::size_t> alone = find_alone(input, stands);
+  std::vector<std::size_t> alone = find_alone(input, blocked);
   if (tiers.empty()) {
-    std::vector<std::size_t> odd = find_odd(input, stands);
+    std::vector<std::size_t> odd = find_odd(input, blocked);
     std::erase_if(odd, [&alone](std::size_t at) {
       return std::binary_search(alone.begin(), alone.end(), at);
     });
-    add(Ground::kAlone, std::move(alone));
-    add(Ground::kOdd, std::move(odd));
+    add(Basis::kAlone, std::move(alone));
+    add(Basis::kOdd, std::move(odd));
   } else {
     // They explain nothing, but are worth a line.
     std::erase_if(alone,
                   [&input](std::size_t at) { return !is_held(input, input.view.ranks()[at]); });
-    add(Ground::kAlone, std::move(alone));
+    add(Basis::kAlone, std::move(alone));
   }
   if (tiers.empty()) {
     tiers.emplace_back();

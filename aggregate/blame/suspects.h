@@ -1,4 +1,4 @@
-// Which ranks a rule may speak about, by the theory of blame (blame.h), the strongest ground first.
+// Which ranks a rule may speak about, by the theory of blame (blame.h), the strongest basis first.
 //
 // While ranks wait for a root, that root explains them: that other ranks of the same group stand in
 // different calls is then a consequence, because rooted collectives let some members go early. A
@@ -14,13 +14,13 @@
 #include <cstdint>
 #include <vector>
 
-#include "aggregate/blame/ground.h"
+#include "aggregate/blame/basis.h"
 
 namespace oddrank::aggregate {
 
 struct RuleInput;
 
-// Returns the suspects, the strongest ground first; one entry at least, which may be empty.
+// Returns the suspects, the strongest basis first; one entry at least, which may be empty.
 // `input`: complete but for its suspects.
 std::vector<Suspects> find_suspects(const RuleInput& input);
 

@@ -7,7 +7,7 @@
 // with those that did not.
 //
 // Limit: in roles that are one stage's only, or in which stages make different numbers of calls by
-// design, ranks differ for no fault. So this tells which of several ranks strayed if one did, and
+// design, ranks differ for no fault. So this tells which of several ranks deviated if one did, and
 // not whether one did.
 #pragma once
 

@@ -18,12 +18,12 @@ Slot launched_slot(const JobView& view, const RasCommunicatorView& told) {
       return {};
     }
     const RankView& rank = view.ranks()[at];
-    const bool still = rank.leader != nullptr && rank.motion.still();
+    const bool still = rank.decider != nullptr && rank.motion.still();
     if (std::find(told.behind.begin(), told.behind.end(), i) != told.behind.end()) {
       slot.absent.push_back(at);
-    } else if (still && rank.leader->call) {
+    } else if (still && rank.decider->call) {
       slot.beside.push_back(at);
-    } else if (still && rank.leader->wait.on == snapshot::WaitOn::kDevice) {
+    } else if (still && rank.decider->wait.on == snapshot::WaitOn::kDevice) {
       slot.inside.push_back(at);
     } else {
       return {};

@@ -29,15 +29,15 @@ std::set<std::size_t> named_ranks(const JobView& view, std::string_view name) {
 }
 
 std::string awaited_name(const JobView& view, const RankView& rank) {
-  if (rank.sample() == nullptr || rank.leader->call) {
+  if (rank.sample() == nullptr || rank.decider->call) {
     return {};
   }
   if (view.model().story(*rank.sample(), Story::kStore)) {
-    return std::string(view.text(rank.leader->wait.rare->key));
+    return std::string(view.text(rank.decider->wait.rare->key));
   }
   const bool named =
       rank.polls == PollOn::kUnknown || rank.polls == PollOn::kKey || rank.polls == PollOn::kFile;
-  const auto poll = named ? poll_of(view, *rank.leader) : std::nullopt;
+  const auto poll = named ? poll_of(view, *rank.decider) : std::nullopt;
   return poll ? poll->object : std::string();
 }
 

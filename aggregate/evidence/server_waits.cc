@@ -93,15 +93,15 @@ bool answers_beside(const JobView& view,
 std::vector<std::size_t> connected_ranks(const JobView& view, std::size_t at) {
   std::vector<std::size_t> found;
   const RankView& server = view.ranks()[at];
-  if (server.leader == nullptr || server.leader->call ||
-      !awaits_connections(view, server.leader->wait)) {
+  if (server.decider == nullptr || server.decider->call ||
+      !awaits_connections(view, server.decider->wait)) {
     return found;
   }
   for (std::size_t other = 0; other < view.ranks().size(); ++other) {
     const RankView& rank = view.ranks()[other];
-    if (other != at && rank.leader != nullptr &&
-        leads_to(view, rank.leader->wait, server.leader->wait) &&
-        view.awaited_by(*rank.process, *rank.leader) == server.process) {
+    if (other != at && rank.decider != nullptr &&
+        leads_to(view, rank.decider->wait, server.decider->wait) &&
+        view.awaited_by(*rank.process, *rank.decider) == server.process) {
       found.push_back(other);
     }
   }

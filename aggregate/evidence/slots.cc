@@ -59,7 +59,7 @@ std::set<std::size_t> members_of(const JobView& view, const Slot& slot) {
   }
   // The list is part of the group's name, so one rank's list stands for all.
   std::set<std::size_t> members;
-  const CollectiveCall& call = *view.ranks()[slot.inside.front()].leader->call;
+  const CollectiveCall& call = *view.ranks()[slot.inside.front()].decider->call;
   for (const std::int32_t rank : view.ranks_of(call.members)) {
     if (const std::size_t index = view.index_of(rank); index != JobView::kNone) {
       members.insert(index);
@@ -123,18 +123,19 @@ void add_beside(const JobView& view, std::vector<Slot>& slots) {
 // the rank has failed: then that call may be what failed.
 bool goes_on(const RankView& rank) {
   const char state = rank.state();
-  return rank.presence == Presence::kRead && rank.leader != nullptr && !rank.stays_stopped() &&
+  return rank.presence == Presence::kRead && rank.decider != nullptr && !rank.stays_stopped() &&
          !rank.crashed() && rank.process->ending == snapshot::Ending::kNone &&
          rank.process->exception == StringId{} &&
-         rank.leader->wait.how != snapshot::WaitHow::kFrozen && state != 'D' && state != 'Z' &&
+         rank.decider->wait.how != snapshot::WaitHow::kFrozen && state != 'D' && state != 'Z' &&
          state != 'X';
 }
 
 // Returns whether the rank is in a call of the same group at the same number: as it is not in this
 // one, its call is another one, and this one was never made.
 bool is_in_its_place(const JobView& view, const RankView& rank, const Slot& slot) {
-  return slot.sequence >= 0 && takes_part(rank) && rank.leader->call->sequence == slot.sequence &&
-         rank.leader->call->kind == slot.kind && group_key(view, *rank.leader->call) == slot.group;
+  return slot.sequence >= 0 && takes_part(rank) && rank.decider->call->sequence == slot.sequence &&
+         rank.decider->call->kind == slot.kind &&
+         group_key(view, *rank.decider->call) == slot.group;
 }
 
 // Moves members that have made the call already out of those that are absent: they left it, or do
@@ -184,7 +185,7 @@ using RanksByRoot = std::map<std::int32_t, std::vector<std::size_t>>;
 RanksByRoot ranks_by_root(const JobView& view, const Slot& slot) {
   RanksByRoot by_root;
   for (const std::size_t at : slot.inside) {
-    by_root[view.ranks()[at].leader->call->root].push_back(at);
+    by_root[view.ranks()[at].decider->call->root].push_back(at);
   }
   return by_root;
 }
@@ -200,7 +201,7 @@ void split_by_root(const JobView& view, std::vector<Slot>& slots) {
     }
     for (const auto& [root, inside] : by_root) {
       Slot part = slot;
-      const CollectiveCall& call = *view.ranks()[inside.front()].leader->call;
+      const CollectiveCall& call = *view.ranks()[inside.front()].decider->call;
       part.root = root;
       part.words = call_words(view, call);
       part.evidence = printable(view.text(call.evidence), 200);
@@ -218,7 +219,7 @@ void split_by_root(const JobView& view, std::vector<Slot>& slots) {
 bool is_of_several_calls(const JobView& view, const Slot& slot) {
   std::set<std::int32_t> roots;
   for (const std::size_t at : slot.inside) {
-    roots.insert(view.ranks()[at].leader->call->root);
+    roots.insert(view.ranks()[at].decider->call->root);
   }
   roots.erase(-1);
   if (roots.size() > 1) {
@@ -284,7 +285,7 @@ bool may_have_left(const Slot& slot, std::int32_t rank) {
 }
 
 bool takes_part(const RankView& rank) {
-  if (rank.leader == nullptr || !rank.leader->call || rank.presence == Presence::kDead ||
+  if (rank.decider == nullptr || !rank.decider->call || rank.presence == Presence::kDead ||
       rank.crashed()) {
     return false;
   }
@@ -293,7 +294,7 @@ bool takes_part(const RankView& rank) {
     return !rank.stays_stopped();
   }
   // A rank that is frozen by its cgroup waits for a signal, whatever its state letter.
-  return rank.leader->wait.on != snapshot::WaitOn::kSignal && state != 'D' && state != 'Z' &&
+  return rank.decider->wait.on != snapshot::WaitOn::kSignal && state != 'D' && state != 'Z' &&
          state != 'X';
 }
 
@@ -303,11 +304,11 @@ std::vector<Slot> find_slots(const JobView& view) {
   std::map<std::tuple<CallKind, bool, StringId, StringId, StringId, std::int64_t>, Slot*> seen;
   for (std::size_t at = 0; at < view.ranks().size(); ++at) {
     const RankView& rank = view.ranks()[at];
-    if (!takes_part(rank) || rank.leader->call->kind == CallKind::kSend ||
-        rank.leader->call->kind == CallKind::kRecv) {
+    if (!takes_part(rank) || rank.decider->call->kind == CallKind::kSend ||
+        rank.decider->call->kind == CallKind::kRecv) {
       continue;
     }
-    const CollectiveCall& call = *rank.leader->call;
+    const CollectiveCall& call = *rank.decider->call;
     Slot*& known =
         seen[{call.kind, call.whole_world, call.group, call.members, call.op, call.sequence}];
     if (known != nullptr) {
@@ -346,7 +347,7 @@ std::vector<Slot> find_slots(const JobView& view) {
     if (!members.empty()) {
       // A rendezvous includes the whole world by rule, not by evidence.
       const bool guessed = slot.kind == CallKind::kRendezvous && slot.group == "world" &&
-                           !view.ranks()[slot.inside.front()].leader->call->whole_world;
+                           !view.ranks()[slot.inside.front()].decider->call->whole_world;
       slot.membership = guessed ? Membership::kAssumed : Membership::kKnown;
       fill_absent(members, slot);
       drop_done(view, slot);

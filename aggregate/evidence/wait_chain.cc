@@ -148,8 +148,8 @@ ChainLink WaysTo::link(const std::vector<std::size_t>& waiters) const {
 
 std::string WaysTo::call_text(std::size_t at) const {
   const RankView& rank = view_.ranks()[at];
-  if (rank.leader != nullptr && rank.leader->call) {
-    return call_words(view_, *rank.leader->call);
+  if (rank.decider != nullptr && rank.decider->call) {
+    return call_words(view_, *rank.decider->call);
   }
   const GraphEdge* edge = first_[at] == kFar ? nullptr : graph_.edge(at, first_[at]);
   return edge == nullptr ? "wait" : graph_.text(edge->on);
@@ -157,8 +157,8 @@ std::string WaysTo::call_text(std::size_t at) const {
 
 std::string WaysTo::call_sort(std::size_t at) const {
   const RankView& rank = view_.ranks()[at];
-  if (rank.leader != nullptr && rank.leader->call && rank.leader->call->peer >= 0) {
-    return printable(view_.text(rank.leader->call->op), 60);
+  if (rank.decider != nullptr && rank.decider->call && rank.decider->call->peer >= 0) {
+    return printable(view_.text(rank.decider->call->op), 60);
   }
   return call_text(at);
 }

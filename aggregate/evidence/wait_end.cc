@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "aggregate/view/leader.h"
+#include "aggregate/view/decider.h"
 #include "aggregate/view/polling.h"
 #include "aggregate/view/thread_cycle.h"
 #include "aggregate/words/wait_words.h"
@@ -39,12 +39,12 @@ bool same_call(const ThreadCapture& a, const ThreadCapture& b) {
 }  // namespace
 
 WaitEnd::WaitEnd(const JobView& view, const RankView& rank) : view_(view), rank_(rank) {
-  if (rank.process == nullptr || rank.sample() == nullptr || rank.leader->call ||
+  if (rank.process == nullptr || rank.sample() == nullptr || rank.decider->call ||
       rank.state() == 'D' || rank.stays_stopped() || waits_for_input(view, rank)) {
     return;
   }
   const ProcessCapture* process = rank.process;
-  const ThreadCapture* thread = rank.leader;
+  const ThreadCapture* thread = rank.decider;
   while (hops_.size() < kMaxEndHops && follow(*process, *thread)) {
     process = hops_.back().process;
     thread = hops_.back().thread;
@@ -111,7 +111,7 @@ void WaitEnd::set_end(const Hop& hop) {
   end_.host = rank_.host;
   end_.presence = rank_.presence;
   end_.process = hop.process;
-  end_.leader = hop.thread;
+  end_.decider = hop.thread;
   end_.motion = measure_motion(*hop.thread, view_.model());
   if (const auto poll = poll_of(view_, *hop.thread)) {
     end_.polls = poll->on;

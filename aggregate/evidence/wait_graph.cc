@@ -112,7 +112,7 @@ GraphBuilder::GraphBuilder(const JobView& view) : view_(view) {
   graph_.slots = find_slots(view);
   for (std::size_t at = 0; at < view.ranks().size(); ++at) {
     const RankView& rank = view.ranks()[at];
-    add_node({NodeKind::kRank, static_cast<std::uint32_t>(at), rank.process, rank.leader});
+    add_node({NodeKind::kRank, static_cast<std::uint32_t>(at), rank.process, rank.decider});
   }
   graph_.awaited.assign(view.ranks().size(), false);
   graph_.shown.assign(view.ranks().size(), false);
@@ -127,8 +127,8 @@ WaitGraph GraphBuilder::run() {
     const RankView& rank = view_.ranks()[at];
     add_peer(at);
     add_servers(at);
-    if (rank.leader != nullptr && !rank.leader->call) {
-      add_holders(at, at, *rank.process, *rank.leader);
+    if (rank.decider != nullptr && !rank.decider->call) {
+      add_holders(at, at, *rank.process, *rank.decider);
     }
     if (graph_.net.out[at].empty()) {
       add_named_rank(at);
@@ -239,10 +239,10 @@ void GraphBuilder::add_slot(std::size_t at) {
 bool GraphBuilder::is_matched(const CollectiveCall& call,
                               std::int32_t rank,
                               const RankView& peer) const {
-  return takes_part(peer) && peer.leader->call->kind != call.kind &&
-         (peer.leader->call->kind == CallKind::kSend ||
-          peer.leader->call->kind == CallKind::kRecv) &&
-         peer.leader->call->peer == rank;
+  return takes_part(peer) && peer.decider->call->kind != call.kind &&
+         (peer.decider->call->kind == CallKind::kSend ||
+          peer.decider->call->kind == CallKind::kRecv) &&
+         peer.decider->call->peer == rank;
 }
 
 void GraphBuilder::add_peer(std::size_t at) {
@@ -250,7 +250,7 @@ void GraphBuilder::add_peer(std::size_t at) {
   if (!takes_part(rank)) {
     return;
   }
-  const CollectiveCall& call = *rank.leader->call;
+  const CollectiveCall& call = *rank.decider->call;
   if (call.kind != CallKind::kSend && call.kind != CallKind::kRecv) {
     return;
   }
@@ -274,7 +274,7 @@ void GraphBuilder::add_servers(std::size_t at) {
     return;
   }
   const std::size_t node =
-      rank.caller == rank.leader ? at : thread_node(*rank.process, *rank.caller);
+      rank.caller == rank.decider ? at : thread_node(*rank.process, *rank.caller);
   const std::uint32_t net = graph_.net_node[node];
   const auto call = remote_call(view_.model(), *rank.caller);
   graph_.net.nodes[net].owner = static_cast<std::uint32_t>(at);
@@ -284,7 +284,7 @@ void GraphBuilder::add_servers(std::size_t at) {
     const auto frame =
         server.sample() == nullptr ? std::nullopt : view_.model().user_frame(*server.sample());
     const std::string evidence =
-        fmt::format("thread {} of it runs {}", server.leader->tid,
+        fmt::format("thread {} of it runs {}", server.decider->tid,
                     frame ? frame->name : std::string("a function for another rank"));
     show(node, to, {call.value_or("an answer"), evidence, HowKnown::kFrames},
          rank.servers.size() > 1);
@@ -327,7 +327,7 @@ void GraphBuilder::add_listening() {
     std::erase_if(to, [&](std::size_t rank) { return (*distance)[rank] != kFar; });
     graph_.in_call[at] = to.empty() && !holders.have_sent;
     const std::string evidence =
-        wait_evidence(*view_.ranks()[at].process, *view_.ranks()[at].leader);
+        wait_evidence(*view_.ranks()[at].process, *view_.ranks()[at].decider);
     graph_.net.nodes[at].join = Join::kAny;
     graph_.net.nodes[at].unknown = others && !to.empty() ? Unknown::kAnybody : Unknown::kNobody;
     for (const std::size_t rank : to) {
@@ -369,10 +369,10 @@ bool GraphBuilder::needs_link(std::size_t at, const StuckLink& link) const {
   const std::size_t other = link.ends[0].rank == at ? link.ends[1].rank : link.ends[0].rank;
   if (!takes_part(rank)) {
     const auto& targets = graph_.net.out[at];
-    return rank.leader != nullptr &&
+    return rank.decider != nullptr &&
            std::find(targets.begin(), targets.end(), other) != targets.end();
   }
-  const CollectiveCall& call = *rank.leader->call;
+  const CollectiveCall& call = *rank.decider->call;
   if (call.kind != CallKind::kSend && call.kind != CallKind::kRecv) {
     return false;
   }
@@ -435,7 +435,7 @@ std::size_t GraphBuilder::node_of(std::size_t rank, const Holders& holders, cons
   const ProcessCapture& process = *holder.process;
   if (holder.thread != nullptr) {
     const RankView& own = view_.ranks()[rank];
-    return own.process == &process && own.leader == holder.thread
+    return own.process == &process && own.decider == holder.thread
                ? rank
                : thread_node(process, *holder.thread);
   }
@@ -494,7 +494,7 @@ void GraphBuilder::add_holder(std::size_t node,
   // Another thread of that process may be the one that answers, whatever the one does that speaks
   // for it.
   const bool serves = to < view_.ranks().size() && to != rank && holders.join == Join::kAll;
-  const ThreadCapture* speaker = serves ? view_.ranks()[to].leader : nullptr;
+  const ThreadCapture* speaker = serves ? view_.ranks()[to].decider : nullptr;
   const auto at_work = serves ? answering_threads(thread->wait, *holder.process, speaker)
                               : std::vector<const ThreadCapture*>();
   const bool beside =

@@ -108,8 +108,8 @@ void Explainer::add_facts() {
     fact.how = edge->how;
     fact.guess = edge->assumed;
     for (const std::size_t rank : from[row]) {
-      const auto* leader = view_.ranks()[rank].leader;
-      const std::int64_t quiet = leader == nullptr ? -1 : leader->wait.quiet_ms;
+      const auto* decider = view_.ranks()[rank].decider;
+      const std::int64_t quiet = decider == nullptr ? -1 : decider->wait.quiet_ms;
       fact.quiet_ms = fact.quiet_ms < 0 ? quiet : std::min(fact.quiet_ms, quiet);
     }
     result_.facts.push_back(std::move(fact));
@@ -117,7 +117,7 @@ void Explainer::add_facts() {
 }
 
 void Explainer::add_stands() {
-  // In the order of Stand.
+  // In the order of BlockedOn.
   constexpr std::array<std::string_view, 7> kWords = {
       "wait for other ranks",
       "are in a call; for whom they wait there is not known, or all members are in it",
@@ -128,12 +128,12 @@ void Explainer::add_stands() {
       "can move by themselves, or are held by something of their own",
   };
   std::array<Ranks, kWords.size()> ranks;
-  for (std::size_t at = 0; at < input_.blame.stands.size(); ++at) {
-    ranks.at(static_cast<std::size_t>(input_.blame.stands[at])).push_back(at);
+  for (std::size_t at = 0; at < input_.blame.blocked.size(); ++at) {
+    ranks.at(static_cast<std::size_t>(input_.blame.blocked[at])).push_back(at);
   }
   for (std::size_t stand = 0; stand < ranks.size(); ++stand) {
     if (!ranks.at(stand).empty()) {
-      result_.stands.push_back({who(ranks.at(stand)), std::string(kWords.at(stand))});
+      result_.blocked.push_back({who(ranks.at(stand)), std::string(kWords.at(stand))});
     }
   }
 }
@@ -146,7 +146,7 @@ std::string Explainer::rivals_words(const Cause& cause) const {
     case Rivals::kOpen:
       return "it may wait for another one whose holder is not known either";
     case Rivals::kFree:
-      return "it may wait for a rank that can move, or that stands for another reason";
+      return "it may wait for a rank that can move, or that is blocked for another reason";
     case Rivals::kNone:
       break;
   }

@@ -1,6 +1,6 @@
-// How a verdict was reached, as plain data: the facts with their strength, how each rank stands,
-// what the solver found in both of its runs, and what was not used. For engineers who doubt a
-// verdict (`--explain`).
+// How a verdict was reached, as plain data: the facts with their strength, what each rank is
+// blocked on, what the solver found in both of its runs, and what was not used. For engineers who
+// doubt a verdict (`--explain`).
 #pragma once
 
 #include <cstddef>
@@ -26,9 +26,9 @@ struct ExplainedFact {
   std::int64_t quiet_ms = -1;  // for so long at least none of them has run; -1 = unknown
 };
 
-struct ExplainedStand {
+struct ExplainedRanks {
   std::string who;
-  std::string stands;  // "wait for other ranks", "can move by themselves, or ..."
+  std::string blocked_on;  // "wait for other ranks", "can move by themselves, or ..."
 };
 
 // Somebody, or a circle, that nothing holds.
@@ -45,7 +45,7 @@ struct ExplainedCause {
 struct Explanation {
   std::vector<ExplainedFact> facts;
   std::size_t more_facts = 0;  // that were left out
-  std::vector<ExplainedStand> stands;
+  std::vector<ExplainedRanks> blocked;
   std::vector<ExplainedCause> causes;
   std::vector<std::string> not_used;
 };

@@ -104,7 +104,7 @@ class FrameModel {
   };
   const Known& known(snapshot::FrameId id);
   std::optional<StoryHit> find_story(const snapshot::ThreadSample& sample, Story story);
-  bool is_told_by(snapshot::FrameId id, const StoryPattern& pattern);
+  bool is_reported_by(snapshot::FrameId id, const StoryPattern& pattern);
   bool rests(snapshot::FrameId id, std::string_view pool);
   FoldedStack fold_frames(const std::vector<snapshot::FrameId>& frames);
   // Among libc's frames from `at` on, adds the outermost named function: the call that the program

@@ -22,7 +22,7 @@ std::optional<StoryHit> FrameModel::story(const ThreadSample& sample, Story stor
   return at->second;
 }
 
-bool FrameModel::is_told_by(FrameId id, const StoryPattern& pattern) {
+bool FrameModel::is_reported_by(FrameId id, const StoryPattern& pattern) {
   const Frame& frame = tables_.frame(id);
   const Known& entry = known(id);
   return pattern.kind == frame.kind &&
@@ -41,7 +41,7 @@ std::optional<StoryHit> FrameModel::find_story(const ThreadSample& sample, Story
     beside = beside || (may_be_beside && is_python &&
                         snapshot::runs_beside_call(known(id).shown.name, tables_.text(frame.file)));
     for (const StoryPattern& pattern : story_patterns()) {
-      if (pattern.story == story && is_told_by(id, pattern)) {
+      if (pattern.story == story && is_reported_by(id, pattern)) {
         return beside && is_python ? std::nullopt : std::optional(StoryHit{&pattern, id});
       }
     }
@@ -59,7 +59,7 @@ bool FrameModel::rests(FrameId id, std::string_view pool) {
   return std::any_of(patterns.begin(), patterns.end(), [&](const StoryPattern& pattern) {
     const bool fits =
         pattern.story == Story::kRest || (pattern.story == Story::kPool && pattern.words == pool);
-    return fits && is_told_by(id, pattern);
+    return fits && is_reported_by(id, pattern);
   });
 }
 

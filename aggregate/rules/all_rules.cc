@@ -73,7 +73,7 @@ Tone kind_tone(Kind kind) {
 }
 
 bool is_stall(Kind kind) {
-  return row_of(kind).pace == Pace::kStands;
+  return row_of(kind).progress == Progress::kStuck;
 }
 
 std::span<const Rule> suspect_rules() {

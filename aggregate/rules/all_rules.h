@@ -66,9 +66,9 @@ bool is_busy(const RuleInput& input, const RankView& rank);
 // --- the table ---
 
 // What a verdict of this kind says about the job.
-enum class Pace : std::uint8_t {
-  kStands,  // something holds it up, or may do so
-  kBusy,    // one rank has more work than the others
+enum class Progress : std::uint8_t {
+  kStuck,  // something holds it up, or may do so
+  kBusy,   // one rank has more work than the others
   kMoves,
 };
 
@@ -84,15 +84,15 @@ struct LocalStory {
 struct KindRow {
   Kind kind = Kind::kUnknown;
   std::string_view name;    // in the JSON and in every report: a contract with scripts
-  Rule rule = nullptr;      // tells why the suspects hold the job up; asked for each ground
+  Rule rule = nullptr;      // tells why the suspects hold the job up; asked for each basis
   Rule job_rule = nullptr;  // looks at the whole job, once; may be the rule of several kinds
   Rule also = nullptr;      // the same, from another source than the ranks' stacks
   LocalStory story = {};
   // What a finding of `job_rule` or `also` rests on. One of `rule` rests on what its suspects do.
-  Ground ground = Ground::kRoot;
+  Basis basis = Basis::kRoot;
   bool names_culprits = true;
   Tone tone = Tone::kBad;
-  Pace pace = Pace::kStands;
+  Progress progress = Progress::kStuck;
   // Says where the culprit is, not why: of two findings about the same ranks, the other one wins.
   bool place_only = false;
   // One sample is enough for more than `possible`: the kind rests on which processes there are, and
@@ -106,16 +106,16 @@ inline constexpr auto kKinds = std::to_array<KindRow>({
     {.kind = Kind::kHealthy,
      .name = "healthy",
      .job_rule = healthy,
-     .ground = Ground::kMotion,
+     .basis = Basis::kMotion,
      .names_culprits = false,
      .tone = Tone::kFine,
-     .pace = Pace::kMoves},
+     .progress = Progress::kMoves},
     // A slow job is healthy, too: this says more.
     {.kind = Kind::kSlow,
      .name = "slow",
      .job_rule = slow,
-     .ground = Ground::kMotion,
-     .pace = Pace::kMoves},
+     .basis = Basis::kMotion,
+     .progress = Progress::kMoves},
     {.kind = Kind::kMissingRank, .name = "missing_rank", .rule = missing_rank, .one_sample = true},
     {.kind = Kind::kStoppedRank,
      .name = "stopped_rank",
@@ -189,7 +189,7 @@ inline constexpr auto kKinds = std::to_array<KindRow>({
      .name = "busy_rank",
      .rule = busy_rank,
      .story = {14, is_busy, true},
-     .pace = Pace::kBusy,
+     .progress = Progress::kBusy,
      .place_only = true},
     // The kernel's own count of tries: it needs no second sample.
     {.kind = Kind::kLinkStall,
@@ -200,7 +200,7 @@ inline constexpr auto kKinds = std::to_array<KindRow>({
     {.kind = Kind::kBelowHost,
      .name = "below_host",
      .job_rule = below_host,
-     .ground = Ground::kNobody,
+     .basis = Basis::kNobody,
      .names_culprits = false,
      .tone = Tone::kOpen},
     {.kind = Kind::kResourceCycle, .name = "resource_cycle", .job_rule = resource_cycle},
@@ -220,7 +220,7 @@ inline constexpr auto kKinds = std::to_array<KindRow>({
      .name = "unknown",
      .job_rule = unknown,
      .story = {13, is_in_unread_call},
-     .ground = Ground::kNothing,
+     .basis = Basis::kNothing,
      .names_culprits = false,
      .tone = Tone::kOpen},
 });

@@ -18,15 +18,15 @@ constexpr std::uint64_t kLongEnoughUs = 2'000'000;
 // Returns whether it was seen to come out of communication while it was sampled, and nothing says
 // that the others have waited for long since: it is in the midst of a step.
 bool came_out_just_now(const RuleInput& input, const RankView& rank) {
-  const auto& samples = rank.leader->samples;
+  const auto& samples = rank.decider->samples;
   bool was_inside = false;
   for (std::size_t at = 0; at + 1 < samples.size(); ++at) {
     was_inside = was_inside || input.view.model().story(samples[at], Story::kCommunicates);
   }
   const auto& ranks = input.view.ranks();
   return was_inside && std::any_of(ranks.begin(), ranks.end(), [&rank](const RankView& other) {
-           return other.leader != nullptr && other.leader != rank.leader && other.leader->call &&
-                  other.leader->wait.quiet_ms < snapshot::kOldWaitMs;
+           return other.decider != nullptr && other.decider != rank.decider &&
+                  other.decider->call && other.decider->wait.quiet_ms < snapshot::kOldWaitMs;
          });
 }
 
@@ -35,7 +35,7 @@ bool came_out_just_now(const RuleInput& input, const RankView& rank) {
 std::vector<Finding> busy_rank(const RuleInput& input) {
   std::vector<std::size_t> ranks;
   for (const std::size_t at : suspects_with(input, Kind::kBusyRank)) {
-    const bool meant = input.graph.awaited[at] || input.ground == Ground::kOdd;
+    const bool meant = input.graph.awaited[at] || input.basis == Basis::kOdd;
     if (meant && !came_out_just_now(input, input.view.ranks()[at])) {
       ranks.push_back(at);
     }

@@ -21,7 +21,7 @@ bool waits_in_pipe(const RuleInput& input, const snapshot::ProcessCapture& child
 std::string child_predicate(const RuleInput& input, const RankView& rank) {
   const auto* child = doomed_child(input, rank);
   if (child == nullptr) {
-    const snapshot::PoolWait& pool = rank.leader->wait.rare->pool;
+    const snapshot::PoolWait& pool = rank.decider->wait.rare->pool;
     return fmt::format(
         "waits for a {} that has ended with its work undone: all {} that there are now are idle, "
         "and "

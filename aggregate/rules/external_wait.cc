@@ -19,9 +19,9 @@ namespace {
 // wait's own words.
 std::string peer_words(const JobView& view, const RankView& rank) {
   const WaitsFor wait = waits_for(view, rank);
-  const std::string address = printable(view.text(rank.leader->wait.rare->peer), 80);
+  const std::string address = printable(view.text(rank.decider->wait.rare->peer), 80);
   std::string words = address.empty() ? wait.detail : "TCP to " + address;
-  const auto& files = rank.leader->wait.rare->awaited;
+  const auto& files = rank.decider->wait.rare->awaited;
   if (!address.empty() && !files.empty()) {
     words += received_words(files.front()) + tls_words(files.front());
   }
@@ -31,7 +31,7 @@ std::string peer_words(const JobView& view, const RankView& rank) {
 // Returns "waits for somebody to type at /dev/pts/0", or that nobody takes what it writes there.
 std::string terminal_words(const JobView& view, const RankView& rank) {
   const std::string path = waits_for(view, rank).path;
-  return is_writing(view, rank.leader->wait)
+  return is_writing(view, rank.decider->wait)
              ? fmt::format(
                    "writes to the terminal {}, which is full: it is stopped (Ctrl-S), or "
                    "nobody reads what it shows",

@@ -17,14 +17,14 @@ namespace {
 // Returns whether the rank polls for a file to disappear whose maker is gone. Locks of flock() and
 // fcntl() end with their holder, so they are never stale.
 bool is_left_behind(const RankView& rank) {
-  return rank.leader != nullptr && rank.leader->wait.how == snapshot::WaitHow::kLockFile &&
-         rank.leader->wait.holder_alive == snapshot::Known::kNo;
+  return rank.decider != nullptr && rank.decider->wait.how == snapshot::WaitHow::kLockFile &&
+         rank.decider->wait.holder_alive == snapshot::Known::kNo;
 }
 
 // Returns the other rank to which the process belongs that has the lock; null if it is no rank's,
 // or is a rank itself.
 const RankView* owner_of_holder(const JobView& view, const RankView& rank) {
-  const auto* holder = view.process(rank.process->node, rank.leader->wait.holder_pid);
+  const auto* holder = view.process(rank.process->node, rank.decider->wait.holder_pid);
   const auto* owner =
       holder == nullptr || holder->is_rank ? nullptr : view.process(holder->node, holder->owner);
   if (owner == nullptr || !owner->is_rank || owner->rank == rank.rank) {
@@ -54,9 +54,10 @@ std::string file_lock_predicate(const JobView& view, const RankView& rank) {
                        owner == nullptr ? "" : ", which belongs to " + JobView::name(*owner));
   }
   // Who made it, and when, is what tells whether it was left behind.
-  const bool file = rank.leader != nullptr && rank.leader->wait.how == snapshot::WaitHow::kLockFile;
+  const bool file =
+      rank.decider != nullptr && rank.decider->wait.how == snapshot::WaitHow::kLockFile;
   const std::string notes =
-      file ? printable(view.text(rank.leader->wait.rare->notes)) : std::string();
+      file ? printable(view.text(rank.decider->wait.rare->notes)) : std::string();
   return notes.empty() ? text : fmt::format("{} ({})", text, notes);
 }
 
@@ -64,7 +65,7 @@ std::string file_lock_predicate(const JobView& view, const RankView& rank) {
 std::size_t holder_of(const RuleInput& input, std::size_t at) {
   const WaitEnd end(input.view, input.view.ranks()[at]);
   const RankView& rank = end.view();
-  if (rank.leader == nullptr || rank.leader->wait.on != snapshot::WaitOn::kFileLock) {
+  if (rank.decider == nullptr || rank.decider->wait.on != snapshot::WaitOn::kFileLock) {
     return JobView::kNone;
   }
   const auto* holder = awaited_process(input.view, *rank.process);
@@ -85,7 +86,7 @@ std::vector<Finding> by_holder(const RuleInput& input) {
     const WaitEnd end(input.view, input.view.ranks()[at]);
     const RankView& waiter = end.view();
     // A rank that polls moves by design: that is no evidence against the wait.
-    const bool polls = waiter.leader->wait.inferred;
+    const bool polls = waiter.decider->wait.inferred;
     Finding finding =
         accuse(input, Kind::kFileLock, {holder}, polls ? Evidence::kState : Evidence::kOwnStall);
     if (polls) {
@@ -141,7 +142,7 @@ std::vector<Finding> file_lock(const RuleInput& input) {
   } else if (local) {
     finding.advice.push_back(
         on_live(first, fmt::format("oddrank node {}  (the holder)", wait.pid)));
-  } else if (first.leader->wait.how == snapshot::WaitHow::kLockFile) {
+  } else if (first.decider->wait.how == snapshot::WaitHow::kLockFile) {
     finding.advice.push_back(
         on(first, fmt::format("ls -l {}; lsof {}  (made when, open where?)", path, path)));
     finding.advice.emplace_back(

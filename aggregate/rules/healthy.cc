@@ -22,12 +22,13 @@ bool waits_for_long(const snapshot::ThreadCapture* thread) {
 // rank was seen in calls at one place: a tight loop. Loops that wait for a store count their tries,
 // too; these do not count.
 bool counts_on(const RankView& rank) {
-  return rank.motion.locals && rank.leader->call && !rank.polls &&
-         rank.leader->call->kind != snapshot::CallKind::kRendezvous;
+  return rank.motion.locals && rank.decider->call && !rank.polls &&
+         rank.decider->call->kind != snapshot::CallKind::kRendezvous;
 }
 
-// Returns the ranks of which a thread beside the leader has waited in a call for long. It may idle,
-// for instance in a broadcast that brings orders; or it hangs, and its rank will when it needs it.
+// Returns the ranks of which a thread beside the decider has waited in a call for long. It may
+// idle, for instance in a broadcast that brings orders; or it hangs, and its rank will when it
+// needs it.
 std::vector<std::size_t> waiting_beside(const RuleInput& input) {
   std::vector<std::size_t> waiting;
   for (std::size_t at = 0; at < input.view.ranks().size(); ++at) {

@@ -6,7 +6,7 @@
 
 #include "aggregate/rules/all_rules.h"
 #include "aggregate/rules/local_story.h"
-#include "aggregate/view/leader.h"
+#include "aggregate/view/decider.h"
 #include "aggregate/words/advised_path.h"
 #include "aggregate/words/wait_words.h"
 #include "base/printable.h"

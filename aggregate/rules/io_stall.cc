@@ -15,10 +15,10 @@ namespace {
 // Returns whether the rank was in D in all samples, or for as long as the reader waited. One sample
 // may meet any disk access.
 bool stays_in_d(const RankView& rank) {
-  if (rank.leader == nullptr || rank.leader->samples.size() < 2) {
+  if (rank.decider == nullptr || rank.decider->samples.size() < 2) {
     return rank.presence == Presence::kPartial && rank.state() == 'D';
   }
-  const auto& samples = rank.leader->samples;
+  const auto& samples = rank.decider->samples;
   // A rank that used the CPU in between was not in D all the time.
   return !rank.motion.stack && !rank.motion.cpu &&
          std::all_of(samples.begin(), samples.end(),
@@ -27,7 +27,7 @@ bool stays_in_d(const RankView& rank) {
 
 // Returns which process should read from a pipe that is full.
 std::string reader_words(const JobView& view, const RankView& rank) {
-  const pid_t reader = rank.leader->wait.holder_pid;
+  const pid_t reader = rank.decider->wait.holder_pid;
   return reader == 0 ? std::string("which process should read from it is not known")
                      : fmt::format("pid {}{} does not read from it", reader,
                                    has_end_outside(view, rank) ? ", outside of the job," : "");
@@ -35,11 +35,11 @@ std::string reader_words(const JobView& view, const RankView& rank) {
 
 std::string io_predicate(const JobView& view, const RankView& rank) {
   if (waits_for_reader(view, rank)) {
-    return fmt::format("writes to a pipe that is full (fd {}): {}", rank.leader->wait.fd,
+    return fmt::format("writes to a pipe that is full (fd {}): {}", rank.decider->wait.fd,
                        reader_words(view, rank));
   }
   const std::string call =
-      rank.leader == nullptr ? "" : system_call_words(view, *rank.leader, true);
+      rank.decider == nullptr ? "" : system_call_words(view, *rank.decider, true);
   if (call.empty()) {
     return "is in uninterruptible sleep (state D)";
   }
@@ -49,8 +49,8 @@ std::string io_predicate(const JobView& view, const RankView& rank) {
 
 // Returns whether the kernel itself says that it waits in a pipe: pipe_read(), anon_pipe_write().
 bool is_pipe(const JobView& view, const RankView& rank) {
-  return rank.leader != nullptr &&
-         view.text(rank.leader->wait.wchan).find("pipe_") != std::string_view::npos;
+  return rank.decider != nullptr &&
+         view.text(rank.decider->wait.wchan).find("pipe_") != std::string_view::npos;
 }
 
 std::vector<Advice> io_advice(const JobView& view, const RankView& rank) {
@@ -62,9 +62,9 @@ std::vector<Advice> io_advice(const JobView& view, const RankView& rank) {
             "start that process (to remove the pipe does not free an open() that waits already)"};
   }
   if (waits_for_reader(view, rank)) {
-    const pid_t reader = rank.leader->wait.holder_pid;
+    const pid_t reader = rank.decider->wait.holder_pid;
     return {reader == 0 ? on(rank, fmt::format("lsof -p {} +E  (who has the other end of fd {}?)",
-                                               rank.pid(), rank.leader->wait.fd))
+                                               rank.pid(), rank.decider->wait.fd))
                         : on_live(rank, fmt::format("ps -fp {}; oddrank node {}  (the reader)",
                                                     reader, reader)),
             "let the reader go on reading, or send this output to a file"};

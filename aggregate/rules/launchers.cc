@@ -132,7 +132,7 @@ std::optional<LauncherPlace> launcher_place(const JobView& view, const RankView&
   if (!launcher) {
     return std::nullopt;
   }
-  for (const snapshot::FrameLocals& locals : rank.leader->locals) {
+  for (const snapshot::FrameLocals& locals : rank.decider->locals) {
     for (const snapshot::Local& local : locals.locals) {
       read_launcher_local(view.text(local.name), view.text(local.value), place);
     }

@@ -114,7 +114,7 @@ std::vector<ChainLink> chain_of(const RuleInput& input, const Needed& needed) {
   for (std::size_t at = 0; at < input.view.ranks().size(); ++at) {
     const RankView& rank = input.view.ranks()[at];
     if (rank.rank >= 0 && input.blame.solution.is_sure(at, needed.cause)) {
-      waiters[rank.leader->call ? call_at_words(input, rank) : "wait"].push_back(rank.rank);
+      waiters[rank.decider->call ? call_at_words(input, rank) : "wait"].push_back(rank.rank);
     }
   }
   std::vector<ChainLink> chain;

@@ -5,7 +5,7 @@
 
 #include "aggregate/evidence/wait_end.h"
 #include "aggregate/rules/all_rules.h"
-#include "aggregate/view/leader.h"
+#include "aggregate/view/decider.h"
 #include "aggregate/view/thread_cycle.h"
 #include "aggregate/words/wait_words.h"
 #include "snapshot/freezer.h"
@@ -57,7 +57,7 @@ bool waits_for_inherited_lock(const RuleInput& input,
 // writes.
 bool writes_to_joiner(const RuleInput& input, const ProcessCapture& child, const RankView& rank) {
   const ThreadCapture* thread = deciding_thread(input.view, child);
-  return rank.leader->wait.on == WaitOn::kChild && thread != nullptr &&
+  return rank.decider->wait.on == WaitOn::kChild && thread != nullptr &&
          thread->wait.on == WaitOn::kPipe && thread->wait.holder_pid == rank.process->pid &&
          is_writing(input.view, thread->wait);
 }
@@ -65,7 +65,7 @@ bool writes_to_joiner(const RuleInput& input, const ProcessCapture& child, const
 // Returns whether a child stands still while its parent is in vfork(): the parent goes on only when
 // the child has called exec or has exited.
 bool holds_up_vfork(const RuleInput& input, const ProcessCapture& child, const RankView& rank) {
-  const snapshot::Wait& wait = rank.leader->wait;
+  const snapshot::Wait& wait = rank.decider->wait;
   const std::string_view call = input.view.text(wait.syscall_name);
   const ThreadCapture* thread = deciding_thread(input.view, child);
   if (rank.state() != 'D' || wait.on != WaitOn::kChild || thread == nullptr ||
@@ -76,19 +76,19 @@ bool holds_up_vfork(const RuleInput& input, const ProcessCapture& child, const R
   return motion.still() || !motion.measured;
 }
 
-// Returns the circle of threads that the rank's leader is in or waits for; empty if there is none.
+// Returns the circle of threads that the rank's decider is in or waits for; empty if there is none.
 ThreadList circle_of(const RankView& rank) {
-  if (rank.process == nullptr || rank.leader == nullptr) {
+  if (rank.process == nullptr || rank.decider == nullptr) {
     return {};
   }
-  return follow_threads(*rank.process, *rank.leader).circle;
+  return follow_threads(*rank.process, *rank.decider).circle;
 }
 
 // Returns whether the rank may wait for one that was not read: no known process has the other end,
 // and not every rank was read.
 bool may_wait_for_unread(const RuleInput& input, const RankView& rank) {
-  return input.unread && rank.leader != nullptr && !rank.leader->call &&
-         (rank.leader->wait.on == WaitOn::kSocket || rank.leader->wait.on == WaitOn::kPipe) &&
+  return input.unread && rank.decider != nullptr && !rank.decider->call &&
+         (rank.decider->wait.on == WaitOn::kSocket || rank.decider->wait.on == WaitOn::kPipe) &&
          awaited_process(input.view, *rank.process) == nullptr;
 }
 
@@ -133,13 +133,13 @@ bool is_in_gil_circle(const RuleInput& input, const RankView& rank) {
 }
 
 bool is_failed(const RuleInput& input, const RankView& rank) {
-  return rank.sample() != nullptr && !rank.leader->call &&
+  return rank.sample() != nullptr && !rank.decider->call &&
          (rank.process->ending == snapshot::Ending::kAfterException ||
           input.view.model().story(*rank.sample(), Story::kFailed).has_value());
 }
 
 bool is_ending(const RuleInput& input, const RankView& rank) {
-  return rank.sample() != nullptr && !rank.leader->call &&
+  return rank.sample() != nullptr && !rank.decider->call &&
          (rank.process->ending != snapshot::Ending::kNone ||
           input.view.model().story(*rank.sample(), Story::kEnds).has_value());
 }
@@ -150,7 +150,7 @@ bool has_doomed_child(const RuleInput& input, const RankView& rank) {
 
 bool is_in_io(const RuleInput& input, const RankView& rank) {
   return rank.state() == 'D' || waits_for_reader(input.view, rank) ||
-         (rank.leader != nullptr && rank.leader->wait.on == WaitOn::kFile && rank.state() != 'R');
+         (rank.decider != nullptr && rank.decider->wait.on == WaitOn::kFile && rank.state() != 'R');
 }
 
 bool is_in_input(const RuleInput& input, const RankView& rank) {
@@ -159,11 +159,11 @@ bool is_in_input(const RuleInput& input, const RankView& rank) {
 
 bool is_in_file_lock(const RuleInput& input, const RankView& rank) {
   (void)input;
-  return rank.leader != nullptr && rank.leader->wait.on == WaitOn::kFileLock;
+  return rank.decider != nullptr && rank.decider->wait.on == WaitOn::kFileLock;
 }
 
 bool is_in_device(const RuleInput& input, const RankView& rank) {
-  return rank.leader != nullptr && rank.leader->wait.on == WaitOn::kDevice &&
+  return rank.decider != nullptr && rank.decider->wait.on == WaitOn::kDevice &&
          !waits_at_terminal(input.view, rank);
 }
 
@@ -171,13 +171,13 @@ bool is_outside(const RuleInput& input, const RankView& rank) {
   if (waits_at_terminal(input.view, rank)) {
     return true;
   }
-  if (rank.sample() == nullptr || rank.leader->wait.on != WaitOn::kSocket ||
-      rank.leader->wait.holder_pid == rank.process->pid ||
+  if (rank.sample() == nullptr || rank.decider->wait.on != WaitOn::kSocket ||
+      rank.decider->wait.holder_pid == rank.process->pid ||
       awaited_process(input.view, *rank.process) != nullptr) {
     return false;
   }
   // The other end of a connection may be a rank that was not read.
-  const snapshot::Wait& wait = rank.leader->wait;
+  const snapshot::Wait& wait = rank.decider->wait;
   const bool known_peer =
       !input.view.text(wait.rare->peer).empty() && !input.unread && !input.view.has_other_end(wait);
   return known_peer || talks_to_service(input.view, rank);
@@ -186,31 +186,31 @@ bool is_outside(const RuleInput& input, const RankView& rank) {
 // Returns whether its frames are those of a communication library, and what it does there could not
 // be read: it may be in the very call that the others wait in.
 bool is_in_unread_call(const RuleInput& input, const RankView& rank) {
-  return rank.sample() != nullptr && !rank.leader->call &&
+  return rank.sample() != nullptr && !rank.decider->call &&
          input.view.model().story(*rank.sample(), Story::kCommunicates).has_value() &&
          !waits_for_key(input.view, rank);
 }
 
 bool is_busy(const RuleInput& input, const RankView& rank) {
   // A rank without a stack may run in the very call that the others wait in: MPI waits by running.
-  if (rank.sample() == nullptr || rank.leader->call || rank.polls ||
+  if (rank.sample() == nullptr || rank.decider->call || rank.polls ||
       input.view.model().fold(*rank.sample()).frames.empty()) {
     return false;
   }
-  const bool runs = rank.leader->wait.on == WaitOn::kNothing || rank.state() == 'R';
+  const bool runs = rank.decider->wait.on == WaitOn::kNothing || rank.state() == 'R';
   return rank.motion.measured ? rank.motion.cpu && (runs || rank.motion.stack) : runs;
 }
 
 bool is_frozen(const JobView& view, const RankView& rank) {
-  if (rank.leader == nullptr || rank.leader->wait.on != WaitOn::kSignal) {
+  if (rank.decider == nullptr || rank.decider->wait.on != WaitOn::kSignal) {
     return false;
   }
-  const snapshot::Wait& wait = rank.leader->wait;
+  const snapshot::Wait& wait = rank.decider->wait;
   return snapshot::is_frozen(wait, view.text(wait.wchan), rank.state());
 }
 
 bool waits_for_key(const JobView& view, const RankView& rank) {
-  return rank.sample() != nullptr && !rank.leader->call &&
+  return rank.sample() != nullptr && !rank.decider->call &&
          view.model().story(*rank.sample(), Story::kStore).has_value();
 }
 
@@ -220,7 +220,7 @@ bool may_need_others(const JobView& view, const RankView& rank) {
   }
   const WaitEnd end(view, rank);
   const RankView& last = end.view();
-  if (last.leader == nullptr) {
+  if (last.decider == nullptr) {
     return false;
   }
   if (last.polls) {
@@ -228,16 +228,16 @@ bool may_need_others(const JobView& view, const RankView& rank) {
            last.polls == PollOn::kLockFile || last.polls == PollOn::kDatabase ||
            last.polls == PollOn::kUnknown || last.polls == PollOn::kConnection;
   }
-  if (keeps_resting(*last.leader, view.model())) {
+  if (keeps_resting(*last.decider, view.model())) {
     return true;
   }
-  const snapshot::Wait& wait = last.leader->wait;
+  const snapshot::Wait& wait = last.decider->wait;
   return is_shared_lock(wait) || wait.on == WaitOn::kSocket || wait.on == WaitOn::kFileLock ||
          is_to_be_woken(view, last) || (wait.on == WaitOn::kPipe && !has_end_outside(view, last));
 }
 
 bool is_to_be_woken(const JobView& view, const RankView& rank) {
-  const snapshot::Wait& wait = rank.leader->wait;
+  const snapshot::Wait& wait = rank.decider->wait;
   return wait.on == WaitOn::kUnknown && rank.state() == 'S' &&
          (wait.how == snapshot::WaitHow::kFiles || wait.rare->own_wakers ||
           view.text(wait.path).starts_with("anon_inode:"));
@@ -249,26 +249,26 @@ bool talks_to_service(const JobView& view, const RankView& rank) {
 }
 
 bool waits_at_terminal(const JobView& view, const RankView& rank) {
-  if (rank.leader == nullptr || rank.leader->wait.on != WaitOn::kDevice) {
+  if (rank.decider == nullptr || rank.decider->wait.on != WaitOn::kDevice) {
     return false;
   }
-  const std::string_view path = view.text(rank.leader->wait.path);
+  const std::string_view path = view.text(rank.decider->wait.path);
   return path.starts_with("/dev/pts/") || path.starts_with("/dev/tty") || path == "/dev/console";
 }
 
 bool opens_named_pipe(const JobView& view, const RankView& rank) {
-  return rank.leader != nullptr && view.text(rank.leader->wait.wchan) == "wait_for_partner";
+  return rank.decider != nullptr && view.text(rank.decider->wait.wchan) == "wait_for_partner";
 }
 
 bool waits_for_reader(const JobView& view, const RankView& rank) {
-  return rank.process != nullptr && rank.leader != nullptr && rank.state() != 'R' &&
-         rank.leader->wait.on == WaitOn::kPipe && is_writing(view, rank.leader->wait) &&
+  return rank.process != nullptr && rank.decider != nullptr && rank.state() != 'R' &&
+         rank.decider->wait.on == WaitOn::kPipe && is_writing(view, rank.decider->wait) &&
          awaited_process(view, *rank.process) == nullptr;
 }
 
 bool has_end_outside(const JobView& view, const RankView& rank) {
-  return rank.process != nullptr && rank.leader != nullptr &&
-         rank.leader->wait.on == WaitOn::kPipe && rank.leader->wait.holder_pid != 0 &&
+  return rank.process != nullptr && rank.decider != nullptr &&
+         rank.decider->wait.on == WaitOn::kPipe && rank.decider->wait.holder_pid != 0 &&
          awaited_process(view, *rank.process) == nullptr && view.all_read();
 }
 
@@ -277,13 +277,13 @@ bool is_held_still(const JobView& view, const RankView& rank) {
 }
 
 bool has_lost_worker(const RankView& rank) {
-  return rank.leader != nullptr && !rank.leader->call &&
-         rank.leader->wait.rare->about == snapshot::WaitAbout::kPool &&
-         rank.leader->wait.holder_pid == 0 && rank.leader->wait.holder_alive == Known::kNo;
+  return rank.decider != nullptr && !rank.decider->call &&
+         rank.decider->wait.rare->about == snapshot::WaitAbout::kPool &&
+         rank.decider->wait.holder_pid == 0 && rank.decider->wait.holder_alive == Known::kNo;
 }
 
 const ProcessCapture* doomed_child(const RuleInput& input, const RankView& rank) {
-  if (rank.process == nullptr || rank.leader == nullptr || rank.leader->call) {
+  if (rank.process == nullptr || rank.decider == nullptr || rank.decider->call) {
     return nullptr;
   }
   const ProcessCapture* child = awaited_process(input.view, *rank.process);
@@ -294,7 +294,7 @@ const ProcessCapture* doomed_child(const RuleInput& input, const RankView& rank)
     return doomed ? child : nullptr;
   }
   // No holder is known, but a child that should have delivered is dead.
-  if (!waits_for_input(input.view, rank) && rank.leader->wait.on != WaitOn::kChild) {
+  if (!waits_for_input(input.view, rank) && rank.decider->wait.on != WaitOn::kChild) {
     return nullptr;
   }
   const auto dead = std::find_if(rank.children.begin(), rank.children.end(),

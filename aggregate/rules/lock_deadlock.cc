@@ -59,7 +59,7 @@ std::string circle_words(const JobView& view, const ThreadList& circle) {
 }
 
 std::string deadlock_predicate(const JobView& view, const RankView& rank) {
-  const ThreadChain chain = follow_threads(*rank.process, *rank.leader);
+  const ThreadChain chain = follow_threads(*rank.process, *rank.decider);
   std::string text;
   if (chain.circle.size() == 1) {
     text = "is deadlocked, a thread of it waits for itself: ";
@@ -93,7 +93,7 @@ std::vector<Advice> deadlock_advice(const RankView& rank, const ThreadChain& cha
 Finding find(const RuleInput& input, Kind kind, const std::vector<std::size_t>& ranks) {
   Finding finding = accuse(input, kind, ranks, Evidence::kOwnStall);
   const RankView& first = input.view.ranks()[ranks.front()];
-  const ThreadChain chain = follow_threads(*first.process, *first.leader);
+  const ThreadChain chain = follow_threads(*first.process, *first.decider);
   if (is_inferred(chain.circle) || is_inferred(chain.way)) {
     finding.confidence = std::min(finding.confidence, Confidence::kLikely);
     finding.weakness = "who holds a Python lock was concluded from the frames";

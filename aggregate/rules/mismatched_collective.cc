@@ -106,10 +106,10 @@ std::vector<Finding> mismatched_collective(const RuleInput& input) {
       continue;
     }
     std::sort(ranks.begin(), ranks.end());
-    const std::vector<std::size_t> strayed =
+    const std::vector<std::size_t> deviating =
         tie ? left_their_pattern(input, ranks) : std::vector<std::size_t>();
-    if (!strayed.empty()) {
-      ranks = strayed;
+    if (!deviating.empty()) {
+      ranks = deviating;
     }
     Finding finding = accuse(input, Kind::kMismatchedCollective, ranks, Evidence::kNumbers);
     if (finding.confidence == Confidence::kNone) {
@@ -134,8 +134,8 @@ std::vector<Finding> mismatched_collective(const RuleInput& input) {
                       ranks_words(input, with_most), with_most.size() == 1 ? "has" : "have",
                       with_most.size() == 1 ? "waits" : "wait", ranks_words(input, ranks));
     }
-    if (!strayed.empty()) {
-      finding.summary += pattern_words(input, strayed);
+    if (!deviating.empty()) {
+      finding.summary += pattern_words(input, deviating);
     }
     finding.advice = {"compare the calls on both sides: operation, size, type and root"};
     finding.disproves = {"one operation at this number on all ranks"};

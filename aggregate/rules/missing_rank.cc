@@ -38,7 +38,7 @@ bool looks_like_watchdog(const RuleInput& input, const std::vector<std::size_t>&
   for (std::size_t at = 0; at < input.view.ranks().size(); ++at) {
     const RankView& rank = input.view.ranks()[at];
     const Kind story = local_story(input, at);
-    if (rank.presence == Presence::kRead && rank.leader != nullptr && !rank.leader->call &&
+    if (rank.presence == Presence::kRead && rank.decider != nullptr && !rank.decider->call &&
         story != Kind::kSkippedCollective && story != Kind::kUnknown) {
       return true;
     }
@@ -56,10 +56,10 @@ std::size_t roots_left(const RuleInput& input) {
   std::size_t count = 0;
   for (std::size_t at = 0; at < input.view.ranks().size(); ++at) {
     const bool left = input.view.ranks()[at].presence == Presence::kRead;
-    count +=
-        left && (input.blame.stands[at] == Stand::kRoot || input.blame.stands[at] == Stand::kTicks)
-            ? 1U
-            : 0U;
+    count += left && (input.blame.blocked[at] == BlockedOn::kNoRank ||
+                      input.blame.blocked[at] == BlockedOn::kClock)
+                 ? 1U
+                 : 0U;
   }
   return count;
 }
@@ -176,7 +176,7 @@ std::vector<Finding> missing_rank(const RuleInput& input) {
   Finding finding = accuse(input, Kind::kMissingRank, gone, Evidence::kState);
   finding.confidence = are_victims ? Confidence::kPossible : confidence_of(input, gone);
   if (are_victims) {
-    finding.ground = Ground::kNobody;  // a consequence explains nothing
+    finding.basis = Basis::kNobody;  // a consequence explains nothing
   }
   const auto first = gone.front();
   finding.summary = sentence(

@@ -92,7 +92,7 @@ bool all_numbered(const Circle& cycle) {
 }
 
 bool in_a_call(const RankView& rank) {
-  return rank.leader != nullptr && rank.leader->call;
+  return rank.decider != nullptr && rank.decider->call;
 }
 
 // What the ranks of a circle have done that the others have not.
@@ -108,18 +108,18 @@ Deviation deviation_of(const RuleInput& input, const Circle& cycle, bool p2p) {
   if (found.ranks != cycle.ranks) {
     return found;
   }
-  if (auto strayed = left_their_pattern(input, cycle.ranks); !strayed.empty()) {
-    std::string how = pattern_words(input, strayed);
-    return {std::move(strayed), std::move(how)};
+  if (auto deviating = left_their_pattern(input, cycle.ranks); !deviating.empty()) {
+    std::string how = pattern_words(input, deviating);
+    return {std::move(deviating), std::move(how)};
   }
   if (p2p) {
     return found;
   }
-  if (auto strayed = left_common_order(input, cycle.ranks); !strayed.empty()) {
+  if (auto deviating = left_common_order(input, cycle.ranks); !deviating.empty()) {
     std::string how =
         fmt::format("; by the numbers of calls in each group, {} left the common order",
-                    ranks_words(input, strayed));
-    return {std::move(strayed), std::move(how)};
+                    ranks_words(input, deviating));
+    return {std::move(deviating), std::move(how)};
   }
   auto cuts = cuts_of(input.graph, cycle);
   if (!cuts.empty() && cuts.size() < cycle.ranks.size()) {
@@ -186,7 +186,7 @@ std::vector<Finding> order_cycle(const RuleInput& input) {
     // One group alone: skipped or mismatched. Transfers and collectives: resource_cycle.
     const std::set<std::string> groups = groups_of(cycle);
     const bool transfers = std::any_of(cycle.ranks.begin(), cycle.ranks.end(),
-                                       [&](auto at) { return ranks[at].leader->call->peer >= 0; });
+                                       [&](auto at) { return ranks[at].decider->call->peer >= 0; });
     if (cycle.ranks.size() < 2 || groups.size() == 1 || (transfers && !groups.empty()) ||
         any_moved(input, cycle.ranks) || waits_for_several(input, cycle.ranks)) {
       continue;  // of a receive from any, it is not known which side left something out

@@ -27,8 +27,8 @@ std::vector<std::size_t> deviating_ranks(const RuleInput& input) {
     ranks.push_back(at);
   }
   if (input.flight->mismatches.front().tie) {
-    std::vector<std::size_t> strayed = left_their_pattern(input, ranks);
-    ranks = strayed.empty() ? ranks : strayed;
+    std::vector<std::size_t> deviating = left_their_pattern(input, ranks);
+    ranks = deviating.empty() ? ranks : deviating;
   }
   return ranks;
 }

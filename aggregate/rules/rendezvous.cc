@@ -96,7 +96,7 @@ std::vector<Finding> made_by_some(const RuleInput& input) {
         fmt::format("{} {} in the {}, which all ranks have to come to; {} {} in {}",
                     ranks_words(input, makers), makers.size() == 1 ? "is" : "are", slot.words,
                     ranks_words(input, others), others.size() == 1 ? "is" : "are",
-                    call_words(input.view, *input.view.ranks()[others.front()].leader->call));
+                    call_words(input.view, *input.view.ranks()[others.front()].decider->call));
     finding.advice = {"call new_group() on all ranks, also on those that are no members of it"};
     finding.disproves = {"the others coming to the making of that group"};
     finding.weakness = "that all ranks have to take part is the rule, and was not read";

@@ -25,7 +25,7 @@ bool is_mixed(const RuleInput& input, const std::vector<std::size_t>& ranks) {
     if (!takes_part(rank)) {
       return true;
     }
-    const snapshot::CallKind kind = rank.leader->call->kind;
+    const snapshot::CallKind kind = rank.decider->call->kind;
     between_two =
         between_two || kind == snapshot::CallKind::kSend || kind == snapshot::CallKind::kRecv;
     collective = collective || kind == snapshot::CallKind::kCollective;
@@ -64,8 +64,8 @@ std::string wait_of_child(const JobView& view, const snapshot::ProcessCapture& c
 // rank 2".
 std::string wait_of(const RuleInput& input, std::size_t at) {
   const RankView& rank = input.view.ranks()[at];
-  if (rank.leader != nullptr && rank.leader->call) {
-    return "in " + call_words(input.view, *rank.leader->call);
+  if (rank.decider != nullptr && rank.decider->call) {
+    return "in " + call_words(input.view, *rank.decider->call);
   }
   const auto* other = awaited_process(input.view, *rank.process);
   if (other != nullptr && !other->is_rank) {
@@ -113,8 +113,8 @@ std::vector<Finding> resource_cycle(const RuleInput& input) {
     const std::vector<std::size_t>& circle = whole.ranks;
     const std::vector<std::size_t> ranks = on_every_way(input, whole);
     // If all that the others wait for is one rank in a call, it has gone another way than they.
-    const bool strayed = ranks.size() == 1 && ranks.size() < circle.size();
-    Finding finding = accuse(input, strayed ? Kind::kSkippedCollective : Kind::kResourceCycle,
+    const bool deviating = ranks.size() == 1 && ranks.size() < circle.size();
+    Finding finding = accuse(input, deviating ? Kind::kSkippedCollective : Kind::kResourceCycle,
                              ranks, Evidence::kOwnStall);
     finding.confidence = std::min(finding.confidence, same_calls(input, circle));
     if (finding.confidence == Confidence::kNone || any_moved(input, circle)) {
@@ -132,8 +132,9 @@ std::vector<Finding> resource_cycle(const RuleInput& input) {
       finding.summary +=
           fmt::format("; every way round leads through {}", ranks_words(input, ranks));
     }
-    finding.advice = {strayed ? "look for a branch or a loop of another length on this rank"
-                              : "give back locks and answer requests before entering a collective"};
+    finding.advice = {deviating
+                          ? "look for a branch or a loop of another length on this rank"
+                          : "give back locks and answer requests before entering a collective"};
     finding.disproves = {"one of these waits ending"};
     finding.weakness = "one of these waits may be for somebody else";
     findings.push_back(std::move(finding));

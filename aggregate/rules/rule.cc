@@ -12,7 +12,7 @@
 #include "aggregate/rules/all_rules.h"
 #include "aggregate/rules/local_story.h"
 #include "aggregate/view/call_counts.h"
-#include "aggregate/view/leader.h"
+#include "aggregate/view/decider.h"
 #include "aggregate/view/quiet_span.h"
 #include "aggregate/view/rank_set.h"
 #include "aggregate/words/wait_words.h"
@@ -51,7 +51,7 @@ std::string quiet_words(const RuleInput& input, std::size_t rank) {
   QuietSpan own;
   QuietSpan others;
   for (std::size_t at = 0; at < input.view.ranks().size(); ++at) {
-    (at == rank ? own : others).add(*input.view.ranks()[at].leader);
+    (at == rank ? own : others).add(*input.view.ranks()[at].decider);
   }
   return fmt::format("it has stood still {}, all others {}", own.words(), others.words());
 }
@@ -73,13 +73,13 @@ std::string pids_words(const RuleInput& input, const std::vector<std::size_t>& r
 std::int64_t oldest_young_wait(const JobView& view) {
   std::int64_t oldest = -1;
   for (const RankView& rank : view.ranks()) {
-    if (rank.leader != nullptr && rank.leader->call) {
-      const std::int64_t quiet = rank.leader->wait.quiet_ms;
+    if (rank.decider != nullptr && rank.decider->call) {
+      const std::int64_t quiet = rank.decider->wait.quiet_ms;
       if (quiet < 0 || quiet >= snapshot::kOldWaitMs) {
         return -1;
       }
       // A thread that polls has always run just now, but its call may be old.
-      const std::int64_t age = std::max(quiet, age_of_call_ms(rank, *rank.leader->call));
+      const std::int64_t age = std::max(quiet, age_of_call_ms(rank, *rank.decider->call));
       if (age >= snapshot::kOldWaitMs) {
         return -1;
       }
@@ -102,13 +102,13 @@ void take_end(const RuleInput& input, const WaitEnd& end, Finding& finding, Wait
   waits = waits_for(input.view, last);
   if (waits.pid == 0) {
     waits.pid = last.pid();
-    waits.tid = last.leader->tid;
+    waits.tid = last.decider->tid;
   }
 }
 
 // Returns whether a number of the rank's calls was read in two samples, or is that of its call.
 bool is_counted(const RankView& rank) {
-  const auto& call = *rank.leader->call;
+  const auto& call = *rank.decider->call;
   if (call.sequence >= 0) {
     return true;
   }
@@ -133,15 +133,16 @@ RuleInput make_input(const JobView& view,
   for (const RankView& rank : view.ranks()) {
     measured += rank.motion.measured ? 1 : 0;
     moved += rank.motion.measured && !rank.motion.still() ? 1 : 0;
-    input.anybody_in_call = input.anybody_in_call || (rank.leader != nullptr && rank.leader->call);
+    input.anybody_in_call =
+        input.anybody_in_call || (rank.decider != nullptr && rank.decider->call);
     input.unread = input.unread || rank.presence == Presence::kUnread ||
                    (rank.presence == Presence::kPartial && rank.state() != 'D');
   }
   input.all_move = measured > 0 && moved == measured;
   input.oldest_wait_ms = oldest_young_wait(view);
   input.may_be_older = std::any_of(view.ranks().begin(), view.ranks().end(), [](const auto& rank) {
-    return rank.leader != nullptr && rank.leader->call && !rank.motion.stack &&
-           keeps_waking(*rank.leader);
+    return rank.decider != nullptr && rank.decider->call && !rank.motion.stack &&
+           keeps_waking(*rank.decider);
   });
   input.blame = find_blame(input, graph);
   input.tiers = find_suspects(input);
@@ -151,7 +152,7 @@ RuleInput make_input(const JobView& view,
 RuleInput with_suspects(const RuleInput& input, const Suspects& suspects) {
   RuleInput result = input;
   result.suspects = suspects.ranks;
-  result.ground = suspects.ground;
+  result.basis = suspects.basis;
   result.first_to_stop = suspects.first_to_stop;
   return result;
 }
@@ -194,7 +195,7 @@ Confidence judge(const RuleInput& input, std::size_t rank, Evidence evidence) {
     confidence = std::min(confidence, limit);
   };
   if (!is_awaited(input, rank)) {
-    const bool odd = input.ground == Ground::kOdd;
+    const bool odd = input.basis == Basis::kOdd;
     at_most(evidence != Evidence::kAbsence ? Confidence::kLikely
             : odd                          ? Confidence::kPossible
                                            : Confidence::kNone);
@@ -218,8 +219,8 @@ Confidence judge(const RuleInput& input, std::size_t rank, Evidence evidence) {
 
 bool waits_for_several(const RuleInput& input, const std::vector<std::size_t>& ranks) {
   return std::any_of(ranks.begin(), ranks.end(), [&input](std::size_t at) {
-    const auto* leader = input.view.ranks()[at].leader;
-    return leader != nullptr && leader->call && leader->call->peers != snapshot::StringId{};
+    const auto* decider = input.view.ranks()[at].decider;
+    return decider != nullptr && decider->call && decider->call->peers != snapshot::StringId{};
   });
 }
 
@@ -270,8 +271,8 @@ std::string sides_words(const RuleInput& input,
 }
 
 std::string call_at_words(const RuleInput& input, const RankView& rank) {
-  std::string words = call_words(input.view, *rank.leader->call);
-  const auto frame = rank.leader->call->sequence < 0 || rank.sample() == nullptr
+  std::string words = call_words(input.view, *rank.decider->call);
+  const auto frame = rank.decider->call->sequence < 0 || rank.sample() == nullptr
                          ? std::nullopt
                          : input.view.model().user_frame(*rank.sample());
   return frame ? fmt::format("{} at {}", words, frame->place()) : words;
@@ -290,12 +291,12 @@ Confidence same_calls(const RuleInput& input, const std::vector<std::size_t>& ra
   for (const std::size_t at : ranks) {
     const RankView& rank = input.view.ranks()[at];
     const auto* sample = rank.sample();
-    const bool spins = sample != nullptr && sample->state == 'R' && rank.leader->call;
+    const bool spins = sample != nullptr && sample->state == 'R' && rank.decider->call;
     if (spins && !is_counted(rank)) {
-      const bool often = rank.leader->samples.size() >= kOften;
-      sure = std::min(sure, !rank.leader->has_python ? Confidence::kNone
-                            : often                  ? Confidence::kLikely
-                                                     : Confidence::kPossible);
+      const bool often = rank.decider->samples.size() >= kOften;
+      sure = std::min(sure, !rank.decider->has_python ? Confidence::kNone
+                            : often                   ? Confidence::kLikely
+                                                      : Confidence::kPossible);
     }
   }
   return sure;
@@ -344,7 +345,7 @@ std::string sentence(const RuleInput& input,
                      const std::vector<std::size_t>& ranks,
                      const std::function<std::string(const RankView&)>& predicate) {
   const std::string text = places(input, ranks, predicate);
-  const std::string waiters = input.ground == Ground::kOdd && ranks.size() == 1
+  const std::string waiters = input.basis == Basis::kOdd && ranks.size() == 1
                                   ? others_words(input, ranks.front())
                                   : awaited_words(input, ranks);
   const std::string all = waiters.empty() ? text : text + "; " + waiters;
@@ -361,7 +362,7 @@ std::string sentence_of_end(const RuleInput& input,
 }
 
 Culprit culprit_of(const JobView& view, const RankView& rank) {
-  return {rank.rank, rank.host, rank.pid(), rank.leader == nullptr ? 0 : rank.leader->tid,
+  return {rank.rank, rank.host, rank.pid(), rank.decider == nullptr ? 0 : rank.decider->tid,
           waits_for(view, rank)};
 }
 
@@ -387,14 +388,14 @@ Finding accuse(const RuleInput& input,
   finding.chain = is_awaited(input, ranks.front())
                       ? chain_to(input.view, input.graph, ranks.front())
                       : chain_from(input.view, input.graph, ranks.front());
-  finding.ground = input.ground;
+  finding.basis = input.basis;
   finding.explains = waiters_of(input.graph, ranks.front()).size();
-  const bool vague = input.ground == Ground::kVague &&
+  const bool vague = input.basis == Basis::kVague &&
                      std::any_of(ranks.begin(), ranks.end(), [&input, kind](std::size_t at) {
                        const RankView& rank = input.view.ranks()[at];
                        return may_need_others(input.view, rank) || kind == Kind::kFileLock;
                      });
-  const bool odd = input.ground == Ground::kOdd && evidence != Evidence::kState;
+  const bool odd = input.basis == Basis::kOdd && evidence != Evidence::kState;
   const bool young = input.young() && row_of(kind).place_only;
   if (vague || odd || young) {
     finding.confidence = std::min(finding.confidence, Confidence::kPossible);

@@ -15,8 +15,8 @@
 #include <string_view>
 #include <vector>
 
+#include "aggregate/blame/basis.h"
 #include "aggregate/blame/blame.h"
-#include "aggregate/blame/ground.h"
 #include "aggregate/evidence/wait_graph.h"
 #include "aggregate/flight/analyze_flight.h"
 #include "aggregate/verdict.h"
@@ -36,7 +36,7 @@ struct Finding {
   std::vector<Advice> advice;
   std::vector<std::string> disproves;
   std::vector<CallHistory> history;  // Verdict::history
-  Ground ground = Ground::kNothing;
+  Basis basis = Basis::kNothing;
   std::size_t explains = 0;  // ranks that wait for the culprits, directly or not
   std::string weakness;      // why it lost, if it loses: "nothing shows that ..."
 };
@@ -48,9 +48,9 @@ struct RuleInput {
   const FlightReport* flight = nullptr;  // of the capture's dumps; null if there are none
   // Those about which a rule is asked now: one entry of `tiers`.
   std::vector<std::size_t> suspects = {};
-  Ground ground = Ground::kNothing;  // of the suspects
+  Basis basis = Basis::kNothing;     // of the suspects
   bool first_to_stop = false;        // the same
-  std::vector<Suspects> tiers = {};  // never empty; the strongest ground first
+  std::vector<Suspects> tiers = {};  // never empty; the strongest basis first
   bool anybody_in_call = false;
   bool unread = false;  // a rank that may exist was not read
   // If every rank in a call has waited there for less than some seconds: the longest of these
@@ -150,14 +150,14 @@ std::string sentence_of_end(const RuleInput& input,
                             const std::vector<std::size_t>& ranks,
                             const std::function<std::string(const RankView&)>& predicate);
 
-// Returns "all_reduce in default group #4 at train.py:61": the leader's call; its line if the call
+// Returns "all_reduce in default group #4 at train.py:61": the decider's call; its line if the call
 // has a number.
 std::string call_at_words(const RuleInput& input, const RankView& rank);
 
 // Returns the rank as a culprit, with what it waits for.
 Culprit culprit_of(const JobView& view, const RankView& rank);
 
-// Makes a finding with culprits, chain, ground, the number of ranks that it explains, and
+// Makes a finding with culprits, chain, basis, the number of ranks that it explains, and
 // confidence (the lowest of its ranks). If the kind is told where waits end (wait_end.h), so are
 // the culprits' waits; an end that moves, or that frames alone lead to, lowers the confidence.
 Finding accuse(const RuleInput& input,

@@ -40,17 +40,17 @@ std::string poll_words(const Poll& poll) {
 
 // Returns "sleeps in evaluate (train.py:81)".
 std::string elsewhere(const RuleInput& input, const RankView& rank) {
-  if (rank.leader->call) {
-    return "waits in " + call_words(input.view, *rank.leader->call);
+  if (rank.decider->call) {
+    return "waits in " + call_words(input.view, *rank.decider->call);
   }
   const auto frame = input.view.model().user_frame(*rank.sample());
   const std::string where =
       frame ? fmt::format(" in {} ({})", frame->name, frame->place()) : std::string();
   if (waits_for_key(input.view, rank)) {
-    const std::string key = printable(input.view.text(rank.leader->wait.rare->key), 60);
+    const std::string key = printable(input.view.text(rank.decider->wait.rare->key), 60);
     return "waits for " + (key.empty() ? "a key of the store" : "the key " + key) + where;
   }
-  if (const auto poll = rank.polls ? poll_of(input.view, *rank.leader) : std::nullopt) {
+  if (const auto poll = rank.polls ? poll_of(input.view, *rank.decider) : std::nullopt) {
     return poll_words(*poll) + where;
   }
   const bool sleeps = input.view.model().story(*rank.sample(), Story::kSleep).has_value();
@@ -68,9 +68,9 @@ std::string end_words(const RuleInput& input, const RankView& rank) {
 void add_advice(const RuleInput& input, const RankView& rank, Finding& finding) {
   const WaitEnd end(input.view, rank);
   finding.advice.push_back(on_live(rank, fmt::format("oddrank node {}", end.view().pid())));
-  const snapshot::WaitOn on = rank.leader->wait.on;
+  const snapshot::WaitOn on = rank.decider->wait.on;
   if (!end.is_own() || !(on == snapshot::WaitOn::kUnknown || on == snapshot::WaitOn::kNothing ||
-                         rank.leader->call)) {
+                         rank.decider->call)) {
     return;  // it is on its way, and waits
   }
   for (const Slot& slot : input.graph.slots) {
@@ -262,7 +262,8 @@ std::vector<Finding> from_unknown_group(const RuleInput& input) {
   Finding finding = accuse(input, Kind::kSkippedCollective, {rank}, Evidence::kAbsence);
   finding.summary = places(input, {rank}, [&input](const RankView& view) {
     return fmt::format("waits in {}, and is not in the call that all others wait in: {}",
-                       call_words(input.view, *view.leader->call), input.graph.slots.front().words);
+                       call_words(input.view, *view.decider->call),
+                       input.graph.slots.front().words);
   });
   add_advice(input, input.view.ranks()[rank], finding);
   finding.disproves = {"a member of its group that has done its part and gone on"};
@@ -292,7 +293,7 @@ bool is_missing_in_call(const RuleInput& input, std::size_t rank) {
 std::vector<Finding> skipped_collective(const RuleInput& input) {
   std::vector<std::size_t> ranks;
   for (const std::size_t at : suspects_with(input, Kind::kSkippedCollective)) {
-    if (input.graph.awaited[at] || input.ground == Ground::kOdd) {
+    if (input.graph.awaited[at] || input.basis == Basis::kOdd) {
       ranks.push_back(at);
     }
   }

@@ -35,7 +35,7 @@ bool communicates(const JobView& view, const snapshot::ThreadSample& sample) {
 std::size_t straggler(const JobView& view, std::size_t sample) {
   std::size_t found = JobView::kNone;
   for (std::size_t at = 0; at < view.ranks().size(); ++at) {
-    if (communicates(view, view.ranks()[at].leader->samples[sample])) {
+    if (communicates(view, view.ranks()[at].decider->samples[sample])) {
       continue;
     }
     if (found != JobView::kNone) {
@@ -55,7 +55,7 @@ bool went_on(const snapshot::ThreadSample& before, const snapshot::ThreadSample&
 // of one step, and show nothing more than one of them.
 bool is_another_step(const JobView& view, std::size_t late, std::size_t sample) {
   for (std::size_t at = 0; at < view.ranks().size(); ++at) {
-    const auto& samples = view.ranks()[at].leader->samples;
+    const auto& samples = view.ranks()[at].decider->samples;
     if (at != late && !went_on(samples[sample - 1], samples[sample])) {
       return false;
     }
@@ -76,15 +76,15 @@ bool is_no_chance(std::size_t ranks, std::size_t steps) {
 std::vector<Finding> slow(const RuleInput& input) {
   const auto& ranks = input.view.ranks();
   const bool usable = std::all_of(ranks.begin(), ranks.end(), [](const RankView& rank) {
-    return rank.presence == Presence::kRead && rank.leader != nullptr &&
-           rank.leader->samples.size() >= kMinSamples && !rank.motion.still();
+    return rank.presence == Presence::kRead && rank.decider != nullptr &&
+           rank.decider->samples.size() >= kMinSamples && !rank.motion.still();
   });
   if (!usable || ranks.size() < 3) {
     return {};
   }
-  std::size_t samples = ranks.front().leader->samples.size();
+  std::size_t samples = ranks.front().decider->samples.size();
   for (const RankView& rank : ranks) {
-    samples = std::min(samples, rank.leader->samples.size());
+    samples = std::min(samples, rank.decider->samples.size());
   }
   const std::size_t late = straggler(input.view, 0);
   std::size_t steps = 1;

@@ -19,8 +19,8 @@ std::string stop_predicate(const RuleInput& input, const RankView& rank) {
     const std::string name =
         sample == nullptr ? "" : printable(input.view.text(sample->tracer_name), 40);
     const pid_t tracer = sample != nullptr && sample->tracer != 0 ? sample->tracer
-                         : rank.leader == nullptr                 ? 0
-                                                                  : rank.leader->wait.holder_pid;
+                         : rank.decider == nullptr                ? 0
+                                                                  : rank.decider->wait.holder_pid;
     text = tracer == 0 ? "is held by a tracer (state t)"
                        : fmt::format("is held by a tracer, {}pid {} (state t)",
                                      name.empty() ? "" : name + ", ", tracer);

@@ -53,12 +53,13 @@ Role nearest_role(const Group& group, const std::vector<Role>& roles) {
 // frozen, has crashed, or the call concerns all ranks.
 const CollectiveCall* folding_call(const JobView& view, const Group& group) {
   const RankView& first = view.ranks()[group.ranks.front()];
-  if (first.leader == nullptr || !first.leader->call || state_class(first.state()) != 'S' ||
+  if (first.decider == nullptr || !first.decider->call || state_class(first.state()) != 'S' ||
       first.crashed() ||
-      snapshot::is_frozen(first.leader->wait, view.text(first.leader->wait.wchan), first.state())) {
+      snapshot::is_frozen(first.decider->wait, view.text(first.decider->wait.wchan),
+                          first.state())) {
     return nullptr;
   }
-  const CollectiveCall& call = *first.leader->call;
+  const CollectiveCall& call = *first.decider->call;
   const bool transfers = call.kind == CallKind::kSend || call.kind == CallKind::kRecv;
   const bool folds =
       transfers ? call.peer >= 0
@@ -112,8 +113,8 @@ std::string peer_distances(const JobView& view, const Group& group) {
   std::vector<std::int64_t> distances;
   for (const std::size_t at : group.ranks) {
     const RankView& rank = view.ranks()[at];
-    if (rank.leader != nullptr && rank.leader->call) {
-      const CollectiveCall& call = *rank.leader->call;
+    if (rank.decider != nullptr && rank.decider->call) {
+      const CollectiveCall& call = *rank.decider->call;
       distances.push_back(peer_distance(view.ranks_of(call.members), rank.rank, call.peer));
     }
   }
@@ -152,7 +153,7 @@ std::optional<LikeKey> key_of(const JobView& view, const Group& group, Role role
 
 // Returns what tells the process group apart: its members, or its name if they are not known.
 std::string_view identity_of(const JobView& view, const Group& group) {
-  const CollectiveCall& call = *view.ranks()[group.ranks.front()].leader->call;
+  const CollectiveCall& call = *view.ranks()[group.ranks.front()].decider->call;
   return view.text(call.members).empty() ? view.text(call.group) : view.text(call.members);
 }
 
@@ -174,7 +175,7 @@ std::string sequence_words(const JobView& view,
   std::int64_t least = -1;
   std::int64_t most = -1;
   for (const std::size_t at : like) {
-    const std::int64_t sequence = view.ranks()[groups[at].ranks.front()].leader->call->sequence;
+    const std::int64_t sequence = view.ranks()[groups[at].ranks.front()].decider->call->sequence;
     if (sequence < 0) {
       return {};
     }

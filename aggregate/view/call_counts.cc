@@ -37,7 +37,7 @@ void for_recorded(const RankView& rank, snapshot::StringId name, Visit visit) {
 // Returns the backend whose call the rank is in: the only one of which its recorder has calls of
 // that group that have not ended. Empty: unknown.
 snapshot::StringId backend_of_call(const RankView& waiter) {
-  const ProcessGroup* group = group_of(waiter, *waiter.leader->call);
+  const ProcessGroup* group = group_of(waiter, *waiter.decider->call);
   std::optional<snapshot::StringId> found;
   bool several = group == nullptr;
   if (group != nullptr) {
@@ -69,7 +69,7 @@ std::int64_t newest_recorded(const RankView& rank,
 }  // namespace
 
 std::int64_t newest_in_group(const RankView& rank, const RankView& waiter) {
-  const ProcessGroup* group = group_of(rank, *waiter.leader->call);
+  const ProcessGroup* group = group_of(rank, *waiter.decider->call);
   if (group == nullptr) {
     return -1;
   }
@@ -112,7 +112,7 @@ std::int64_t age_of_call_ms(const RankView& rank, const snapshot::CollectiveCall
 }
 
 bool has_made(const RankView& rank, const RankView& waiter) {
-  const snapshot::CollectiveCall& call = *waiter.leader->call;
+  const snapshot::CollectiveCall& call = *waiter.decider->call;
   return call.kind == snapshot::CallKind::kCollective && call.sequence >= 0 &&
          newest_in_group(rank, waiter) >= call.sequence;
 }

@@ -39,19 +39,19 @@ std::tuple<std::int32_t, std::string, pid_t> identity(const RankView& rank) {
                         : std::tuple(-1, rank.host, rank.pid());
 }
 
-// Returns "step=1206 -> 1207" for the first counter of the leader's frames that differs; "" if none
-// does.
+// Returns "step=1206 -> 1207" for the first counter of the decider's frames that differs; "" if
+// none does.
 std::string counter_words(const Side& before,
                           const RankView& earlier,
                           const Side& after,
                           const RankView& later) {
   std::map<std::pair<std::uint32_t, std::string_view>, std::string_view> old;
-  for (const auto& of_frame : earlier.leader->locals) {
+  for (const auto& of_frame : earlier.decider->locals) {
     for (const auto& local : of_frame.locals) {
       old[{of_frame.frame, before.view.text(local.name)}] = before.view.text(local.value);
     }
   }
-  for (const auto& of_frame : later.leader->locals) {
+  for (const auto& of_frame : later.decider->locals) {
     for (const auto& local : of_frame.locals) {
       const std::string_view name = after.view.text(local.name);
       const std::string_view value = after.view.text(local.value);
@@ -79,8 +79,8 @@ Found same_place(Side& before,
                  Side& after,
                  const RankView& later,
                  std::uint64_t apart_us) {
-  const auto& old_call = earlier.leader->call;
-  const auto& call = later.leader->call;
+  const auto& old_call = earlier.decider->call;
+  const auto& call = later.decider->call;
   if (old_call && call && old_call->sequence >= 0 && call->sequence > old_call->sequence) {
     return {Change::kRound, "at the same place in a later call"};
   }
@@ -107,7 +107,7 @@ Found find_change(Side& before,
   if (earlier == nullptr && is) {
     return {Change::kNew, "not there before"};
   }
-  if (!was || !is || earlier->leader == nullptr || later->leader == nullptr ||
+  if (!was || !is || earlier->decider == nullptr || later->decider == nullptr ||
       earlier->sample() == nullptr || later->sample() == nullptr) {
     return {Change::kUnknown, "not read both times"};
   }
@@ -121,7 +121,7 @@ Found find_change(Side& before,
   if (old_place.empty() || place.empty()) {
     return {Change::kUnknown, "not read both times"};
   }
-  if (old_place != place || earlier->leader->tid != later->leader->tid) {
+  if (old_place != place || earlier->decider->tid != later->decider->tid) {
     return {Change::kElsewhere,
             fmt::format("elsewhere: {}, before {}", after.phase(*later), before.phase(*earlier))};
   }

@@ -37,7 +37,7 @@ struct Comparison {
   std::vector<ChangedRanks> changes;  // in the order of Change; then largest first
 };
 
-// Compares the leader threads of the ranks. Ranks are matched by their number; processes without
+// Compares the decider threads of the ranks. Ranks are matched by their number; processes without
 // one by host and pid.
 Comparison compare_captures(const snapshot::Capture& earlier, const snapshot::Capture& later);
 

@@ -1,4 +1,4 @@
-// Ranks that stand at the same place: equivalence classes over the folded stacks of the leaders.
+// Ranks that stand at the same place: equivalence classes over the folded stacks of the deciders.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@ namespace oddrank::aggregate {
 struct Group {
   std::vector<std::size_t> ranks;  // indices of JobView::ranks(), ascending
   std::string phase;               // of its first rank
-  FoldedStack stack;               // of its first rank's leader; empty if nothing was read
+  FoldedStack stack;               // of its first rank's decider; empty if nothing was read
   std::string state;               // state letters of its ranks, each once: "S", "RS"
   bool read = false;               // a stack or a state is known
 };

@@ -12,7 +12,7 @@
 #include <fmt/format.h>
 
 #include "aggregate/view/call_counts.h"
-#include "aggregate/view/leader.h"
+#include "aggregate/view/decider.h"
 #include "aggregate/view/missing_ranks.h"
 #include "aggregate/view/polling.h"
 #include "aggregate/view/rank_set.h"
@@ -48,10 +48,10 @@ bool has_moved(const snapshot::GroupCounter& counter) {
          (counter.transfers_before >= 0 && counter.transfers > counter.transfers_before);
 }
 
-// Returns whether the leader has made a call between the samples: in the group of the call that it
+// Returns whether the decider has made a call between the samples: in the group of the call that it
 // is in, or in any group if that is unknown and no other thread makes calls.
 bool has_made_calls(const RankView& rank) {
-  const auto& call = rank.leader->call;
+  const auto& call = rank.decider->call;
   const bool known = call && (call->whole_world || call->group != snapshot::StringId{});
   if (!known && !rank.beside.empty()) {
     return false;
@@ -105,9 +105,9 @@ void JobView::take_servers() {
     for (const RemoteWait::Server& each : wait.servers) {
       ranks_[wait.caller].servers.push_back(each.rank);
       RankView& server = ranks_[each.rank];
-      if (server.leader != each.thread) {
-        server.leader = each.thread;
-        server.beside = find_beside(*server.process, *server.leader, model_);
+      if (server.decider != each.thread) {
+        server.decider = each.thread;
+        server.beside = find_beside(*server.process, *server.decider, model_);
         take_poll(server);
       }
     }
@@ -126,8 +126,8 @@ void JobView::take_records() {
     // the call.
     constexpr std::int64_t kOlderMs = 10'000;
     RankView& rank = ranks_[at];
-    if (rank.motion.woke && rank.leader->call &&
-        age_of_call_ms(rank, *rank.leader->call) >= kOlderMs) {
+    if (rank.motion.woke && rank.decider->call &&
+        age_of_call_ms(rank, *rank.decider->call) >= kOlderMs) {
       rank.motion.woke = false;
     }
   }
@@ -211,9 +211,9 @@ void JobView::add_processes() {
       std::sort(view.children.begin(), view.children.end(),
                 [](const auto* a, const auto* b) { return a->pid < b->pid; });
     }
-    view.leader = find_leader(*process, model_);
-    if (view.leader != nullptr) {
-      view.beside = find_beside(*process, *view.leader, model_);
+    view.decider = find_decider(*process, model_);
+    if (view.decider != nullptr) {
+      view.beside = find_beside(*process, *view.decider, model_);
       take_poll(view);
     }
     if (process->read_us != 0) {
@@ -226,32 +226,32 @@ void JobView::add_processes() {
   began_us_ = last == 0 ? 0 : first;
 }
 
-// Looks what the leader polls for. If another thread of the process is to give it, and one is in a
+// Looks what the decider polls for. If another thread of the process is to give it, and one is in a
 // call of a communication library, that thread speaks for the rank.
 void JobView::take_poll(RankView& rank) {
-  const auto poll = rank.leader->call ? std::nullopt : poll_of(*this, *rank.leader);
+  const auto poll = rank.decider->call ? std::nullopt : poll_of(*this, *rank.decider);
   rank.polls = poll ? std::optional(poll->on) : std::nullopt;
   if (poll && snapshot::is_of_own_process(poll->on) && !rank.beside.empty()) {
-    rank.leader = rank.beside.front();
-    rank.beside = find_beside(*rank.process, *rank.leader, model_);
+    rank.decider = rank.beside.front();
+    rank.beside = find_beside(*rank.process, *rank.decider, model_);
     rank.polls.reset();
   }
-  rank.motion = measure_motion(*rank.leader, model_);
-  if (has_begun_since(*rank.process, *rank.leader)) {  // a thread for each step, say
+  rank.motion = measure_motion(*rank.decider, model_);
+  if (has_begun_since(*rank.process, *rank.decider)) {  // a thread for each step, say
     rank.motion.measured = rank.motion.stack = true;
   }
   add_main_motion(rank);
   // Equal frames in two samples may belong to two iterations; the count of calls tells them apart.
-  const bool before = rank.motion.settled && rank.leader->call;  // that it settled in this call
+  const bool before = rank.motion.settled && rank.decider->call;  // that it settled in this call
   if (rank.motion.measured && !before && has_made_calls(rank)) {
-    (rank.leader->call ? rank.motion.stack : rank.motion.locals) = true;
+    (rank.decider->call ? rank.motion.stack : rank.motion.locals) = true;
   }
-  const bool rests = !rank.leader->call && !rank.polls && rests_in_loop(*this, *rank.leader);
+  const bool rests = !rank.decider->call && !rank.polls && rests_in_loop(*this, *rank.decider);
   const bool stands =
-      rank.polls || rests || waits_for_standing_pool(*rank.leader, rank.children, model_);
+      rank.polls || rests || waits_for_standing_pool(*rank.decider, rank.children, model_);
   // Where it is not known what is asked, something that changes is work.
   const bool still = rank.polls != PollOn::kUnknown || !rank.motion.locals;
-  if (stands && still && stays_in_function(*rank.leader, model_)) {
+  if (stands && still && stays_in_function(*rank.decider, model_)) {
     rank.motion.stack = rank.motion.cpu = rank.motion.woke = false;
     rank.motion.locals = rank.motion.locals && rests;  // it may count what it does in between
   }
@@ -260,7 +260,7 @@ void JobView::take_poll(RankView& rank) {
 // A thread of a library (autograd's, XLA's) runs for the main thread, where the program's counters
 // are.
 void JobView::add_main_motion(RankView& rank) {
-  if (rank.leader->has_python) {
+  if (rank.decider->has_python) {
     return;
   }
   const auto& threads = rank.process->threads;

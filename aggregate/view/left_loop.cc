@@ -38,7 +38,7 @@ LoopedFrames looped_frames(const JobView& view, const RankView& rank) {
       continue;
     }
     if (view.model().shown(frames[i]).user) {
-      const auto& loops = rank.leader->loops;
+      const auto& loops = rank.decider->loops;
       const auto count = std::count_if(loops.begin(), loops.end(),
                                        [i](const auto& loop) { return loop.frame == i; });
       found.frames.push_back({frame, frames[i], static_cast<std::size_t>(count)});

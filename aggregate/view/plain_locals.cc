@@ -71,12 +71,12 @@ const std::vector<PlainLocals::Activation>& PlainLocals::activations(snapshot::S
 std::vector<PlainLocal> PlainLocals::of(const RankView& rank) {
   std::vector<PlainLocal> found;
   const auto* sample = rank.sample();
-  if (rank.leader == nullptr || sample == nullptr || rank.rank < 0) {
+  if (rank.decider == nullptr || sample == nullptr || rank.rank < 0) {
     return found;
   }
   const auto& frames = activations(sample->python_frames());
   std::vector<const snapshot::FrameLocals*> rows;
-  for (const snapshot::FrameLocals& row : rank.leader->locals) {
+  for (const snapshot::FrameLocals& row : rank.decider->locals) {
     rows.push_back(&row);
   }
   std::sort(rows.begin(), rows.end(),

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <array>
 
-#include "aggregate/view/leader.h"
+#include "aggregate/view/decider.h"
 #include "snapshot/loops/named_loop.h"
 
 namespace oddrank::aggregate {

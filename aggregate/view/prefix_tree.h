@@ -1,4 +1,4 @@
-// The stacks of all leaders in one tree, outermost frame at the root, with the ranks on each
+// The stacks of all deciders in one tree, outermost frame at the root, with the ranks on each
 // branch: the picture that people look at. Native and Python frames together. If a counter of the
 // program shows which branch is behind (temporal_order.h), that one comes first.
 #pragma once

@@ -54,15 +54,15 @@ char RankView::state() const {
 }
 
 const ThreadSample* RankView::sample() const {
-  return leader == nullptr || leader->samples.empty() ? nullptr : &leader->samples.back();
+  return decider == nullptr || decider->samples.empty() ? nullptr : &decider->samples.back();
 }
 
 bool RankView::stays_stopped() const {
   const auto stopped = [](char state) { return state == 'T' || state == 't'; };
-  if (leader == nullptr || leader->samples.empty()) {
+  if (decider == nullptr || decider->samples.empty()) {
     return process != nullptr && stopped(process->state);
   }
-  return std::all_of(leader->samples.begin(), leader->samples.end(),
+  return std::all_of(decider->samples.begin(), decider->samples.end(),
                      [&stopped](const ThreadSample& each) { return stopped(each.state); });
 }
 
@@ -71,8 +71,9 @@ bool RankView::crashed() const {
       process->ending != snapshot::Ending::kNone) {
     return false;
   }
-  const bool by_leader = leader != nullptr && leader->tid == process->crash->tid && !leader->call;
-  return process->crash->signal != SIGABRT || by_leader;
+  const bool by_decider =
+      decider != nullptr && decider->tid == process->crash->tid && !decider->call;
+  return process->crash->signal != SIGABRT || by_decider;
 }
 
 }  // namespace oddrank::aggregate

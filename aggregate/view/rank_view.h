@@ -23,7 +23,7 @@ enum class Presence : std::uint8_t {
   kDead,      // exists as a zombie
 };
 
-// What changed between the samples of a leader thread.
+// What changed between the samples of a decider thread.
 struct Motion {
   bool measured = false;  // two samples at least
   bool stack = false;     // it was elsewhere
@@ -43,14 +43,15 @@ struct RankView {
   std::string why;                                       // if presence is not kRead, or in_part
   const snapshot::ProcessCapture* process = nullptr;     // null if none is known
   SlimVector<const snapshot::ProcessCapture*> children;  // by pid
-  const snapshot::ThreadCapture* leader = nullptr;       // null: no thread was read
+  const snapshot::ThreadCapture* decider = nullptr;      // null: no thread was read
   // Other threads of the process that are in a call of a communication library for the program. The
-  // leader does not wait for them.
+  // decider does not wait for them.
   SlimVector<const snapshot::ThreadCapture*> beside;
   Motion motion;
-  std::optional<snapshot::PollOn> polls;  // what the leader asks for again and again, and waits for
-  // The ranks that may run a function for the leader, which waits for the result; indices into
-  // JobView::ranks(). The leader of each is the thread that runs it.
+  std::optional<snapshot::PollOn>
+      polls;  // what the decider asks for again and again, and waits for
+  // The ranks that may run a function for the decider, which waits for the result; indices into
+  // JobView::ranks(). The decider of each is the thread that runs it.
   SlimVector<std::size_t> servers;
   const snapshot::ThreadCapture* caller = nullptr;  // the thread that waits for them
   bool launched = false;  // the launcher says that it started this rank, on a node that answered
@@ -58,13 +59,13 @@ struct RankView {
   const snapshot::FlightRecord* recorded = nullptr;
 
   pid_t pid() const { return process == nullptr ? 0 : process->pid; }
-  // Returns the leader's state letter in its last sample, or else that of the process; '?' if
+  // Returns the decider's state letter in its last sample, or else that of the process; '?' if
   // unknown.
   char state() const;
-  const snapshot::ThreadSample* sample() const;  // the leader's last
+  const snapshot::ThreadSample* sample() const;  // the decider's last
   // Returns whether something of it was read, but not all; `why` says what is missing.
   bool in_part() const;
-  // Returns whether the leader was in state T or t in every sample: another tool may stop a thread
+  // Returns whether the decider was in state T or t in every sample: another tool may stop a thread
   // for an instant.
   bool stays_stopped() const;
   // Returns whether it ended itself by a fault or abort(), and not because others made it wait or

@@ -88,8 +88,8 @@ std::vector<RemoteWait> find_remote_waits(FrameModel& model, const std::vector<R
     if (ranks[at].presence != Presence::kRead || ranks[at].sample() == nullptr) {
       return {};
     }
-    if (const auto call = remote_call(model, *ranks[at].leader)) {
-      callers.push_back({at, ranks[at].leader, *call});
+    if (const auto call = remote_call(model, *ranks[at].decider)) {
+      callers.push_back({at, ranks[at].decider, *call});
     }
   }
   // A server that waits for an answer itself is a caller, too, whatever its main thread does.

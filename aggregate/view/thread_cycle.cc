@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "aggregate/view/leader.h"
+#include "aggregate/view/decider.h"
 
 namespace oddrank::aggregate {
 

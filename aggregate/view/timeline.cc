@@ -35,11 +35,11 @@ class TimelineBuilder {
 };
 
 void TimelineBuilder::add(std::size_t rank, std::size_t group) {
-  const auto* leader = view_.ranks()[rank].leader;
-  if (leader == nullptr || leader->samples.empty()) {
+  const auto* decider = view_.ranks()[rank].decider;
+  if (decider == nullptr || decider->samples.empty()) {
     return;
   }
-  const auto& samples = leader->samples;
+  const auto& samples = decider->samples;
   timeline_.samples = std::max(timeline_.samples, samples.size());
   const std::size_t first = samples.size() - std::min(samples.size(), Timeline::kMaxSamplesShown);
   // Places and states: ranks of a group are equal if these are.

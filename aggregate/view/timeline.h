@@ -1,4 +1,4 @@
-// What ranks did in each sample and between samples: where their leader threads were, in which
+// What ranks did in each sample and between samples: where their decider threads were, in which
 // state, how much CPU they used and how often they woke. Ranks of one group that did the same are
 // one row; those that moved have rows of their own.
 #pragma once

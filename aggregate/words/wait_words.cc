@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "aggregate/crash_words.h"
-#include "aggregate/view/leader.h"
+#include "aggregate/view/decider.h"
 #include "aggregate/view/python_waits.h"
 #include "aggregate/words/wait_sentence.h"
 #include "base/printable.h"
@@ -53,7 +53,7 @@ std::string user_place(const JobView& view, const RankView& rank) {
 // Describes a wait for a lock or a pipe in the words of the library that waits; "" for kinds about
 // which the kernel knows more (a file, a file lock, the GIL).
 std::string_view library_wait(const JobView& view, const RankView& rank) {
-  switch (rank.leader->wait.on) {
+  switch (rank.decider->wait.on) {
     case WaitOn::kUnknown:
     case WaitOn::kLock:
     case WaitOn::kThread:
@@ -69,7 +69,7 @@ std::string_view library_wait(const JobView& view, const RankView& rank) {
 }
 
 std::string wait_phase(const JobView& view, const RankView& rank, const std::string& place) {
-  const Wait& wait = rank.leader->wait;
+  const Wait& wait = rank.decider->wait;
   const std::string path = path_words(view, wait);
   const std::string in_place = place.empty() ? "" : " in " + place;
   if (const std::string_view words = library_wait(view, rank); !words.empty()) {
@@ -97,7 +97,7 @@ std::string wait_phase(const JobView& view, const RankView& rank, const std::str
     case WaitOn::kDebugger:
       return "held by a debugger" + in_place;
     case WaitOn::kFile:
-      return system_call_words(view, *rank.leader, false) + in_place;
+      return system_call_words(view, *rank.decider, false) + in_place;
     case WaitOn::kNothing:
       return place.empty() ? "runs" : "runs " + place;
     default:
@@ -256,7 +256,7 @@ std::string exit_words(std::int32_t exit_code) {
 }
 
 const ThreadCapture* deciding_thread(const JobView& view, const ProcessCapture& process) {
-  return find_leader(process, view.model());
+  return find_decider(process, view.model());
 }
 
 std::string child_words(const JobView& view, const ProcessCapture& child) {
@@ -353,7 +353,7 @@ std::string stuck_words(const JobView& view, const ProcessCapture& process) {
   }
   if (wait.on == WaitOn::kNothing || state == 'R') {
     RankView as_rank;
-    as_rank.leader = thread;
+    as_rank.decider = thread;
     const std::string place = user_place(view, as_rank);
     return place.empty() ? "runs" : "runs " + place;
   }
@@ -378,19 +378,19 @@ std::string phase_of(const JobView& view, const RankView& rank) {
   const char state = rank.state();
   std::string prefix =
       state == 'T' || state == 't' ? fmt::format("stopped (state {}): ", state) : std::string();
-  if (rank.leader != nullptr &&
-      snapshot::is_frozen(rank.leader->wait, view.text(rank.leader->wait.wchan), state)) {
+  if (rank.decider != nullptr &&
+      snapshot::is_frozen(rank.decider->wait, view.text(rank.decider->wait.wchan), state)) {
     prefix = std::string(kFrozenWords) + ": ";
   }
   if (rank.crashed()) {
     prefix = "crashed (" + signal_name(rank.process->crash->signal) + "): ";
   }
-  if (rank.leader == nullptr) {
+  if (rank.decider == nullptr) {
     return prefix.empty() ? fmt::format("state {}, no stack", state)
                           : fmt::format("stopped (state {})", state);
   }
-  if (rank.leader->call) {
-    return prefix + call_words(view, *rank.leader->call);
+  if (rank.decider->call) {
+    return prefix + call_words(view, *rank.decider->call);
   }
   const auto* sample = rank.sample();
   if (sample != nullptr) {
@@ -408,7 +408,7 @@ std::string phase_of(const JobView& view, const RankView& rank) {
     return prefix + who + (child == nullptr ? ": waits for data" : ": waits for worker");
   }
   if (state == 'D') {
-    return system_call_words(view, *rank.leader, true);
+    return system_call_words(view, *rank.decider, true);
   }
   return prefix + wait_phase(view, rank, user_place(view, rank));
 }
@@ -477,10 +477,10 @@ const ProcessCapture* awaited_process(const JobView& view, const ProcessCapture&
 }
 
 bool waits_for_input(const JobView& view, const RankView& rank) {
-  if (rank.leader == nullptr || rank.leader->call || rank.sample() == nullptr) {
+  if (rank.decider == nullptr || rank.decider->call || rank.sample() == nullptr) {
     return false;
   }
-  switch (rank.leader->wait.on) {
+  switch (rank.decider->wait.on) {
     case WaitOn::kInput:
       return true;
     case WaitOn::kUnknown:
@@ -497,10 +497,10 @@ bool waits_for_input(const JobView& view, const RankView& rank) {
 
 WaitsFor waits_for(const JobView& view, const RankView& rank) {
   WaitsFor result;
-  if (rank.process == nullptr || rank.leader == nullptr) {
+  if (rank.process == nullptr || rank.decider == nullptr) {
     return result;
   }
-  const Wait& wait = rank.leader->wait;
+  const Wait& wait = rank.decider->wait;
   result.what = waits_for_input(view, rank) ? WaitOn::kInput : wait.on;
   result.pid = wait.holder_pid;
   result.tid = wait.holder_tid;
@@ -508,11 +508,11 @@ WaitsFor waits_for(const JobView& view, const RankView& rank) {
   result.address = wait.address;
   result.path = printable(view.text(wait.path));
   result.holder_alive = wait.holder_alive;
-  result.detail = wait_detail(view, *rank.process, *rank.leader);
-  if (rank.leader->call) {
-    result.what = rank.leader->call->peer >= 0 ? WaitOn::kPeer : WaitOn::kCollective;
-    result.rank = rank.leader->call->peer;
-    result.group = printable(view.text(rank.leader->call->group));
+  result.detail = wait_detail(view, *rank.process, *rank.decider);
+  if (rank.decider->call) {
+    result.what = rank.decider->call->peer >= 0 ? WaitOn::kPeer : WaitOn::kCollective;
+    result.rank = rank.decider->call->peer;
+    result.group = printable(view.text(rank.decider->call->group));
   }
   const ProcessCapture* child = awaited_process(view, *rank.process);
   if (child != nullptr && child->owner != rank.process->pid) {

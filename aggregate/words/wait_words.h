@@ -79,7 +79,7 @@ const snapshot::ProcessCapture* awaited_process(const JobView& view,
 // only says that it waits for a pipe, a lock, a child or something unknown.
 bool waits_for_input(const JobView& view, const RankView& rank);
 
-// Returns the thread whose wait decides for the process: a rank's leader, a child's main thread.
+// Returns the thread whose wait decides for the process: a rank's decider, a child's main thread.
 const snapshot::ThreadCapture* deciding_thread(const JobView& view,
                                                const snapshot::ProcessCapture& process);
 

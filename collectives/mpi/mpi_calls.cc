@@ -20,7 +20,7 @@
 namespace oddrank::collectives {
 namespace {
 
-using attach::KeptWord;
+using attach::PreservedValue;
 using cpython::RemoteReader;
 using snapshot::CallKind;
 using snapshot::CollectiveCall;
@@ -44,7 +44,7 @@ class MpiObjects {
   std::optional<MpiCommunicator> communicator(std::uint64_t at);
   // MPICH's requests name the communicator by its context: only those that were seen before are
   // known.
-  std::optional<MpiRequest> request(const KeptWord& word);
+  std::optional<MpiRequest> request(const PreservedValue& word);
   // Returns the open ones of the requests that an array of Open MPI's holds, whose address this is.
   std::vector<MpiRequest> requests_at(std::uint64_t array);
 
@@ -104,7 +104,7 @@ std::optional<MpiRequest> MpiObjects::mpich_request(std::uint64_t at) {
 }
 
 // A request may lie on the stack itself: then the word is the address of its class.
-std::optional<MpiRequest> MpiObjects::request(const KeptWord& word) {
+std::optional<MpiRequest> MpiObjects::request(const PreservedValue& word) {
   auto found = is_data(word.value) ? open_mpi_.request(Addr{word.value}) : std::nullopt;
   if (!found && is_data(word.value)) {
     found = mpich_request(word.value);
@@ -187,7 +187,7 @@ std::optional<MpiCommunicator> PartsOfCollective::get() const {
 // polls.
 class OpenReceives {
  public:
-  void add(const KeptWord& word, std::int64_t count);
+  void add(const PreservedValue& word, std::int64_t count);
   std::int64_t get() const;  // -1: unknown
 
  private:
@@ -199,7 +199,7 @@ class OpenReceives {
   std::uint64_t last_ = 0;
 };
 
-void OpenReceives::add(const KeptWord& word, std::int64_t count) {
+void OpenReceives::add(const PreservedValue& word, std::int64_t count) {
   if (count < 0) {
     return;
   }
@@ -231,7 +231,7 @@ void add_request(const MpiRequest& request, std::vector<MpiRequest>& all) {
 std::optional<MpiCommunicator> from_registers(const MpiThread& thread, MpiObjects& objects) {
   for (std::size_t at = thread.frames.size(); at-- > 0;) {
     Only<MpiCommunicator> found;
-    for (const KeptWord& word : thread.frames[at]) {
+    for (const PreservedValue& word : thread.frames[at]) {
       const auto one = word.address == 0 ? objects.communicator(word.value) : std::nullopt;
       if (one) {
         found.add(*one);
@@ -245,7 +245,7 @@ std::optional<MpiCommunicator> from_registers(const MpiThread& thread, MpiObject
 }
 
 // Adds the requests of the array that the word leads to, if it leads to one.
-void add_array(const KeptWord& word,
+void add_array(const PreservedValue& word,
                MpiObjects& objects,
                std::vector<MpiRequest>& in_array,
                OpenReceives& counts) {
@@ -264,12 +264,12 @@ FoundObjects find_objects(const MpiThread& thread, MpiObjects& objects) {
   std::vector<MpiRequest> on_stack;
   std::vector<MpiRequest> in_array;  // that a frame leads to
   for (const auto& frame : thread.frames) {
-    for (const KeptWord& word : frame) {
+    for (const PreservedValue& word : frame) {
       objects.communicator(word.value);  // those of MPICH must be known before its requests
     }
   }
   for (const auto& frame : thread.frames) {
-    for (const KeptWord& word : frame) {
+    for (const PreservedValue& word : frame) {
       const auto request = objects.request(word);
       if (!request) {
         add_array(word, objects, in_array, counts);

@@ -5,7 +5,7 @@
 
 #include <vector>
 
-#include "attach/kept_word.h"
+#include "attach/preserved_value.h"
 #include "attach/target.h"
 #include "snapshot/process_capture.h"
 #include "snapshot/tables.h"
@@ -15,7 +15,7 @@ namespace oddrank::collectives {
 // What the frames of one thread inside of MPI hold.
 struct MpiThread {
   pid_t tid = 0;
-  std::vector<std::vector<attach::KeptWord>> frames;  // innermost first
+  std::vector<std::vector<attach::PreservedValue>> frames;  // innermost first
 };
 
 // Sets the group and the other side in ThreadCapture::call of these threads (its kind is that of

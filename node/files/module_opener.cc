@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "attach/resident_target.h"
+#include "attach/in_memory_target.h"
 #include "node/files/target_modules.h"
 
 namespace oddrank::node {
@@ -23,14 +23,14 @@ Result<const attach::LiveTarget*> ModuleOpener::target_of(pid_t pid, const std::
 Result<UniqueFd> ModuleOpener::open(pid_t pid, const std::string& path) {
   ODDRANK_TRY(const auto* target, target_of(pid, path));
   if (silent_.contains(pid)) {
-    return open_module(attach::ResidentTarget(*target, openable_files(pid)), path);
+    return open_module(attach::InMemoryTarget(*target, openable_files(pid)), path);
   }
   return open_module(*target, path);
 }
 
 Result<UniqueFd> ModuleOpener::open_memory(pid_t pid, const std::string& path) {
   ODDRANK_TRY(const auto* target, target_of(pid, path));
-  return silent_.contains(pid) ? open_module_memory(attach::ResidentTarget(*target), path)
+  return silent_.contains(pid) ? open_module_memory(attach::InMemoryTarget(*target), path)
                                : open_module_memory(*target, path);
 }
 

@@ -30,7 +30,7 @@ class SilentFiles {
   std::string mountinfo_;
 };
 
-// Returns SilentFiles::may_open of the process, for a ResidentTarget.
+// Returns SilentFiles::may_open of the process, for an InMemoryTarget.
 std::function<bool(const attach::Mapping&)> openable_files(pid_t pid);
 
 }  // namespace oddrank::node

@@ -30,7 +30,7 @@ constexpr milliseconds kMemoryPatience{2000};
 
 // Returns whether the service itself described the process. A text answer (which has one hash for a
 // communicator) does not list every rank: a rank that it does not report missing has answered.
-bool is_told_by_ras(const Capture& capture, const ProcessCapture& process) {
+bool is_reported_by_ras(const Capture& capture, const ProcessCapture& process) {
   bool in_words = false;
   for (const RasCommunicator& communicator : capture.collectives.ras) {
     for (const RasRank& rank : communicator.ranks) {
@@ -141,7 +141,7 @@ void add_later_counts(Capture& capture, snapshot::StringId hash, const RasRank& 
 void collect_nccl_memory(Capture& capture, milliseconds timeout) {
   const Capture read = read_ranks(ranks_that(capture,
                                              [&capture](const ProcessCapture& process) {
-                                               return !is_told_by_ras(capture, process);
+                                               return !is_reported_by_ras(capture, process);
                                              }),
                                   timeout);
   carry_communicators(read, capture);

@@ -13,13 +13,13 @@ namespace {
 
 using snapshot::JobTier;
 
-constexpr std::size_t kMaxConducts = 64;  // read of one job; they are alike
-constexpr std::size_t kMaxNames = 3;      // of programs of one job that a note names
+constexpr std::size_t kMaxActivities = 64;  // read of one job; they are alike
+constexpr std::size_t kMaxNames = 3;        // of programs of one job that a note names
 
 JobTier tier_of(const TreeNode& node) {
   const ProcessFacts& facts = *node.facts;
   const bool by_launcher = node.identity->source <= RankSource::kRankVariable;
-  if (by_launcher || facts.told.told() || facts.loaded || facts.conduct.communicates) {
+  if (by_launcher || facts.told.told() || facts.loaded || facts.activity.communicates) {
     return JobTier::kTraining;
   }
   return is_python(facts.arguments) ? JobTier::kPython : JobTier::kPrograms;
@@ -69,7 +69,7 @@ std::vector<std::size_t> conducts_of_jobs(const ProcessTree& tree,
     const std::string& job = tree[i].identity->job;
     const char state = tree[i].facts->stat.state;  // reading one in D may never return
     if (tiers.at(job) == JobTier::kTraining || (state != 'S' && state != 'R') ||
-        ++read[job] > kMaxConducts || tree[i].facts->conduct_read) {
+        ++read[job] > kMaxActivities || tree[i].facts->activity_read) {
       continue;
     }
     wanted.push_back(i);

@@ -13,7 +13,7 @@
 
 namespace oddrank::ranks {
 
-// Returns which of the candidates must have their conduct read before drop_side_jobs is called:
+// Returns which of the candidates must have their activity read before drop_side_jobs is called:
 // none if all candidates are of one job that is not to be judged (training_only), or if their
 // variables show what they are.
 std::vector<std::size_t> conducts_of_jobs(const ProcessTree& tree,

@@ -27,13 +27,13 @@ std::string program_of(const ProcessFacts& facts) {
 }
 
 bool communicates(const ProcessFacts& facts) {
-  return facts.told.told() || facts.loaded || facts.conduct.communicates;
+  return facts.told.told() || facts.loaded || facts.activity.communicates;
 }
 
 // Any program that initialises MPI without a launcher is rank 0 of 1, whatever its variables say.
 bool is_world_by_itself(const TreeNode& node) {
-  const ToldWorld& told = node.facts->told;
-  return told.by == ToldBy::kMpi && told.world_size <= 1 &&
+  const ReportedWorld& told = node.facts->told;
+  return told.by == ReportedBy::kMpi && told.world_size <= 1 &&
          node.identity->source != RankSource::kMpi;
 }
 
@@ -74,7 +74,7 @@ RankClaims::RankClaims(const ProcessTree& tree, const std::vector<std::size_t>& 
   }
 }
 
-std::size_t RankClaims::brothers_of(std::size_t candidate) const {
+std::size_t RankClaims::siblings_of(std::size_t candidate) const {
   const RankIdentity& identity = *tree_[candidate].identity;
   const auto found = programs_.find({identity.job, program_of(*tree_[candidate].facts)});
   return found == programs_.end() ? 0 : found->second.size();
@@ -92,7 +92,7 @@ std::size_t RankClaims::best_of(const std::vector<std::size_t>& of_rank) const {
     const bool orphan = is_orphan(tree_, i);
     const bool follows = facts.stat.group != facts.stat.pid;
     return std::tuple(facts.stat.name == "sleep", orphan, !is_python(facts.arguments),
-                      !communicates(facts), -static_cast<std::ptrdiff_t>(brothers_of(i)),
+                      !communicates(facts), -static_cast<std::ptrdiff_t>(siblings_of(i)),
                       orphan && follows, facts.stat.start_us, facts.stat.pid);
   };
   return *std::min_element(of_rank.begin(), of_rank.end(), [&misfit](std::size_t a, std::size_t b) {

@@ -32,7 +32,7 @@ class RankClaims {
 
  private:
   // Returns how many other ranks of its job run the program of the candidate.
-  std::size_t brothers_of(std::size_t candidate) const;
+  std::size_t siblings_of(std::size_t candidate) const;
 
   const ProcessTree& tree_;
   std::set<std::size_t> ranks_;

@@ -20,7 +20,7 @@ QUESTIONED_LINES = 500
 MAX_FOLDER_FILES = 45
 MAX_FOLDER_LINES = 6000
 
-TARGET = ["attach/target.h", "attach/address.h", "attach/memory_map.h", "attach/kept_word.h"]
+TARGET = ["attach/target.h", "attach/address.h", "attach/memory_map.h", "attach/preserved_value.h"]
 READERS = ["attach/", "ranks/", "elf/", "unwind/", "cpython/", "stacks/", "waits/", "collectives/"]
 # Room -> what its files may include: a folder ("base/") or the start of a file's name.
 ARROWS = {
@@ -79,7 +79,7 @@ REVIEWED_OPENS = {
     "attach/proc_stat.cc": 2,
     "attach/proc_status.cc": 1,
     "attach/proc_task.cc": 1,
-    "attach/resident_target.cc": 1,
+    "attach/in_memory_target.cc": 1,
     "collectives/sources/link_ports.cc": 2,
     "collectives/sources/ras_client.cc": 1,
     "elf/module_files.cc": 1,
@@ -196,6 +196,22 @@ def check_opens(path, text):
         yield f"{path}: files below a target's root are opened by attach/files/open_named.h only"
 
 
+# Words that docs/glossary.md has replaced, in code and comments.
+REPLACED = {
+    "Stand": "BlockedOn", "Ground": "Basis", "Pace": "Progress", "LockWish": "LockMode", "kUntold": "kUnknown",
+    "tickers": "short sleepers", "brother": "sibling", "brothers": "siblings", "conduct": "activity",
+    "newborn": "new process", "strayed": "deviating", "cold_parts": "cold_ranges",
+    "ResidentTarget": "InMemoryTarget", "KeptWord": "PreservedValue", "LastLook": "StateCheck",
+    "ToldWorld": "ReportedWorld", "judged_job": "diagnosed_job", "find_leader": "find_decider",
+}
+REPLACED_WORD = re.compile(rf"\b({'|'.join(REPLACED)})\b")
+
+
+def check_glossary(path, text):
+    for match in REPLACED_WORD.finditer(text):
+        yield f"{path}: '{match.group(0)}' is '{REPLACED[match.group(0)]}' now (docs/glossary.md)"
+
+
 def check_words(path, text):
     """English puts the subject first, and limits have one name (CONTRIBUTING.md)."""
     for match in re.finditer(r"^\s*// (Of|Whoever|Is the|Are the) .*$", text, re.MULTILINE):
@@ -243,6 +259,7 @@ def check_file(path, text):
     if path.endswith((".h", ".cc")):
         yield from check_arrows(path, text)
         yield from check_words(path, text)
+        yield from check_glossary(path, text)
         yield from check_prose(path, text)
         yield from check_bodies(path, text)
         yield from check_opens(path, text)
@@ -398,6 +415,8 @@ BAD = [
     ("base/a.cc", "// Of a rank, the pid.\nint a;\n", "begins with 'Of'"),
     ("base/a.cc", "constexpr std::size_t kMostRanks = 3;\n", "not kMostRanks"),
     ("base/long.cc", "\n" * 801, "800 is the limit"),
+    ("aggregate/a.cc", "// Their brothers wait.\n", "'brothers' is 'siblings' now"),
+    ("aggregate/a.cc", "Stand stand = Stand::kRoot;\n", "'Stand' is 'BlockedOn' now"),
     ("waits/a.cc", 'if (tables.text(wait.detail).starts_with("x"))\n', "reads the text of a wait"),
     ("waits/a.cc", 'bool f = tables.text(wait.notes)\n    .find("x") > 0;\n', "reads the text"),
     ("aggregate/a.cc", 'const auto limit = detail.find(", with");\n', "reads the text of a wait"),

@@ -28,8 +28,8 @@ void check(const std::optional<collectives::MpiCommunicator>& communicator) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   constexpr std::size_t kMaxKeptWords = 16;
   fuzz::Input input(std::string_view(reinterpret_cast<const char*>(data), size));
-  std::vector<attach::KeptWord> words(input.take<std::uint8_t>() % kMaxKeptWords);
-  for (attach::KeptWord& word : words) {
+  std::vector<attach::PreservedValue> words(input.take<std::uint8_t>() % kMaxKeptWords);
+  for (attach::PreservedValue& word : words) {
     word.value = input.take<std::uint64_t>();
     word.address = input.take<std::uint8_t>();
   }
@@ -37,7 +37,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   fuzz::MemoryImage::read(input).into(target);
   cpython::RemoteReader reader(target);
   collectives::OpenMpiReader open_mpi(reader);
-  for (const attach::KeptWord& word : words) {
+  for (const attach::PreservedValue& word : words) {
     check(open_mpi.communicator(attach::Addr{word.value}));
     (void)open_mpi.request(attach::Addr{word.value});
     check(collectives::read_mpich_communicator(reader, attach::Addr{word.value}));

@@ -33,7 +33,7 @@ bool is_no_stronger(const Diagnosis& report, const Story& story) {
     return true;
   }
   const aggregate::KindRow& row = row_of(report.verdict.kind);
-  const bool names_nobody = !row.names_culprits && row.pace == aggregate::Pace::kStands;
+  const bool names_nobody = !row.names_culprits && row.progress == aggregate::Progress::kStuck;
   return names_nobody || row.place_only || row.kind == story.kind ||
          report.verdict.confidence == aggregate::Confidence::kPossible;
 }

@@ -238,9 +238,9 @@ TEST_CASE("stories: one sample makes no other rank guilty, and is never healthy"
   const Ranks guilty(story.culprits.begin(), story.culprits.end());
   const Diagnosis report = aggregate::diagnose(once(capture));
   INFO(story.path() << ": " << report.verdict.summary);
-  CHECK(row_of(report.verdict.kind).pace != aggregate::Pace::kMoves);
+  CHECK(row_of(report.verdict.kind).progress != aggregate::Progress::kMoves);
   // One sample of a job that moves may show a rank that is late just then: possible, never more.
-  const bool moves = row_of(story.kind).pace == aggregate::Pace::kMoves;
+  const bool moves = row_of(story.kind).progress == aggregate::Progress::kMoves;
   CHECK((is_subset(named(report), nameable(report, guilty)) ||
          (moves && report.verdict.confidence == aggregate::Confidence::kPossible)));
 }

@@ -122,7 +122,7 @@ TEST_CASE("recorded jobs: of a step that stands still, the late rank is named an
       aggregate::FrameModel model(capture.tables);
       const aggregate::JobView view(capture, model);
       for (const aggregate::RankView& rank : view.ranks()) {
-        if (rank.leader == nullptr || !rank.leader->call) {
+        if (rank.decider == nullptr || !rank.decider->call) {
           outside.insert(rank.rank);
         }
       }

@@ -147,7 +147,7 @@ TEST_CASE("one sample is never healthy, and at most possible unless a state prov
   const Diagnosis report = aggregate::diagnose(capture);
   INFO(job.name << ": " << report.verdict.summary);
   const aggregate::KindRow& row = row_of(report.verdict.kind);
-  CHECK(row.pace != aggregate::Pace::kMoves);
+  CHECK(row.progress != aggregate::Progress::kMoves);
   const bool sure = report.verdict.confidence > aggregate::Confidence::kPossible;
   CHECK((!sure || row.one_sample));
 }

@@ -76,7 +76,7 @@ GENERATIONS = {"collects_garbage": 2, "collects_generation_1": 1, "collects_youn
 
 
 def is_free_threaded(python):
-    return interpreters.told_by(python, "sysconfig.get_config_var('Py_GIL_DISABLED')") == ["1"]
+    return interpreters.reported_by(python, "sysconfig.get_config_var('Py_GIL_DISABLED')") == ["1"]
 
 
 def has_names(pid):

@@ -16,11 +16,11 @@ def all_here():
     return [path for path, run in told.items() if run.stdout == b"True\n"]
 
 
-def told_by(python, expression):
+def reported_by(python, expression):
     """Returns the words that the interpreter prints of an expression; it knows sys and sysconfig."""
     return subprocess.run([python, "-c", f"import sys, sysconfig; print({expression})"],
                           stdout=subprocess.PIPE, check=True, encoding="utf-8").stdout.split()
 
 
 def version_of(python):
-    return tuple(map(int, told_by(python, "*sys.version_info[:2]")))
+    return tuple(map(int, reported_by(python, "*sys.version_info[:2]")))

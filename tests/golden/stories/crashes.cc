@@ -45,7 +45,7 @@ CaptureBuilder fault_in_a_kernel() {
   return job;
 }
 
-// The leader of the rank is in the same call as all others; a thread beside it has crashed.
+// The decider of the rank is in the same call as all others; a thread beside it has crashed.
 CaptureBuilder fault_beside_the_call() {
   CaptureBuilder job =
       cores_of(job_of(1, 4, Backend::kGloo, in_gloo(world_call("all_reduce"), forward(88))));

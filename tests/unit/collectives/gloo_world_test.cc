@@ -13,7 +13,7 @@ namespace oddrank::collectives {
 namespace {
 
 using attach::Addr;
-using attach::KeptWord;
+using attach::PreservedValue;
 
 constexpr std::uint64_t kStart = 0x20000000;
 constexpr std::uint64_t kBytes = 0x10000;
@@ -66,7 +66,7 @@ snapshot::CollectiveCall call_of(const GlooMemory& memory,
   process.rank = 1;
   process.world_size = 4;
   builder.thread().tid = 5;
-  std::vector<KeptWord> kept;
+  std::vector<PreservedValue> kept;
   for (const std::uint64_t word : words) {
     kept.push_back({word, 0x7000});
   }

@@ -17,7 +17,7 @@ using tests::Recorders;
 constexpr std::uint64_t kSecondUs = 1'000'000;
 const std::vector<std::int32_t> kWorld = {0, 1, 2, 3, 4, 5, 6, 7};
 
-snapshot::ThreadCapture& leader(CaptureBuilder& job, std::int32_t rank) {
+snapshot::ThreadCapture& decider(CaptureBuilder& job, std::int32_t rank) {
   return job.process(tests::pid_of(rank)).threads.front();
 }
 
@@ -41,9 +41,9 @@ TEST_CASE("the number of a call comes from a dump that was written after the sam
   const std::uint64_t looked = looked_us(job, 0);
   third_all_reduce(looked, kSecondUs).into(job.capture, looked + kSecondUs);
   join_flight(job.capture);
-  CHECK(leader(job, 0).call->sequence == 3);
-  CHECK(leader(job, 7).call->sequence == 3);
-  CHECK(job.capture.tables.text(leader(job, 0).call->evidence)
+  CHECK(decider(job, 0).call->sequence == 3);
+  CHECK(decider(job, 7).call->sequence == 3);
+  CHECK(job.capture.tables.text(decider(job, 0).call->evidence)
             .find("flight recorder: all_reduce #3") != std::string::npos);
 }
 
@@ -53,17 +53,17 @@ TEST_CASE("an old dump counts only if the call stood still when it was written")
   SECTION("of a job that was still well") {
     third_all_reduce(looked, 600 * kSecondUs).into(job.capture, looked - 599 * kSecondUs);
     join_flight(job.capture);
-    CHECK(leader(job, 0).call->sequence == -1);
+    CHECK(decider(job, 0).call->sequence == -1);
   }
   SECTION("of this hang") {
     third_all_reduce(looked, 600 * kSecondUs).into(job.capture, looked - 200 * kSecondUs);
     join_flight(job.capture);
-    CHECK(leader(job, 0).call->sequence == 3);
+    CHECK(decider(job, 0).call->sequence == 3);
   }
   SECTION("made after the sample: another call by now") {
     third_all_reduce(looked + 2 * kSecondUs, 0).into(job.capture, looked + 3 * kSecondUs);
     join_flight(job.capture);
-    CHECK(leader(job, 0).call->sequence == -1);
+    CHECK(decider(job, 0).call->sequence == -1);
   }
 }
 
@@ -72,11 +72,11 @@ TEST_CASE("a number is not taken from another operation, group, process, or a cu
   const std::uint64_t looked = looked_us(job, 0);
   Recorders recorders = third_all_reduce(looked, kSecondUs);
   SECTION("operation") {
-    leader(job, 0).call->op = job.capture.tables.string("broadcast");
+    decider(job, 0).call->op = job.capture.tables.string("broadcast");
   }
   SECTION("group") {
-    leader(job, 0).call->whole_world = false;
-    leader(job, 0).call->group = job.capture.tables.string("7");
+    decider(job, 0).call->whole_world = false;
+    decider(job, 0).call->group = job.capture.tables.string("7");
   }
   SECTION("process") {
     recorders.records[0].pid = tests::pid_of(0) + 1;
@@ -86,35 +86,35 @@ TEST_CASE("a number is not taken from another operation, group, process, or a cu
   }
   recorders.into(job.capture, looked + kSecondUs);
   join_flight(job.capture);
-  CHECK(leader(job, 0).call->sequence == -1);
-  CHECK(leader(job, 1).call->sequence == 3);
+  CHECK(decider(job, 0).call->sequence == -1);
+  CHECK(decider(job, 1).call->sequence == 3);
 }
 
 TEST_CASE("a rank that waits for its device is in the oldest call that has not ended") {
   CaptureBuilder job = tests::eight_ranks(tests::in_all_reduce());
-  leader(job, 2).call.reset();
-  leader(job, 2).wait.on = snapshot::WaitOn::kDevice;
-  leader(job, 3).call.reset();
-  leader(job, 3).wait.on = snapshot::WaitOn::kFile;
+  decider(job, 2).call.reset();
+  decider(job, 2).wait.on = snapshot::WaitOn::kDevice;
+  decider(job, 3).call.reset();
+  decider(job, 3).wait.on = snapshot::WaitOn::kFile;
   const std::uint64_t looked = looked_us(job, 0);
   Recorders recorders = third_all_reduce(looked, kSecondUs);
   recorders.description = "tp";
   recorders.call("9", {2, 3}, {2, 3}, "_all_gather_base", false);
   recorders.into(job.capture, looked + kSecondUs);
   join_flight(job.capture);
-  REQUIRE(leader(job, 2).call);
-  CHECK(leader(job, 2).call->whole_world);
-  CHECK(leader(job, 2).call->sequence == 3);
-  CHECK(job.capture.tables.text(leader(job, 2).call->op) == "all_reduce");
-  CHECK_FALSE(leader(job, 3).call);
+  REQUIRE(decider(job, 2).call);
+  CHECK(decider(job, 2).call->whole_world);
+  CHECK(decider(job, 2).call->sequence == 3);
+  CHECK(job.capture.tables.text(decider(job, 2).call->op) == "all_reduce");
+  CHECK_FALSE(decider(job, 3).call);
 }
 
 TEST_CASE("the thread that waits for the device may be autograd's") {
   CaptureBuilder job = tests::eight_ranks(tests::in_all_reduce());
   const std::uint64_t looked = looked_us(job, 0);
   for (const std::int32_t rank : {2, 3}) {
-    leader(job, rank).call.reset();
-    leader(job, rank).wait.on = snapshot::WaitOn::kLock;
+    decider(job, rank).call.reset();
+    decider(job, rank).wait.on = snapshot::WaitOn::kLock;
     tests::ThreadSpec engine = tests::waiting_on(snapshot::WaitOn::kDevice);
     job.thread(job.process(tests::pid_of(rank)), engine);
     if (rank == 3) {  // one of two: it is not known which
@@ -139,8 +139,8 @@ TEST_CASE("a rank that waits for its device waits for what it receives") {
   const std::uint64_t looked = looked_us(job, 0);
   Recorders recorders = third_all_reduce(looked, kSecondUs);
   for (std::int32_t rank = 2; rank <= 6; ++rank) {
-    leader(job, rank).call.reset();
-    leader(job, rank).wait.on = snapshot::WaitOn::kDevice;
+    decider(job, rank).call.reset();
+    decider(job, rank).wait.on = snapshot::WaitOn::kDevice;
     auto& process = job.process(tests::pid_of(rank));
     process.groups = {snapshot::ProcessGroup{job.capture.tables.string("0"), {}, {}, true}};
     process.groups.front().size = 8;
@@ -159,32 +159,32 @@ TEST_CASE("a rank that waits for its device waits for what it receives") {
   recorders.transfer(6, kWorld, "recv", 5);
   recorders.into(job.capture, looked + kSecondUs);
   join_flight(job.capture);
-  REQUIRE(leader(job, 2).call);
-  CHECK(leader(job, 2).call->kind == snapshot::CallKind::kRecv);
-  CHECK(leader(job, 2).call->peer == 1);
-  CHECK(leader(job, 2).call->whole_world);
-  REQUIRE(leader(job, 3).call);
-  CHECK(leader(job, 3).call->kind == snapshot::CallKind::kSend);
-  CHECK(leader(job, 3).call->peer == 4);
-  CHECK_FALSE(leader(job, 4).call);
-  CHECK_FALSE(leader(job, 5).call);
-  REQUIRE(leader(job, 6).call);  // made before
-  CHECK(leader(job, 6).call->kind == snapshot::CallKind::kCollective);
+  REQUIRE(decider(job, 2).call);
+  CHECK(decider(job, 2).call->kind == snapshot::CallKind::kRecv);
+  CHECK(decider(job, 2).call->peer == 1);
+  CHECK(decider(job, 2).call->whole_world);
+  REQUIRE(decider(job, 3).call);
+  CHECK(decider(job, 3).call->kind == snapshot::CallKind::kSend);
+  CHECK(decider(job, 3).call->peer == 4);
+  CHECK_FALSE(decider(job, 4).call);
+  CHECK_FALSE(decider(job, 5).call);
+  REQUIRE(decider(job, 6).call);  // made before
+  CHECK(decider(job, 6).call->kind == snapshot::CallKind::kCollective);
 }
 
 TEST_CASE("the only open call gives the group that the frames do not show") {
   CaptureBuilder job = tests::eight_ranks(tests::in_all_reduce());
   for (std::int32_t rank = 0; rank < 8; ++rank) {
-    leader(job, rank).call->whole_world = false;
+    decider(job, rank).call->whole_world = false;
   }
   const std::uint64_t looked = looked_us(job, 0);
   Recorders recorders = third_all_reduce(looked, kSecondUs);
   recorders.call("9", {2, 3}, {2, 3}, "broadcast", false);
   recorders.into(job.capture, looked + kSecondUs);
   join_flight(job.capture);
-  CHECK(leader(job, 0).call->whole_world);
-  CHECK_FALSE(leader(job, 2).call->whole_world);  // two are open there
-  CHECK(leader(job, 2).call->sequence == -1);
+  CHECK(decider(job, 0).call->whole_world);
+  CHECK_FALSE(decider(job, 2).call->whole_world);  // two are open there
+  CHECK(decider(job, 2).call->sequence == -1);
 }
 
 TEST_CASE("names of operations: torch.distributed's and the recorder's") {

@@ -12,14 +12,14 @@
 namespace oddrank::test {
 
 using attach::Environment;
-using ranks::Conduct;
+using ranks::Activity;
 using ranks::decide_ranks;
 using ranks::DiscoverOptions;
 using ranks::FactsRead;
 using ranks::ProcessFacts;
 using ranks::RankDecision;
 using ranks::RankRow;
-using ranks::ToldWorld;
+using ranks::ReportedWorld;
 
 // A node's processes, written down line by line. They start in the order of the lines, unless a
 // test says otherwise.
@@ -69,12 +69,12 @@ class Node {
     return *this;
   }
   // Sets what the last process does, and whether it has a communication library.
-  Node& does(Conduct conduct, bool communicates = false) {
-    facts_.back().conduct_read = true;
-    facts_.back().conduct = {conduct, communicates};
+  Node& does(Activity activity, bool communicates = false) {
+    facts_.back().activity_read = true;
+    facts_.back().activity = {activity, communicates};
     return *this;
   }
-  // Returns the pids whose conduct is wanted first.
+  // Returns the pids whose activity is wanted first.
   std::string wanted() const {
     std::string text;
     for (const std::size_t i : ranks::conducts_to_read(facts_, {})) {
@@ -88,7 +88,7 @@ class Node {
     return *this;
   }
   // Makes the last process one that was asked, and said this.
-  Node& says(const ToldWorld& told) {
+  Node& says(const ReportedWorld& told) {
     facts_.back().asked = true;
     facts_.back().told = told;
     return loaded();

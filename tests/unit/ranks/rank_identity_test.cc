@@ -9,8 +9,8 @@ using oddrank::attach::Environment;
 using oddrank::ranks::identify_rank;
 using oddrank::ranks::parse_ranks;
 using oddrank::ranks::RankSource;
-using oddrank::ranks::ToldBy;
-using oddrank::ranks::ToldWorld;
+using oddrank::ranks::ReportedBy;
+using oddrank::ranks::ReportedWorld;
 
 namespace {
 
@@ -148,7 +148,7 @@ TEST_CASE("what a process says of itself counts before its variables") {
                                  {"SLURM_PROCID", "1"},
                                  {"SLURM_NTASKS", "2"},
                                  {"SLURM_GTIDS", "0,1"}});
-  const ToldWorld told{ToldBy::kGroup, 3, 4, -1, "n0:29500", false};
+  const ReportedWorld told{ReportedBy::kGroup, 3, 4, -1, "n0:29500", false};
   const auto identity = identify_rank(task, false, told);
   REQUIRE(identity);
   CHECK(identity->source == RankSource::kItself);

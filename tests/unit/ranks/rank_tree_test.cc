@@ -295,11 +295,11 @@ TEST_CASE("what a batch script runs without srun is the job's rank if it may tra
 
 TEST_CASE("of several jobs on a node those that train are kept, however small they are") {
   Node node;
-  node.add(100, 80, "python train.py", slurm(0, 2)).does(Conduct::kIdle, true);
+  node.add(100, 80, "python train.py", slurm(0, 2)).does(Activity::kIdle, true);
   for (int task = 0; task < 4; ++task) {
-    node.add(200 + task, 81, "sleep 1000", slurm(task, 4, "", 7, "1")).does(Conduct::kIdle);
+    node.add(200 + task, 81, "sleep 1000", slurm(task, 4, "", 7, "1")).does(Activity::kIdle);
   }
-  node.add(300, 82, "python monitor.py", slurm(0, 4, "", 7, "2")).does(Conduct::kIdle);
+  node.add(300, 82, "python monitor.py", slurm(0, 4, "", 7, "2")).does(Activity::kIdle);
   for (const std::string job : {"", "7"}) {
     DiscoverOptions options;
     options.slurm_job = job;
@@ -313,14 +313,14 @@ TEST_CASE("of several jobs on a node those that train are kept, however small th
 
 TEST_CASE("a job of one task that trains is kept beside larger ones that do not") {
   Node node;
-  node.add(100, 80, "python train.py", slurm(0, 1)).does(Conduct::kWorks, true);
-  node.add(200, 81, "sleep 1000", slurm(0, 4, "", 7, "1")).does(Conduct::kIdle);
+  node.add(100, 80, "python train.py", slurm(0, 1)).does(Activity::kWorks, true);
+  node.add(200, 81, "sleep 1000", slurm(0, 4, "", 7, "1")).does(Activity::kIdle);
   DiscoverOptions options;
   options.slurm_job = "7";
   CHECK(node.ranks(options) == "0:100");
 }
 
-TEST_CASE("the conduct of a job's processes is read only if there is another job") {
+TEST_CASE("the activity of a job's processes is read only if there is another job") {
   Node node;
   node.add(100, 80, "python train.py", slurm(0, 2)).add(101, 80, "python train.py", slurm(1, 2));
   CHECK(node.wanted().empty());
@@ -334,7 +334,7 @@ TEST_CASE("the conduct of a job's processes is read only if there is another job
 
 TEST_CASE("a watch takes no job of which nothing trains") {
   Node node;
-  node.add(200, 81, "sleep 1000", slurm(0, 4)).does(Conduct::kIdle);
+  node.add(200, 81, "sleep 1000", slurm(0, 4)).does(Activity::kIdle);
   DiscoverOptions options;
   options.slurm_job = "7";
   CHECK(node.ranks(options) == "0:200");
@@ -359,7 +359,7 @@ TEST_CASE("a zombie of torchrun is the rank that is missing") {
       .add(70, 1, "python train.py")
       .zombie();
   CHECK(node.ranks() == "2:100 3:101 4:102 5:103[104]");
-  CHECK(node.decide().rows[1].why.find("brothers") != std::string::npos);
+  CHECK(node.decide().rows[1].why.find("siblings") != std::string::npos);
   CHECK(node.decide().rows[1].job == "n0:29500");
   CHECK(node.decide().expected == std::vector<std::int32_t>{2, 3, 4, 5});
 }
@@ -423,7 +423,7 @@ TEST_CASE("a process that does not name its job may be a rank") {
 TEST_CASE(
     "a process of the ranks' program that has not met them has the number of its command line") {
   const auto jax = [](int rank) {
-    return ToldWorld{oddrank::ranks::ToldBy::kJax, rank, 3, -1, "127.0.0.1:29500", false};
+    return ReportedWorld{oddrank::ranks::ReportedBy::kJax, rank, 3, -1, "127.0.0.1:29500", false};
   };
   Node node;
   node.add(1, 0, "bash")
@@ -463,7 +463,7 @@ TEST_CASE(
   whole.add(90, 1, "bash");
   for (int rank = 0; rank < 4; ++rank) {
     whole.add(100 + rank, 90, "python train.py " + std::to_string(rank))
-        .says(rank < 3 ? jax(rank) : ToldWorld());
+        .says(rank < 3 ? jax(rank) : ReportedWorld());
   }
   CHECK(whole.ranks() == "0:100 1:101 2:102");
 }
@@ -534,16 +534,16 @@ TEST_CASE("a process that only waits for its one child wraps the rank") {
   Node node;
   node.add(90, 50, "torchrun run.py")
       .add(100, 90, "python wrap.py", torch(0, 0, 2))
-      .does(Conduct::kWaitsForChild)
+      .does(Activity::kWaitsForChild)
       .add(101, 100, "bash -c train", torch(0, 0, 2))
       .add(102, 101, "python train.py", torch(0, 0, 2))
-      .does(Conduct::kWaitsForChild)
+      .does(Activity::kWaitsForChild)
       .add(103, 102, "python train.py", torch(0, 0, 2))
       .add(104, 103, "python train.py", torch(0, 0, 2))
       .add(110, 90, "uv run train.py", torch(1, 1, 2))
-      .does(Conduct::kIdle)
+      .does(Activity::kIdle)
       .add(111, 110, "python train.py", torch(1, 1, 2))
-      .does(Conduct::kUnknown, true);
+      .does(Activity::kUnknown, true);
   CHECK(node.ranks() == "0:103[104] 1:111");
 }
 
@@ -551,7 +551,7 @@ TEST_CASE("the zombie of a wrapper is recognised by its siblings") {
   Node node;
   node.add(90, 50, "torchrun run.py")
       .add(100, 90, "python wrap.py", torch(0, 0, 2))
-      .does(Conduct::kWaitsForChild)
+      .does(Activity::kWaitsForChild)
       .add(101, 100, "python train.py", torch(0, 0, 2))
       .add(110, 90, "python wrap.py")
       .zombie();
@@ -561,38 +561,38 @@ TEST_CASE("the zombie of a wrapper is recognised by its siblings") {
 TEST_CASE("a process that a wrapper has started beside the rank is not the rank") {
   Node node;
   node.add(100, 50, "python wrap.py", torch(0, 0, 1, 1))
-      .does(Conduct::kWaitsForChild)
+      .does(Activity::kWaitsForChild)
       .add(101, 100, "python -m monitor", torch(0, 0, 1, 1))
-      .does(Conduct::kIdle)
+      .does(Activity::kIdle)
       .add(102, 100, "python train.py", torch(0, 0, 1, 1))
-      .does(Conduct::kUnknown, true);
+      .does(Activity::kUnknown, true);
   CHECK(node.ranks() == "0:102");
 }
 
 TEST_CASE("a rank that waits for its child is no wrapper") {
   const std::string one = torch(0, 0, 1, 1);
-  const auto ranks = [&](Conduct conduct, bool communicates, const std::string& child) {
+  const auto ranks = [&](Activity activity, bool communicates, const std::string& child) {
     Node node;
     node.add(100, 50, "python train.py", one)
-        .does(conduct, communicates)
+        .does(activity, communicates)
         .add(101, 100, child, one)
-        .does(Conduct::kIdle);
+        .does(Activity::kIdle);
     return node.ranks();
   };
-  CHECK(ranks(Conduct::kWaitsForChild, false, "python prepare.py") == "0:101");
-  CHECK(ranks(Conduct::kWaitsForChild, true, "python prepare.py") == "0:100[101]");
-  CHECK(ranks(Conduct::kIdle, false, "python prepare.py") == "0:100[101]");
-  CHECK(ranks(Conduct::kWorks, false, "python prepare.py") == "0:100[101]");
-  CHECK(ranks(Conduct::kUnknown, false, "python prepare.py") == "0:100[101]");
-  CHECK(ranks(Conduct::kWaitsForChild, false, "git lfs pull") == "0:100[101]");
+  CHECK(ranks(Activity::kWaitsForChild, false, "python prepare.py") == "0:101");
+  CHECK(ranks(Activity::kWaitsForChild, true, "python prepare.py") == "0:100[101]");
+  CHECK(ranks(Activity::kIdle, false, "python prepare.py") == "0:100[101]");
+  CHECK(ranks(Activity::kWorks, false, "python prepare.py") == "0:100[101]");
+  CHECK(ranks(Activity::kUnknown, false, "python prepare.py") == "0:100[101]");
+  CHECK(ranks(Activity::kWaitsForChild, false, "git lfs pull") == "0:100[101]");
   Node given;
   given.add(100, 50, "python wrap.py", one)
-      .does(Conduct::kWaitsForChild)
+      .does(Activity::kWaitsForChild)
       .add(101, 100, "python train.py", one);
   CHECK(given.ranks(for_pids({100})) == "0:100[101]");
 }
 
-TEST_CASE("the conduct of only a few processes is read") {
+TEST_CASE("the activity of only a few processes is read") {
   const std::string one = torch(0, 0, 2);
   Node node;
   node.add(100, 50, "python wrap.py", one)
@@ -603,9 +603,9 @@ TEST_CASE("the conduct of only a few processes is read") {
   CHECK(node.wanted() == "100 101");
   Node next;
   next.add(100, 50, "python wrap.py", one)
-      .does(Conduct::kIdle)
+      .does(Activity::kIdle)
       .add(101, 100, "python train.py", one)
-      .does(Conduct::kUnknown, true)
+      .does(Activity::kUnknown, true)
       .add(102, 101, "python train.py", one);
   CHECK(next.wanted().empty());
 }

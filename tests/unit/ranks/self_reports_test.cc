@@ -7,23 +7,23 @@
 #include "tests/support/catch.h"
 #include "tests/unit/ranks/node_table.h"
 
-using oddrank::ranks::ToldBy;
+using oddrank::ranks::ReportedBy;
 using oddrank::test::FactsRead;
 using oddrank::test::Node;
+using oddrank::test::ReportedWorld;
 using oddrank::test::slurm;
-using oddrank::test::ToldWorld;
 using oddrank::test::torch;
 
 namespace {
 
 constexpr const char* kSpawned = "python -c from_multiprocessing.spawn_import_spawn_main";
 
-ToldWorld group(int rank, int size, const std::string& address = "127.0.0.1:29500") {
-  return {ToldBy::kGroup, rank, size, -1, address, false};
+ReportedWorld group(int rank, int size, const std::string& address = "127.0.0.1:29500") {
+  return {ReportedBy::kGroup, rank, size, -1, address, false};
 }
 
-ToldWorld started_as(int index) {
-  return {ToldBy::kStart, -1, -1, index, "", false};
+ReportedWorld started_as(int index) {
+  return {ReportedBy::kStart, -1, -1, index, "", false};
 }
 
 }  // namespace
@@ -80,7 +80,7 @@ TEST_CASE("a spawned process that is late has the number that follows from its i
   node.add(90, 50, "python train.py")
       .says({})
       .add(100, 90, kSpawned)
-      .says({ToldBy::kInit, 4, 8, 0, "n0:29500", false})
+      .says({ReportedBy::kInit, 4, 8, 0, "n0:29500", false})
       .add(101, 90, kSpawned)
       .says(started_as(1))
       .add(102, 90, kSpawned)
@@ -133,7 +133,7 @@ TEST_CASE("a task that says its rank: its workers are not asked") {
 }
 
 TEST_CASE("a process that only inherited a group is no rank") {
-  ToldWorld inherited = group(1, 2);
+  ReportedWorld inherited = group(1, 2);
   inherited.inherited = true;
   Node node;
   node.add(90, 50, "python train.py")
@@ -215,11 +215,11 @@ TEST_CASE("processes with one number, none of which started the other, are asked
   Node told;
   told.add(90, 50, "mpirun -n 2 python train.py", shell)
       .add(100, 90, "python train.py", shell + " PMIX_NAMESPACE=mpi1")
-      .says({ToldBy::kMpi, 0, 2, -1, "", false})
+      .says({ReportedBy::kMpi, 0, 2, -1, "", false})
       .add(101, 100, "python train.py", shell)
       .forked()
       .add(110, 90, "python train.py", shell + " PMIX_NAMESPACE=mpi1")
-      .says({ToldBy::kMpi, 1, 2, -1, "", false});
+      .says({ReportedBy::kMpi, 1, 2, -1, "", false});
   CHECK(told.to_ask().empty());
   CHECK(told.ranks() == "0:100[101] 1:110");
   CHECK(told.jobs() == "mpi mpi1 | mpi mpi1");

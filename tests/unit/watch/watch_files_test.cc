@@ -8,7 +8,7 @@
 
 #include "base/write_file.h"
 #include "tests/support/catch.h"
-#include "watch/leader_past.h"
+#include "watch/last_places.h"
 #include "watch/rolling_files.h"
 
 namespace oddrank::watch {
@@ -26,8 +26,8 @@ RankSign seen(const std::string& where) {
 
 TEST_CASE("the past of a rank has its last motion, its place, and earlier places") {
   // Times of day are in the zone of the machine, so only the spans are compared.
-  const LeaderPast::WallTime start{seconds(1'800'000'000)};
-  LeaderPast past(start);
+  const LastPlaces::WallTime start{seconds(1'800'000'000)};
+  LastPlaces past(start);
   past.add(seen("load (data.py:3)"), true, start + seconds(10));
   past.add(seen("step (train.py:9)"), true, start + seconds(20));
   past.add(seen("poll (io.py:7)"), true, start + seconds(30));
@@ -41,16 +41,16 @@ TEST_CASE("the past of a rank has its last motion, its place, and earlier places
 }
 
 TEST_CASE("a past tells the kernel's time if that is earlier than a sample's") {
-  const LeaderPast::WallTime start{seconds(1'800'000'000)};
+  const LastPlaces::WallTime start{seconds(1'800'000'000)};
   const auto unrun = [](int s) {
     RankSign sign = seen("all_reduce (train.py:9)");
     sign.unrun_ms = 1000 * s;
     return sign;
   };
-  const auto says = [start](const LeaderPast& past, const char* words) {
+  const auto says = [start](const LastPlaces& past, const char* words) {
     return past.words(start + seconds(50)).find(words) != std::string::npos;
   };
-  LeaderPast hung_before(start);  // the watch came later
+  LastPlaces hung_before(start);  // the watch came later
   hung_before.add(unrun(44), false, start + seconds(1));
   CHECK(says(hung_before, "last moved at "));
   CHECK(says(hung_before, "(93 s before this capture)"));
@@ -58,13 +58,13 @@ TEST_CASE("a past tells the kernel's time if that is earlier than a sample's") {
   hung_before.add(unrun(0), false, start + seconds(20));  // a debugger looked at it
   CHECK(says(hung_before, "(93 s before this capture)"));
 
-  LeaderPast polls(start);
+  LastPlaces polls(start);
   polls.add(unrun(0), false, start + seconds(1));
   CHECK(says(polls, "has not moved since the watch began at "));
   CHECK(says(polls, "(50 s before this capture)"));
   CHECK(polls.still_for(start + seconds(50)) == seconds(0));
 
-  LeaderPast between(start);  // two samples
+  LastPlaces between(start);  // two samples
   between.add(unrun(0), false, start + seconds(1));
   between.add(unrun(8), true, start + seconds(11));
   CHECK(says(between, "last moved at "));
@@ -72,8 +72,8 @@ TEST_CASE("a past tells the kernel's time if that is earlier than a sample's") {
 }
 
 TEST_CASE("the words of a past stay short, whatever the names are") {
-  const LeaderPast::WallTime start{seconds(1'800'000'000)};
-  LeaderPast past(start);
+  const LastPlaces::WallTime start{seconds(1'800'000'000)};
+  LastPlaces past(start);
   for (int i = 0; i < 1000; ++i) {
     past.add(seen(std::string(300, 'x') + std::to_string(i)), true, start);
   }

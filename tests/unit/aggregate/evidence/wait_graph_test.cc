@@ -186,12 +186,12 @@ CaptureBuilder rpc_job(const std::vector<std::int32_t>& servers, std::int32_t as
 
 TEST_CASE("the caller of an RPC waits for the only rank that runs a function for others") {
   const Built one(rpc_job({4}));
-  CHECK(one.view.ranks()[4].leader->tid == tests::pid_of(4) + 500);
+  CHECK(one.view.ranks()[4].decider->tid == tests::pid_of(4) + 500);
   CHECK(one.graph.edge(2, 4) != nullptr);
   CHECK(one.roots() == std::vector<std::size_t>{4});
   const Built two(rpc_job({4, 5}));
   CHECK(two.graph.edge(2, 4) == nullptr);
-  CHECK(two.view.ranks()[4].leader->tid == tests::pid_of(4));
+  CHECK(two.view.ranks()[4].decider->tid == tests::pid_of(4));
 }
 
 TEST_CASE("of two ranks that run functions for others, one may wait for the other") {

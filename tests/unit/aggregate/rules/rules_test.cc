@@ -404,8 +404,8 @@ Verdict verdict_of_spinning(bool python, std::size_t samples, std::int64_t trans
     auto& group = process.groups.emplace_back();
     group.name = job.capture.tables.string("pair");
     group.counters.push_back({{}, -1, transfers, -1, transfers, true});
-    auto& of_leader = process.threads[0].samples;
-    of_leader = snapshot::SampleList(samples, of_leader.back());
+    auto& of_decider = process.threads[0].samples;
+    of_decider = snapshot::SampleList(samples, of_decider.back());
   }
   return verdict_of(job);
 }

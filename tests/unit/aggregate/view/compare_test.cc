@@ -75,9 +75,9 @@ TEST_CASE("compare: a counter that went on shows another round at the same place
   const auto with_step = [](const char* value) {
     auto job = tests::loop_skew_job();
     for (auto& process : job.capture.processes) {
-      auto& leader = process.threads.front();
-      leader.locals.clear();
-      leader.locals.push_back(
+      auto& decider = process.threads.front();
+      decider.locals.clear();
+      decider.locals.push_back(
           {0, {{job.capture.tables.string("step"), job.capture.tables.string(value)}}});
     }
     return job;

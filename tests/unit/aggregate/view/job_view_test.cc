@@ -34,7 +34,7 @@ void set_variable(CaptureBuilder& job, std::string_view name, std::string_view v
 
 }  // namespace
 
-TEST_CASE("ranks are sorted, with their children and leaders") {
+TEST_CASE("ranks are sorted, with their children and deciders") {
   const CaptureBuilder job = tests::input_stall_job();
   FrameModel model(job.capture.tables);
   const JobView view(job.capture, model);
@@ -46,8 +46,8 @@ TEST_CASE("ranks are sorted, with their children and leaders") {
   CHECK(culprit.host == "n2");
   REQUIRE(culprit.children.size() == 1);
   CHECK(culprit.children[0]->pid == 3380);
-  REQUIRE(culprit.leader != nullptr);
-  CHECK(culprit.leader->tid == pid_of(5));
+  REQUIRE(culprit.decider != nullptr);
+  CHECK(culprit.decider->tid == pid_of(5));
   CHECK(view.index_of(8) == JobView::kNone);
   CHECK(JobView::name(culprit) == "rank 5 (n2, pid 3005)");
   CHECK(view.skew_us() == 15000);

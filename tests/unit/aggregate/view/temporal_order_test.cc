@@ -164,14 +164,14 @@ TEST_CASE("time: a variable that only inner frames have decides nothing") {
 
 TEST_CASE("time: a variable that follows the rank decides nothing") {
   const auto high = [](std::int32_t rank) -> std::string { return rank < 3 ? "load" : "sync"; };
-  const auto told_by = [&high](const std::function<std::int64_t(std::int32_t)>& number) {
+  const auto reported_by = [&high](const std::function<std::int64_t(std::int32_t)>& number) {
     return siblings(job_in_loops(8, high, [&number](std::int32_t rank) {
       return LoopLocals{{"x", std::to_string(number(rank))}};
     }));
   };
-  CHECK(told_by([](std::int32_t rank) { return rank; }) == kMostFirst);
-  CHECK(told_by([](std::int32_t rank) { return 100 + rank; }) == kMostFirst);
-  CHECK(told_by([](std::int32_t rank) { return 1000 * rank * rank; }) == kMostFirst);
+  CHECK(reported_by([](std::int32_t rank) { return rank; }) == kMostFirst);
+  CHECK(reported_by([](std::int32_t rank) { return 100 + rank; }) == kMostFirst);
+  CHECK(reported_by([](std::int32_t rank) { return 1000 * rank * rank; }) == kMostFirst);
   const auto stages = [](std::int32_t rank) -> std::string { return rank < 4 ? "load" : "sync"; };
   const auto layout = [&stages](const std::function<std::int64_t(std::int32_t)>& number) {
     return siblings(job_in_loops(8, stages, [&number](std::int32_t rank) {

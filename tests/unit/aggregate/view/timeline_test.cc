@@ -48,15 +48,15 @@ std::vector<Row> rows_of(const Timeline& timeline) {
   return rows;
 }
 
-snapshot::ThreadCapture& leader(tests::CaptureBuilder& job, std::int32_t rank) {
+snapshot::ThreadCapture& decider(tests::CaptureBuilder& job, std::int32_t rank) {
   return job.process(tests::pid_of(rank)).threads.front();
 }
 
 TEST_CASE("timeline: ranks that did the same share a row, a rank that moved has its own") {
   auto job = tests::input_stall_job();
-  leader(job, 2).samples.edit(0).stack = leader(job, 5).samples.edit(0).stack;
-  leader(job, 3).samples.edit(0).stack = leader(job, 5).samples.edit(0).stack;
-  leader(job, 6).samples.edit_back().state = 'R';  // a thread that spins is both in turn
+  decider(job, 2).samples.edit(0).stack = decider(job, 5).samples.edit(0).stack;
+  decider(job, 3).samples.edit(0).stack = decider(job, 5).samples.edit(0).stack;
+  decider(job, 6).samples.edit_back().state = 'R';  // a thread that spins is both in turn
   const Timeline timeline = timeline_of(job.capture);
   CHECK(timeline.samples == 2);
   CHECK(rows_of(timeline) == std::vector<Row>{{{0, 1, 4, 6, 7}, false, "aa", "S SR "},
@@ -69,8 +69,8 @@ TEST_CASE("timeline: ranks that did the same share a row, a rank that moved has 
 TEST_CASE("timeline: a sample is not equal if the thread used the CPU or woke") {
   CHECK(timeline_of(tests::input_stall_job().capture).all_equal());
   auto ran = tests::input_stall_job();
-  leader(ran, 2).samples.edit_back().cpu_us += 70;
-  leader(ran, 3).samples.edit_back().cpu_us += 30;
+  decider(ran, 2).samples.edit_back().cpu_us += 70;
+  decider(ran, 3).samples.edit_back().cpu_us += 30;
   const Timeline timeline = timeline_of(ran.capture);
   CHECK(timeline.all_still());
   CHECK_FALSE(timeline.all_equal());
@@ -78,18 +78,18 @@ TEST_CASE("timeline: a sample is not equal if the thread used the CPU or woke") 
   CHECK(timeline.rows[0].steps.at(0).cpu_us.least == 0);
   CHECK(timeline.rows[0].steps.at(0).cpu_us.most == 70);
   auto woke = tests::input_stall_job();
-  leader(woke, 5).samples.edit_back().voluntary_switches += 3;
+  decider(woke, 5).samples.edit_back().voluntary_switches += 3;
   CHECK_FALSE(timeline_of(woke.capture).all_equal());
   CHECK(timeline_of(woke.capture).rows[1].steps.at(0).wakes.most == 3);
   // A counter that ran backwards belongs to another thread, and proves nothing.
-  leader(woke, 5).samples.edit_back().voluntary_switches = 0;
+  decider(woke, 5).samples.edit_back().voluntary_switches = 0;
   CHECK(timeline_of(woke.capture).all_equal());
 }
 
 TEST_CASE("timeline: a stop or a continue is a move, a stack that was not read is not") {
   auto job = tests::input_stall_job();
-  leader(job, 2).samples.edit(0).state = 'T';
-  leader(job, 3).samples.edit(0).stack = snapshot::StackId{};
+  decider(job, 2).samples.edit(0).state = 'T';
+  decider(job, 3).samples.edit(0).stack = snapshot::StackId{};
   const auto rows = rows_of(timeline_of(job.capture));
   REQUIRE(rows.size() == 4);
   CHECK(rows[0].ranks == std::vector<std::size_t>{0, 1, 4, 6, 7});
@@ -101,7 +101,7 @@ TEST_CASE("timeline: a stop or a continue is a move, a stack that was not read i
 
 TEST_CASE("timeline: samples that ranks lack are the first; of many the last are shown") {
   auto job = tests::input_stall_job();
-  auto& few = leader(job, 2).samples;
+  auto& few = decider(job, 2).samples;
   few = {few.back()};
   const Timeline timeline = timeline_of(job.capture);
   CHECK(timeline.samples == 2);
@@ -109,7 +109,7 @@ TEST_CASE("timeline: samples that ranks lack are the first; of many the last are
   REQUIRE(rows.size() == 3);
   CHECK(rows[1].ranks == std::vector<std::size_t>{2});
   CHECK(rows[1].places.size() == 1);
-  auto& many = leader(job, 5).samples;
+  auto& many = decider(job, 5).samples;
   many = snapshot::SampleList(40, many.front());
   CHECK(timeline_of(job.capture).samples == 40);
   CHECK(timeline_of(job.capture).rows.back().samples.size() == Timeline::kMaxSamplesShown);
@@ -132,7 +132,7 @@ TEST_CASE("timeline: the page gets no rows if one line says it all") {
   CHECK(data()["equal"] == true);
   CHECK(data()["rows"].empty());
   CHECK(data()["read"] == 8);
-  leader(job, 2).samples.edit(0).stack = leader(job, 5).samples.edit(0).stack;
+  decider(job, 2).samples.edit(0).stack = decider(job, 5).samples.edit(0).stack;
   CHECK(data()["moved"] == 1);
   REQUIRE(data()["rows"].size() == 3);
   CHECK(data()["rows"][0][0] == "5");  // the culprit's group is first

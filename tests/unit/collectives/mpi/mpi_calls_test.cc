@@ -15,7 +15,7 @@
 namespace oddrank::collectives {
 namespace {
 
-using attach::KeptWord;
+using attach::PreservedValue;
 using snapshot::CallKind;
 
 constexpr std::uint64_t kBase = 0x10000000;
@@ -126,7 +126,7 @@ constexpr std::string_view kRecvType = "mca_pml_ob1_recv_request_t";
 // Fills in the call of a thread in `function` whose frames (innermost first) hold these words.
 const snapshot::CollectiveCall& find_in(MpiMemory& memory,
                                         std::string_view function,
-                                        const std::vector<std::vector<KeptWord>>& frames,
+                                        const std::vector<std::vector<PreservedValue>>& frames,
                                         std::int32_t rank,
                                         ThreadBuilder& builder) {
   builder.native(function).native("main");
@@ -140,7 +140,7 @@ const snapshot::CollectiveCall& find_in(MpiMemory& memory,
 
 snapshot::CollectiveCall call_in(MpiMemory& memory,
                                  std::string_view function,
-                                 const std::vector<std::vector<KeptWord>>& frames) {
+                                 const std::vector<std::vector<PreservedValue>>& frames) {
   ThreadBuilder builder;
   return find_in(memory, function, frames, 1, builder);
 }
@@ -148,7 +148,7 @@ snapshot::CollectiveCall call_in(MpiMemory& memory,
 // Returns "MPI_COMM_WORLD|0-3" of such a call.
 std::string group_in(MpiMemory& memory,
                      std::string_view function,
-                     const std::vector<std::vector<KeptWord>>& frames,
+                     const std::vector<std::vector<PreservedValue>>& frames,
                      std::int32_t rank = 1) {
   ThreadBuilder builder;
   const snapshot::CollectiveCall& call = find_in(memory, function, frames, rank, builder);
@@ -249,7 +249,7 @@ TEST_CASE("several open requests have several possible other sides") {
   const auto send = memory.request("mca_pml_ob1_send_request_t", world, 2, 6);
   const auto done = memory.request(kRecvType, world, 3, 5, false);
   ThreadBuilder builder;
-  const std::vector<std::vector<KeptWord>> all = {
+  const std::vector<std::vector<PreservedValue>> all = {
       {{recv, kBase}, {send, kBase + 8}, {done, kBase + 16}}};
   auto call = find_in(memory, "MPI_Waitall", all, 1, builder);
   CHECK(call.kind == CallKind::kRecv);
@@ -376,7 +376,7 @@ TEST_CASE("requests of MPICH") {
   memory.put(world + kMutexGrowth + 68, 4);
   memory.put(world + kMutexGrowth + 72, 1);
   memory.put(world + kMutexGrowth + 88, 4);
-  const std::vector<std::vector<KeptWord>> frames = {
+  const std::vector<std::vector<PreservedValue>> frames = {
       {{part, kBase}}, {{world, 0}}, {{half, kBase + 8}}};
   CHECK(group_in(memory, "MPI_Allreduce", frames) == "MPI communicator 496|1,3");
   const auto nonblocking = mpich_request(memory, 10, 0);

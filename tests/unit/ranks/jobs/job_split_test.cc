@@ -13,9 +13,9 @@ std::string at(const std::string& host, int rank, int size = 2) {
          " MASTER_ADDR=" + host + " MASTER_PORT=29500";
 }
 
-ranks::ToldWorld of_group(int rank, int size, const std::string& address) {
-  ranks::ToldWorld told;
-  told.by = ranks::ToldBy::kGroup;
+ranks::ReportedWorld of_group(int rank, int size, const std::string& address) {
+  ranks::ReportedWorld told;
+  told.by = ranks::ReportedBy::kGroup;
   told.rank = rank;
   told.world_size = size;
   told.address = address;

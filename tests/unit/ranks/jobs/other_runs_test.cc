@@ -18,8 +18,8 @@ class Runs {
     return *this;
   }
   Runs& rank(pid_t pid, pid_t parent, int rank, std::uint64_t started_s, int size = 4) {
-    ranks::ToldWorld told;
-    told.by = ranks::ToldBy::kGroup;
+    ranks::ReportedWorld told;
+    told.by = ranks::ReportedBy::kGroup;
     told.rank = rank;
     told.world_size = size;
     told.address = "n0:29500";
@@ -155,8 +155,8 @@ TEST_CASE("a sweep is told by its variables alone, whoever started it") {
 
 TEST_CASE("programs that only initialise MPI are no runs of the job beside them") {
   Node node;
-  ranks::ToldWorld told;
-  told.by = ranks::ToldBy::kMpi;
+  ranks::ReportedWorld told;
+  told.by = ranks::ReportedBy::kMpi;
   told.rank = 0;
   told.world_size = 1;
   node.add(50, 1, "bash run.sh");

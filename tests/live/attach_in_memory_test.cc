@@ -1,4 +1,4 @@
-// ResidentTarget on a process one page of whose mapped file was dropped from its memory.
+// InMemoryTarget on a process one page of whose mapped file was dropped from its memory.
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "attach/in_memory_target.h"
 #include "attach/live_target.h"
-#include "attach/resident_target.h"
 #include "base/unique_fd.h"
 #include "tests/support/catch.h"
 
@@ -92,7 +92,7 @@ TEST_CASE("what is in memory is read, what was dropped is not, not even in part"
   const DroppedPage victim;
   const auto live = LiveTarget::open(victim.pid());
   REQUIRE(live);
-  const ResidentTarget resident(**live);
+  const InMemoryTarget resident(**live);
   std::array<std::byte, 16> bytes{};
   for (int round = 0; round < 2; ++round) {  // the first refusal has brought nothing back
     CHECK(resident.read(victim.page(0), bytes));
@@ -115,7 +115,7 @@ TEST_CASE("addresses that nobody has are not in memory") {
   const DroppedPage victim;
   const auto live = LiveTarget::open(victim.pid());
   REQUIRE(live);
-  const ResidentTarget resident(**live);
+  const InMemoryTarget resident(**live);
   std::array<std::byte, 16> bytes{};
   for (const std::uint64_t address : {std::uint64_t{0}, std::uint64_t{4096}, ~std::uint64_t{0},
                                       ~std::uint64_t{0} - 16, std::uint64_t{1} << 63}) {

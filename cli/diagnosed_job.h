@@ -9,6 +9,6 @@ namespace oddrank::cli {
 // Keeps one job of the capture, and notes what was left out and why. Jobs that do not train are
 // left out if another one does. If several train, each with a rank of the same number, the one that
 // is held up is kept, or else the one with the most ranks; otherwise they are parts of one job.
-void keep_judged_job(snapshot::Capture& capture);
+void keep_diagnosed_job(snapshot::Capture& capture);
 
 }  // namespace oddrank::cli

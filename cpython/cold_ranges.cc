@@ -1,4 +1,4 @@
-#include "cpython/cold_parts.h"
+#include "cpython/cold_ranges.h"
 
 #include <algorithm>
 #include <array>
@@ -96,7 +96,7 @@ bool contains(const std::vector<elf::ElfRange>& ranges, std::uint64_t address) {
 
 }  // namespace
 
-std::vector<elf::ElfRange> cold_parts(const elf::ElfImage& image, const elf::ElfRange& function) {
+std::vector<elf::ElfRange> cold_ranges(const elf::ElfImage& image, const elf::ElfRange& function) {
   const UnwindIndex index(image);
   std::vector<elf::ElfRange> parts = {function};
   for (std::size_t i = 0; i < parts.size() && parts.size() <= kMaxParts; ++i) {

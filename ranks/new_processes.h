@@ -10,13 +10,13 @@
 
 namespace oddrank::ranks {
 
-inline constexpr std::size_t kMaxNewborn = 4096;
+inline constexpr std::size_t kMaxNewProcesses = 4096;
 
 // Appends a row (read = kNone) for each process that began at `since_us` (of CLOCK_BOOTTIME, when
 // discover() was called) or later below one of the capture's, with the number and job of its rank,
 // as discover() does. Our own processes get none. Returns how many were added.
 //
 // Precondition: one thread (it forks). Takes a few milliseconds if there are none.
-std::size_t add_newborn(snapshot::Capture& capture, std::uint64_t since_us);
+std::size_t add_new_processes(snapshot::Capture& capture, std::uint64_t since_us);
 
 }  // namespace oddrank::ranks

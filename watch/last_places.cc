@@ -1,4 +1,4 @@
-#include "watch/leader_past.h"
+#include "watch/last_places.h"
 
 #include <array>
 #include <ctime>
@@ -15,7 +15,7 @@ constexpr std::size_t kMaxWords = 360;
 constexpr std::size_t kPlacesInWords = 3;
 constexpr std::string_view kMark = "oddrank past 1";
 
-std::string clock_text(LeaderPast::WallTime when) {
+std::string clock_text(LastPlaces::WallTime when) {
   const std::time_t seconds = std::chrono::system_clock::to_time_t(when);
   std::tm local{};
   ::localtime_r(&seconds, &local);
@@ -26,7 +26,7 @@ std::string clock_text(LeaderPast::WallTime when) {
 
 }  // namespace
 
-void LeaderPast::add(const RankSign& sign, bool moved, WallTime now) {
+void LastPlaces::add(const RankSign& sign, bool moved, WallTime now) {
   if (moved) {
     moved_at_ = now;
     ran_at_.reset();
@@ -47,24 +47,24 @@ void LeaderPast::add(const RankSign& sign, bool moved, WallTime now) {
   }
 }
 
-std::optional<LeaderPast::WallTime> LeaderPast::last_motion() const {
+std::optional<LastPlaces::WallTime> LastPlaces::last_motion() const {
   return ran_at_ && *ran_at_ <= moved_at_.value_or(start_) ? ran_at_ : moved_at_;
 }
 
-std::chrono::milliseconds LeaderPast::still_for(WallTime now) const {
+std::chrono::milliseconds LastPlaces::still_for(WallTime now) const {
   const auto motion = last_motion();
   return std::chrono::duration_cast<std::chrono::milliseconds>(
       motion && *motion < now ? now - *motion : WallTime::duration(0));
 }
 
-std::string LeaderPast::motion_words(WallTime now) const {
+std::string LastPlaces::motion_words(WallTime now) const {
   const auto motion = last_motion();
   const WallTime when = motion.value_or(start_);
   return std::string(motion ? "last moved at " : "has not moved since the watch began at ") +
          clock_text(when) + " (" + span_words(now - when) + " before this capture)";
 }
 
-std::string LeaderPast::words(WallTime now) const {
+std::string LastPlaces::words(WallTime now) const {
   std::string text = motion_words(now);
   for (std::size_t i = 0; i < places_.size() && i < kPlacesInWords; ++i) {
     const std::string when = i == 0 ? "" : " " + clock_text(places_[i].last_seen);

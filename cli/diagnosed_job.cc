@@ -1,4 +1,4 @@
-#include "cli/judged_job.h"
+#include "cli/diagnosed_job.h"
 
 #include <algorithm>
 #include <set>
@@ -90,7 +90,7 @@ void note_other_jobs(Capture& capture, const std::vector<JobShare>& jobs, std::s
 
 }  // namespace
 
-void keep_judged_job(Capture& capture) {
+void keep_diagnosed_job(Capture& capture) {
   const std::vector<JobShare> all = snapshot::jobs_of(capture);
   const std::vector<JobShare> judged = snapshot::jobs_to_judge(capture);
   if (all.size() < 2) {

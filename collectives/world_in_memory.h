@@ -12,19 +12,19 @@
 
 #include "collectives/name_table.h"
 #include "cpython/python_memory.h"
-#include "ranks/told_world.h"
+#include "ranks/reported_world.h"
 #include "snapshot/process_capture.h"
 #include "snapshot/tables.h"
 
 namespace oddrank::collectives {
 
-// Returns the most trusted of what it says (ranks::ToldBy). `init_method`: of torch's default
+// Returns the most trusted of what it says (ranks::ReportedBy). `init_method`: of torch's default
 // group,
 // "" if unknown. The threads of `process`, with their locals, and its groups must have been read.
-ranks::ToldWorld read_told_world(cpython::PythonMemory& memory,
-                                 const NameTable& modules,
-                                 std::string_view init_method,
-                                 const snapshot::Tables& tables,
-                                 const snapshot::ProcessCapture& process);
+ranks::ReportedWorld read_world(cpython::PythonMemory& memory,
+                                const NameTable& modules,
+                                std::string_view init_method,
+                                const snapshot::Tables& tables,
+                                const snapshot::ProcessCapture& process);
 
 }  // namespace oddrank::collectives

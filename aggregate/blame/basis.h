@@ -8,8 +8,8 @@
 
 namespace oddrank::aggregate {
 
-// From the weakest. A finding is overruled by one on a stronger ground, however sure it is.
-enum class Ground : std::uint8_t {
+// From the weakest. A finding is overruled by one on a stronger basis, however sure it is.
+enum class Basis : std::uint8_t {
   kNothing = 0,
   kNobody,  // everybody is where everybody should be
   kOdd,     // no wait leads to the rank, but it is the only one that does not wait
@@ -20,7 +20,7 @@ enum class Ground : std::uint8_t {
 };
 
 struct Suspects {
-  Ground ground = Ground::kNothing;
+  Basis basis = Basis::kNothing;
   std::vector<std::size_t> ranks;  // indices of JobView::ranks(), ascending
   // One of several candidates, chosen because it stopped long before all other ranks.
   bool first_to_stop = false;

@@ -3,7 +3,7 @@
 #include <string>
 
 #include "base/clock_us.h"
-#include "ranks/newborn.h"
+#include "ranks/new_processes.h"
 #include "tests/support/catch.h"
 #include "tests/support/victim.h"
 
@@ -29,14 +29,14 @@ snapshot::Capture capture_of(pid_t rank) {
   return capture;
 }
 
-TEST_CASE("newborn: what a rank, or a child of its own, has started since is its child") {
+TEST_CASE("new: what a rank, or a child of its own, has started since is its child") {
   auto rank = Victim::start({"sh", "-c",
                              "echo ready; read line; sh -c 'sleep 1000 & echo below $!; wait' & "
                              "echo child $!; wait"});
   REQUIRE(rank);
   REQUIRE(rank->wait_line("ready"));
   snapshot::Capture capture = capture_of(rank->pid());
-  CHECK(add_newborn(capture, clock_us(CLOCK_BOOTTIME)) == 0);
+  CHECK(add_new_processes(capture, clock_us(CLOCK_BOOTTIME)) == 0);
   const std::uint64_t before = clock_us(CLOCK_BOOTTIME);
   REQUIRE(rank->send("go\n"));
   pid_t child = 0;
@@ -48,9 +48,9 @@ TEST_CASE("newborn: what a rank, or a child of its own, has started since is its
   }
   REQUIRE(child > 0);
   REQUIRE(below > 0);
-  CHECK(add_newborn(capture, before + 60'000'000) == 0);  // they began before that
-  CHECK(add_newborn(capture, before) == 2);
-  CHECK(add_newborn(capture, before) == 0);
+  CHECK(add_new_processes(capture, before + 60'000'000) == 0);  // they began before that
+  CHECK(add_new_processes(capture, before) == 2);
+  CHECK(add_new_processes(capture, before) == 0);
   for (std::size_t at = 1; at < capture.processes.size(); ++at) {
     const snapshot::ProcessCapture& process = capture.processes[at];
     CHECK((process.pid == child || process.pid == below));
@@ -64,7 +64,7 @@ TEST_CASE("newborn: what a rank, or a child of its own, has started since is its
   }
 }
 
-TEST_CASE("newborn: processes that are not below a rank are nobody's") {
+TEST_CASE("new: processes that are not below a rank are nobody's") {
   auto rank = Victim::start({"sh", "-c", "echo ready; read line"});
   auto other = Victim::start({"sh", "-c", "echo ready; read line"});
   REQUIRE(rank);
@@ -72,7 +72,7 @@ TEST_CASE("newborn: processes that are not below a rank are nobody's") {
   REQUIRE(rank->wait_line("ready"));
   REQUIRE(other->wait_line("ready"));
   snapshot::Capture capture = capture_of(rank->pid());
-  CHECK(add_newborn(capture, 0) == 0);
+  CHECK(add_new_processes(capture, 0) == 0);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "ranks/newborn.h"
+#include "ranks/new_processes.h"
 
 #include <unistd.h>
 
@@ -23,7 +23,7 @@ using snapshot::ProcessCapture;
 constexpr int kMaxGenerations = 64;
 constexpr std::uint64_t kClockTickUs = 10'000;  // start times are counted in these
 
-struct Newborn {
+struct NewProcess {
   std::size_t above = 0;  // the row of the process that it descends from
   pid_t pid = 0;
 };
@@ -39,14 +39,14 @@ std::map<pid_t, attach::ProcStat> read_all_stats() {
   return all;
 }
 
-std::vector<Newborn> find_newborn(const Capture& capture, std::uint64_t since_us) {
+std::vector<NewProcess> find_new_processes(const Capture& capture, std::uint64_t since_us) {
   std::map<pid_t, std::size_t> rows;
   for (std::size_t at = 0; at < capture.processes.size(); ++at) {
     rows.emplace(capture.processes[at].pid, at);
   }
   const std::map<pid_t, attach::ProcStat> stats = read_all_stats();
   const pid_t self = ::getpid();
-  std::vector<Newborn> found;
+  std::vector<NewProcess> found;
   for (const auto& [pid, stat] : stats) {
     if (rows.contains(pid) || stat.start_us + kClockTickUs < since_us) {
       continue;
@@ -61,7 +61,7 @@ std::vector<Newborn> find_newborn(const Capture& capture, std::uint64_t since_us
       above = next->second.parent;
     }
     const auto row = rows.find(above);
-    if (row != rows.end() && pid != self && found.size() < kMaxNewborn) {
+    if (row != rows.end() && pid != self && found.size() < kMaxNewProcesses) {
       found.push_back({row->second, pid});
     }
   }
@@ -70,20 +70,20 @@ std::vector<Newborn> find_newborn(const Capture& capture, std::uint64_t since_us
 
 }  // namespace
 
-std::size_t add_newborn(Capture& capture, std::uint64_t since_us) {
-  const std::vector<Newborn> newborn = find_newborn(capture, since_us);
-  if (newborn.empty()) {
+std::size_t add_new_processes(Capture& capture, std::uint64_t since_us) {
+  const std::vector<NewProcess> started = find_new_processes(capture, since_us);
+  if (started.empty()) {
     return 0;
   }
   std::vector<pid_t> pids;
-  std::transform(newborn.begin(), newborn.end(), std::back_inserter(pids),
-                 [](const Newborn& each) { return each.pid; });
+  std::transform(started.begin(), started.end(), std::back_inserter(pids),
+                 [](const NewProcess& each) { return each.pid; });
   const auto facts = read_process_facts(pids);
   if (!facts) {
     return 0;
   }
   std::size_t added = 0;
-  for (const Newborn& each : newborn) {
+  for (const NewProcess& each : started) {
     const auto own = std::find_if(facts->begin(), facts->end(), [&](const ProcessFacts& one) {
       return one.stat.pid == each.pid;
     });

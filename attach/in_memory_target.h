@@ -14,11 +14,11 @@
 
 namespace oddrank::attach {
 
-class ResidentTarget final : public Target {
+class InMemoryTarget final : public Target {
  public:
   // Borrows the target, which must be live. Without /proc/PID/pagemap nothing is taken as resident.
   // `may_open`: the files that may be opened nevertheless; none if it is empty.
-  explicit ResidentTarget(const Target& target, std::function<bool(const Mapping&)> may_open = {});
+  explicit InMemoryTarget(const Target& target, std::function<bool(const Mapping&)> may_open = {});
 
   pid_t pid() const override { return target_.pid(); }
   const std::string& name() const override { return target_.name(); }

@@ -13,8 +13,8 @@ namespace oddrank::aggregate {
 // library, or that owns the lock and itself waits for something other than a thread of the process.
 // If the main thread is idle (an event loop, a server, a wait for a signal), returns the thread
 // that does the work. Null if no thread was read.
-const snapshot::ThreadCapture* find_leader(const snapshot::ProcessCapture& process,
-                                           FrameModel& model);
+const snapshot::ThreadCapture* find_decider(const snapshot::ProcessCapture& process,
+                                            FrameModel& model);
 
 // Returns whether the thread sleeps or runs in code of the program. Such a thread waits for no
 // other thread, whatever these do.
@@ -46,7 +46,7 @@ bool waits_for_standing_pool(const snapshot::ThreadCapture& thread,
 // Returns the other threads that are in a call of a communication library for the program, not for
 // the library itself.
 SlimVector<const snapshot::ThreadCapture*> find_beside(const snapshot::ProcessCapture& process,
-                                                       const snapshot::ThreadCapture& leader,
+                                                       const snapshot::ThreadCapture& decider,
                                                        FrameModel& model);
 
 // Returns whether the thread began after the first sample, and has not waited for long since: what

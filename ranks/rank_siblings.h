@@ -1,4 +1,4 @@
-// Brothers of ranks that have no number of their own.
+// Siblings of ranks that have no number of their own.
 #pragma once
 
 #include "ranks/rank_table.h"

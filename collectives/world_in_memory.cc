@@ -1,4 +1,4 @@
-#include "collectives/told_world.h"
+#include "collectives/world_in_memory.h"
 
 #include <algorithm>
 #include <array>
@@ -20,8 +20,8 @@ namespace {
 
 using attach::Addr;
 using cpython::PythonMemory;
-using ranks::ToldBy;
-using ranks::ToldWorld;
+using ranks::ReportedBy;
+using ranks::ReportedWorld;
 
 constexpr std::size_t kMaxAddress = 256;
 
@@ -58,11 +58,11 @@ std::optional<std::int32_t> number_of_local(const CallFrames& frames,
 }
 
 // Reads the arguments of one frame of the making of the default group.
-void read_init_frame(const CallFrames& frames, std::size_t at, ToldWorld& told) {
+void read_init_frame(const CallFrames& frames, std::size_t at, ReportedWorld& told) {
   const auto rank = number_of_local(frames, at, "rank");
   const auto size = number_of_local(frames, at, "world_size");
   if (rank && size && is_number_of_ranks(*rank, *size)) {
-    told.by = ToldBy::kInit;
+    told.by = ReportedBy::kInit;
     told.rank = *rank;
     told.world_size = *size;
   }
@@ -75,7 +75,7 @@ void read_init_frame(const CallFrames& frames, std::size_t at, ToldWorld& told) 
   }
 }
 
-void read_frames(const CallFrames& frames, ToldWorld& told) {
+void read_frames(const CallFrames& frames, ReportedWorld& told) {
   for (std::size_t at = 0; at < frames.size(); ++at) {
     if (!frames.is_python(at)) {
       continue;
@@ -84,18 +84,18 @@ void read_frames(const CallFrames& frames, ToldWorld& told) {
     const std::string_view function = frames.function(at);
     const bool init = file.ends_with("torch/distributed/distributed_c10d.py") ||
                       file.ends_with("torch/distributed/rendezvous.py");
-    if (init && told.by < ToldBy::kJax &&
+    if (init && told.by < ReportedBy::kJax &&
         std::find(kInitFunctions.begin(), kInitFunctions.end(), function) != kInitFunctions.end()) {
       read_init_frame(frames, at, told);
     }
     if (file.ends_with("torch/multiprocessing/spawn.py") && function == "_wrap") {
       told.index = number_of_local(frames, at, "i").value_or(-1);
-      told.by = std::max(told.by, ToldBy::kStart);
+      told.by = std::max(told.by, ReportedBy::kStart);
     }
   }
 }
 
-void read_jax(PythonMemory& memory, const NameTable& modules, ToldWorld& told) {
+void read_jax(PythonMemory& memory, const NameTable& modules, ReportedWorld& told) {
   const Addr module = modules.find("jax._src.distributed");
   const Addr state =
       module == Addr{} ? Addr{} : NameTable::of_module(memory, module).find("global_state");
@@ -109,7 +109,7 @@ void read_jax(PythonMemory& memory, const NameTable& modules, ToldWorld& told) {
   if (!rank || !size || !is_number_of_ranks(*rank, *size)) {
     return;
   }
-  told.by = ToldBy::kJax;
+  told.by = ReportedBy::kJax;
   told.rank = static_cast<std::int32_t>(*rank);
   told.world_size = static_cast<std::int32_t>(*size);
   const auto address = cpython::read_string(
@@ -119,12 +119,12 @@ void read_jax(PythonMemory& memory, const NameTable& modules, ToldWorld& told) {
 
 }  // namespace
 
-ToldWorld read_told_world(PythonMemory& memory,
-                          const NameTable& modules,
-                          std::string_view init_method,
-                          const snapshot::Tables& tables,
-                          const snapshot::ProcessCapture& process) {
-  ToldWorld told;
+ReportedWorld read_world(PythonMemory& memory,
+                         const NameTable& modules,
+                         std::string_view init_method,
+                         const snapshot::Tables& tables,
+                         const snapshot::ProcessCapture& process) {
+  ReportedWorld told;
   read_jax(memory, modules, told);
   for (const snapshot::ThreadCapture& thread : process.threads) {
     for (const bool python : {false, true}) {
@@ -133,7 +133,7 @@ ToldWorld read_told_world(PythonMemory& memory,
   }
   for (const snapshot::ProcessGroup& group : process.groups) {
     if (group.is_default && is_number_of_ranks(group.rank, group.size)) {
-      told.by = ToldBy::kGroup;
+      told.by = ReportedBy::kGroup;
       told.rank = group.rank;
       told.world_size = group.size;
       told.address = meeting_place(init_method);

@@ -1,4 +1,4 @@
-#include "ranks/process_conduct.h"
+#include "ranks/process_activity.h"
 
 #include <sys/syscall.h>
 
@@ -109,20 +109,20 @@ bool communicates(pid_t pid) {
   return maps && communicates(*maps);
 }
 
-Conduct conduct_of(const std::vector<ThreadState>& threads, bool child_files) {
+Activity activity_of(const std::vector<ThreadState>& threads, bool child_files) {
   bool waits = false;
   for (const ThreadState& thread : threads) {
     const bool child = is_in(kChildCalls, thread);
     if (thread.state != 'S' || !(child || is_in(kIdleCalls, thread))) {
-      return Conduct::kWorks;
+      return Activity::kWorks;
     }
     waits = waits || child || (child_files && is_in(kFileCalls, thread));
   }
-  return threads.empty() ? Conduct::kUnknown : waits ? Conduct::kWaitsForChild : Conduct::kIdle;
+  return threads.empty() ? Activity::kUnknown : waits ? Activity::kWaitsForChild : Activity::kIdle;
 }
 
-ProcessConduct read_conduct(pid_t pid) {
-  ProcessConduct found;
+ProcessActivity read_activity(pid_t pid) {
+  ProcessActivity found;
   found.communicates = ranks::communicates(pid);
   if (found.communicates) {
     return found;  // a rank, whatever it waits for
@@ -131,20 +131,20 @@ ProcessConduct read_conduct(pid_t pid) {
   bool was_idle = false;
   for (int tries = 0; tries < kMaxTries; ++tries) {
     const std::vector<ThreadState> threads = threads_of(pid);
-    found.conduct = conduct_of(threads, child_files);
-    if (found.conduct == Conduct::kWaitsForChild) {
+    found.activity = activity_of(threads, child_files);
+    if (found.activity == Activity::kWaitsForChild) {
       return found;
     }
-    if (found.conduct == Conduct::kIdle && reads_elsewhere(pid, threads)) {
-      found.conduct = Conduct::kWorks;
+    if (found.activity == Activity::kIdle && reads_elsewhere(pid, threads)) {
+      found.activity = Activity::kWorks;
       return found;
     }
-    was_idle = was_idle || found.conduct == Conduct::kIdle;
-    if (found.conduct == Conduct::kWorks) {
+    was_idle = was_idle || found.activity == Activity::kIdle;
+    if (found.activity == Activity::kWorks) {
       std::this_thread::sleep_for(kPause);
     }
   }
-  found.conduct = was_idle ? Conduct::kIdle : found.conduct;
+  found.activity = was_idle ? Activity::kIdle : found.activity;
   return found;
 }
 

@@ -1,5 +1,5 @@
 // What a process says of its place in the job: not by the variables with which it was started, but
-// by objects in its memory. Plain data; collectives/told_world.h and mpi_world.h read it.
+// by objects in its memory. Plain data; collectives/world_in_memory.h and mpi_world.h read it.
 #pragma once
 
 #include <sys/types.h>
@@ -13,7 +13,7 @@
 namespace oddrank::ranks {
 
 // What says it, the most trusted last.
-enum class ToldBy : std::uint8_t {
+enum class ReportedBy : std::uint8_t {
   kNothing = 0,
   kStart,  // an argument of the call that it is in: torch.multiprocessing's index of a child
   kMpi,    // MPI_COMM_WORLD
@@ -22,8 +22,8 @@ enum class ToldBy : std::uint8_t {
   kGroup,  // torch's default process group
 };
 
-struct ToldWorld {
-  ToldBy by = ToldBy::kNothing;
+struct ReportedWorld {
+  ReportedBy by = ReportedBy::kNothing;
   std::int32_t rank = -1;  // of kStart: unknown
   std::int32_t world_size = -1;
   // Which of its parent's children torch.multiprocessing started it as; -1: not started by that.
@@ -38,7 +38,7 @@ struct ToldWorld {
 
 // The answer of one process.
 struct SelfReport {
-  ToldWorld world;
+  ReportedWorld world;
   attach::Environment environment;  // as it is now; empty if that could not be read
   bool communicates = false;        // has a communication library mapped
 };

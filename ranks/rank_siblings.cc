@@ -1,4 +1,4 @@
-#include "ranks/rank_brothers.h"
+#include "ranks/rank_siblings.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -18,7 +18,7 @@ namespace {
 
 // Adds siblings that torch.multiprocessing has started with the ranks, and that have not got as
 // far as them: it numbers its children, and these numbers follow those of the ranks.
-void add_numbered_brothers(RankTable& table,
+void add_numbered_siblings(RankTable& table,
                            std::size_t parent,
                            const std::vector<std::size_t>& rows) {
   const auto first = std::find_if(rows.begin(), rows.end(), [&table](std::size_t row) {
@@ -143,7 +143,7 @@ void keep_likely(const RankTable& table,
 
 // Adds zombies, and processes that may not be read. Their rank follows from the others if the
 // launcher numbers its ranks without gaps. If none is missing, they are not ranks.
-void add_brothers(RankTable& table, std::size_t parent, const std::vector<std::size_t>& rows) {
+void add_siblings(RankTable& table, std::size_t parent, const std::vector<std::size_t>& rows) {
   const RankRow first = table.rows[rows.front()];
   std::set<std::int32_t> missing;
   for (const std::size_t row : rows) {
@@ -190,7 +190,7 @@ void add_brothers(RankTable& table, std::size_t parent, const std::vector<std::s
     row.world_size = first.world_size;
     if (told) {
       row.rank = *number++;
-      row.why = "its rank follows from those of its brothers";
+      row.why = "its rank follows from those of its siblings";
     } else {
       row.why = "a process of the job whose rank is unknown";
     }
@@ -267,7 +267,7 @@ bool runs_same_program(const RankTable& table, std::size_t process, const RankRo
   const ProcessFacts& facts = table.facts[process];
   const ProcessFacts& other = table.facts[row.process];
   return table.row_of[process] == kNoProcess && facts.user == other.user && facts.asked &&
-         facts.loaded && facts.told.by == ToldBy::kNothing && !facts.stat.forked &&
+         facts.loaded && facts.told.by == ReportedBy::kNothing && !facts.stat.forked &&
          table.tree[process].role == ProcessRole::kProgram && !table.tree[process].identity &&
          !table.is_excluded(process) && facts.executable == other.executable &&
          !script_of(facts.arguments).empty() &&
@@ -276,7 +276,7 @@ bool runs_same_program(const RankTable& table, std::size_t process, const RankRo
 
 // Adds siblings that run the ranks' own program and have not got so far that they say which rank
 // they are. Their command lines may tell; otherwise each of them may be any of the missing ones.
-void add_late_brothers(RankTable& table, std::size_t parent, const std::vector<std::size_t>& rows) {
+void add_late_siblings(RankTable& table, std::size_t parent, const std::vector<std::size_t>& rows) {
   const RankRow known = table.rows[rows.front()];
   const bool one_job = std::all_of(rows.begin(), rows.end(), [&](std::size_t row) {
     return table.rows[row].job == known.job && table.rows[row].rank >= 0;
@@ -308,20 +308,20 @@ void add_late_brothers(RankTable& table, std::size_t parent, const std::vector<s
 
 void add_unidentified(RankTable& table) {
   const std::size_t ranks = table.rows.size();
-  std::map<std::size_t, std::vector<std::size_t>> brothers;  // parent -> rows
+  std::map<std::size_t, std::vector<std::size_t>> siblings;  // parent -> rows
   for (std::size_t row = 0; row < ranks; ++row) {
     const std::size_t parent = table.starter_of(table.rows[row].process);
     if (parent != kNoProcess && table.row_of[parent] == kNoProcess) {
-      brothers[parent].push_back(row);
+      siblings[parent].push_back(row);
     }
   }
-  for (const auto& [parent, rows] : brothers) {
-    add_numbered_brothers(table, parent, rows);
+  for (const auto& [parent, rows] : siblings) {
+    add_numbered_siblings(table, parent, rows);
     // Init adopts all orphans: a zombie there has no siblings.
     if (table.stat(parent).pid > 1 || table.tree[parent].role == ProcessRole::kRankLauncher) {
-      add_brothers(table, parent, rows);
+      add_siblings(table, parent, rows);
     }
-    add_late_brothers(table, parent, rows);
+    add_late_siblings(table, parent, rows);
   }
 }
 

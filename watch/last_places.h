@@ -1,5 +1,6 @@
-// The last places of a rank: the places of its leader thread in the latest samples, a few KB. If a
-// rank can no longer be read at a stall (state D, a dead node), this is all that is known about it.
+// The last places of a rank: the places of its deciding thread in the latest samples, a few KB. If
+// a rank can no longer be read at a stall (state D, a dead node), this is all that is known about
+// it.
 #pragma once
 
 #include <sys/types.h>
@@ -15,12 +16,12 @@
 
 namespace oddrank::watch {
 
-class LeaderPast {
+class LastPlaces {
  public:
   using WallTime = std::chrono::system_clock::time_point;
 
   // `start`: when the watch of this rank began.
-  explicit LeaderPast(WallTime start) : start_(start) {}
+  explicit LastPlaces(WallTime start) : start_(start) {}
 
   // `moved`: whether it has moved since the sample before; false for the first one.
   void add(const RankSign& sign, bool moved, WallTime now);

@@ -1,4 +1,4 @@
-#include "attach/last_look.h"
+#include "attach/state_check.h"
 
 #include <fcntl.h>
 #include <sys/syscall.h>
@@ -30,11 +30,11 @@ char state_letter(pid_t pid, pid_t tid) {
   return stat ? stat->state : 'X';
 }
 
-void LastLook::prepare(pid_t pid, pid_t tid) {
+void StateCheck::prepare(pid_t pid, pid_t tid) {
   file_ = UniqueFd(::open(task_path(pid, tid, "syscall").c_str(), O_RDONLY | O_CLOEXEC));
 }
 
-StopEnd LastLook::take(pid_t pid, ThreadState& seen, std::string& why) {
+StopEnd StateCheck::take(pid_t pid, ThreadState& seen, std::string& why) {
   if (!file_.valid()) {
     prepare(pid, seen.tid);
   }

@@ -1,4 +1,4 @@
-#include "aggregate/rules/tickers.h"
+#include "aggregate/rules/short_sleepers.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -6,7 +6,7 @@
 
 #include "aggregate/evidence/wait_end.h"
 #include "aggregate/rules/local_story.h"
-#include "aggregate/view/leader.h"
+#include "aggregate/view/decider.h"
 #include "aggregate/view/thread_cycle.h"
 #include "aggregate/words/wait_words.h"
 
@@ -22,7 +22,7 @@ namespace {
 const ThreadCapture* sleeper_of(const JobView& view, const RankView& rank) {
   const WaitEnd end(view, rank);
   const ProcessCapture* child = awaited_process(view, *end.view().process);
-  const ThreadCapture* last = child != nullptr ? deciding_thread(view, *child) : end.view().leader;
+  const ThreadCapture* last = child != nullptr ? deciding_thread(view, *child) : end.view().decider;
   const bool sleeps = last != nullptr && !last->samples.empty() &&
                       last->samples.back().state == 'S' &&
                       (last->wait.on == WaitOn::kChild || sleeps_on_purpose(*last, view.model()));
@@ -33,8 +33,8 @@ const ThreadCapture* sleeper_of(const JobView& view, const RankView& rank) {
 std::int64_t longest_wait_ms(const JobView& view) {
   std::int64_t longest = -1;
   for (const RankView& rank : view.ranks()) {
-    if (rank.leader != nullptr && rank.leader->call) {
-      longest = std::max(longest, rank.leader->wait.quiet_ms);
+    if (rank.decider != nullptr && rank.decider->call) {
+      longest = std::max(longest, rank.decider->wait.quiet_ms);
     }
   }
   return longest;
@@ -51,13 +51,14 @@ bool ticks(const ThreadCapture& sleeper, std::int64_t longest_ms) {
 
 }  // namespace
 
-std::vector<std::size_t> tickers_among(const JobView& view, const std::vector<std::size_t>& ranks) {
+std::vector<std::size_t> short_sleepers_among(const JobView& view,
+                                              const std::vector<std::size_t>& ranks) {
   const std::int64_t longest_ms = longest_wait_ms(view);
   std::vector<std::size_t> found;
   std::copy_if(ranks.begin(), ranks.end(), std::back_inserter(found), [&](std::size_t at) {
     const RankView& rank = view.ranks()[at];
     const ThreadCapture* sleeper =
-        rank.leader == nullptr || rank.leader->call ? nullptr : sleeper_of(view, rank);
+        rank.decider == nullptr || rank.decider->call ? nullptr : sleeper_of(view, rank);
     return sleeper != nullptr && ticks(*sleeper, longest_ms);
   });
   return found;
@@ -65,7 +66,7 @@ std::vector<std::size_t> tickers_among(const JobView& view, const std::vector<st
 
 bool waits_in_vain(const RankView& rank) {
   const auto& threads = rank.process->threads;
-  return is_at_own_lock(*rank.leader) &&
+  return is_at_own_lock(*rank.decider) &&
          std::all_of(threads.begin(), threads.end(), [](const ThreadCapture& thread) {
            return !thread.has_python || is_at_own_lock(thread);
          });

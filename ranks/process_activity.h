@@ -1,4 +1,4 @@
-// The conduct of a process that shows whether it is a rank: whether it has loaded a communication
+// The activity of a process that shows whether it is a rank: whether it has loaded a communication
 // library, and whether it only waits for its child. Read only of processes that a choice depends on
 // (wrappers.h).
 #pragma once
@@ -12,15 +12,15 @@
 
 namespace oddrank::ranks {
 
-enum class Conduct : std::uint8_t {
+enum class Activity : std::uint8_t {
   kUnknown = 0,    // not read
   kWorks,          // some thread runs, or waits for something other than what is below
   kIdle,           // all threads sleep: in poll, epoll, a futex, a pipe, on a clock
   kWaitsForChild,  // the same, and one thread waits for a child, or a file that reports its exit
 };
 
-struct ProcessConduct {
-  Conduct conduct = Conduct::kUnknown;
+struct ProcessActivity {
+  Activity activity = Activity::kUnknown;
   bool communicates = false;  // has a communication library mapped
 };
 
@@ -28,16 +28,16 @@ struct ProcessConduct {
 // (snapshot/libraries/known_libraries.h).
 bool communicates(const attach::MemoryMap& maps);
 
-// The same, of a process. Takes its mmap lock, as read_conduct does.
+// The same, of a process. Takes its mmap lock, as read_activity does.
 bool communicates(pid_t pid);
 
 // Judges the threads of one process. `child_files`: it has a file open by which the kernel reports
 // a child's exit (pidfd, signalfd).
-Conduct conduct_of(const std::vector<attach::ThreadState>& threads, bool child_files);
+Activity activity_of(const std::vector<attach::ThreadState>& threads, bool child_files);
 
 // Reads /proc/PID. Takes the target's mmap lock, so call it in a child with a deadline
 // (base/isolated.h). What may not be read stays kUnknown and false. Takes 2 ms for a PyTorch
 // process.
-ProcessConduct read_conduct(pid_t pid);
+ProcessActivity read_activity(pid_t pid);
 
 }  // namespace oddrank::ranks

@@ -1,4 +1,4 @@
-#include "aggregate/view/leader.h"
+#include "aggregate/view/decider.h"
 
 #include <algorithm>
 #include <optional>
@@ -120,7 +120,7 @@ bool is_at_work(const ThreadCapture& thread, FrameModel& model) {
           sleeps_on_purpose(thread, model));
 }
 
-const ThreadCapture* find_leader(const ProcessCapture& process, FrameModel& model) {
+const ThreadCapture* find_decider(const ProcessCapture& process, FrameModel& model) {
   const auto& threads = process.threads;
   if (threads.empty()) {
     return nullptr;
@@ -128,32 +128,32 @@ const ThreadCapture* find_leader(const ProcessCapture& process, FrameModel& mode
   const auto main = std::find_if(threads.begin(), threads.end(), [&process](const auto& thread) {
     return thread.tid == process.pid;
   });
-  const ThreadCapture* leader = main == threads.end() ? &threads.front() : &*main;
-  if (is_idle(*leader, model)) {
+  const ThreadCapture* decider = main == threads.end() ? &threads.front() : &*main;
+  if (is_idle(*decider, model)) {
     const ThreadCapture* worker = find_worker(process, model);
-    return worker == nullptr ? leader : worker;
+    return worker == nullptr ? decider : worker;
   }
-  if (leader->call || (leads_on(leader->wait.on) && !may_be_woken_by_own(process, *leader))) {
-    return leader;
+  if (decider->call || (leads_on(decider->wait.on) && !may_be_woken_by_own(process, *decider))) {
+    return decider;
   }
-  if (!follow_threads(process, *leader).circle.empty()) {
-    return leader;
+  if (!follow_threads(process, *decider).circle.empty()) {
+    return decider;
   }
-  if (const ThreadCapture* last = end_of_locks(process, *leader)) {
+  if (const ThreadCapture* last = end_of_locks(process, *decider)) {
     return last;
   }
-  if (leader->wait.on == WaitOn::kGil) {
-    return leader;
+  if (decider->wait.on == WaitOn::kGil) {
+    return decider;
   }
-  if (is_at_work(*leader, model)) {
-    return leader;
+  if (is_at_work(*decider, model)) {
+    return decider;
   }
   for (const ThreadCapture& thread : threads) {
     if (thread.call && runs_for_main(thread, model)) {
       return &thread;
     }
   }
-  return leader;
+  return decider;
 }
 
 bool keeps_waking(const ThreadCapture& thread) {
@@ -187,11 +187,11 @@ bool stays_in_function(const ThreadCapture& thread, FrameModel& model) {
 }
 
 SlimVector<const ThreadCapture*> find_beside(const ProcessCapture& process,
-                                             const ThreadCapture& leader,
+                                             const ThreadCapture& decider,
                                              FrameModel& model) {
   SlimVector<const ThreadCapture*> beside;
   for (const ThreadCapture& thread : process.threads) {
-    if (thread.call && &thread != &leader && runs_for_main(thread, model)) {
+    if (thread.call && &thread != &decider && runs_for_main(thread, model)) {
       beside.push_back(&thread);
     }
   }
@@ -205,11 +205,11 @@ bool waits_for_standing_pool(const ThreadCapture& thread,
     return false;
   }
   return std::all_of(children.begin(), children.end(), [&](const auto* child) {
-    const ThreadCapture* leader = is_dead(*child) ? nullptr : find_leader(*child, model);
-    if (leader == nullptr) {
+    const ThreadCapture* decider = is_dead(*child) ? nullptr : find_decider(*child, model);
+    if (decider == nullptr) {
       return false;
     }
-    const Motion motion = measure_motion(*leader, model);
+    const Motion motion = measure_motion(*decider, model);
     return motion.measured && !motion.stack && !motion.locals && !motion.woke;
   });
 }

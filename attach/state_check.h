@@ -10,9 +10,9 @@
 
 namespace oddrank::attach {
 
-class LastLook {
+class StateCheck {
  public:
-  LastLook() = default;
+  StateCheck() = default;
 
   // Opens the thread's file beforehand, since other threads are already held when it is read.
   void prepare(pid_t pid, pid_t tid);

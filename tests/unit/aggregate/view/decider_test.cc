@@ -1,4 +1,4 @@
-#include "aggregate/view/leader.h"
+#include "aggregate/view/decider.h"
 
 #include "tests/support/catch.h"
 #include "tests/support/hung_jobs.h"
@@ -11,13 +11,13 @@ using tests::ThreadSpec;
 
 namespace {
 
-pid_t leader_of(const ThreadSpec& main, const ThreadSpec& other) {
+pid_t decider_of(const ThreadSpec& main, const ThreadSpec& other) {
   CaptureBuilder job({"n0"}, 1);
   auto& process = job.rank(0, "n0", 10);
   job.thread(process, main);
   job.thread(process, other);
   FrameModel model(job.capture.tables);
-  return find_leader(process, model)->tid;
+  return find_decider(process, model)->tid;
 }
 
 Motion motion_of(const ThreadSpec& spec, std::size_t samples = 2) {
@@ -63,27 +63,27 @@ Motion motion_to(const ThreadSpec& spec, snapshot::StackEnd end, snapshot::Merge
 }  // namespace
 
 TEST_CASE("the main thread speaks for the rank") {
-  CHECK(leader_of(tests::sleeping(), tests::sleeping()) == 10);
-  CHECK(leader_of(tests::in_all_reduce(), tests::in_all_reduce()) == 10);
-  CHECK(leader_of(tests::in_loader(3), tests::in_all_reduce()) == 10);
+  CHECK(decider_of(tests::sleeping(), tests::sleeping()) == 10);
+  CHECK(decider_of(tests::in_all_reduce(), tests::in_all_reduce()) == 10);
+  CHECK(decider_of(tests::in_loader(3), tests::in_all_reduce()) == 10);
 }
 
 TEST_CASE("a thread that runs the collective speaks, if main waits for a thread") {
   ThreadSpec joins = tests::sleeping();
   joins.wait.on = WaitOn::kThread;
-  CHECK(leader_of(joins, tests::in_all_reduce()) == 11);
+  CHECK(decider_of(joins, tests::in_all_reduce()) == 11);
   ThreadSpec background = tests::in_all_reduce();
   background.has_python = false;
-  CHECK(leader_of(joins, background) == 10);
+  CHECK(decider_of(joins, background) == 10);
   background.frames = {
       tests::native("_ZN5torch8autograd6Engine11thread_mainERKSt10shared_ptrIiE", "libtorch.so")};
-  CHECK(leader_of(joins, background) == 11);
+  CHECK(decider_of(joins, background) == 11);
 }
 
-TEST_CASE("a process without threads has no leader") {
+TEST_CASE("a process without threads has no decider") {
   CaptureBuilder job({"n0"}, 1);
   FrameModel model(job.capture.tables);
-  CHECK(find_leader(job.rank(0, "n0", 10), model) == nullptr);
+  CHECK(find_decider(job.rank(0, "n0", 10), model) == nullptr);
 }
 
 TEST_CASE("one sample measures nothing") {
@@ -178,25 +178,25 @@ TEST_CASE("a thread in a call speaks for a rank whose event loop its own process
   auto& wait = process.threads.front().wait;
   snapshot::AwaitedFile& file = wait.rare.edit().awaited.emplace_back();
   wait.rare.edit().awaited_count = 1;
-  const auto leader = [&job] {
+  const auto decider = [&job] {
     FrameModel model(job.capture.tables);
-    return JobView(job.capture, model).ranks()[0].leader->tid;
+    return JobView(job.capture, model).ranks()[0].decider->tid;
   };
   SECTION("by a counter") {
     wait.rare.edit().own_wakers = true;
-    CHECK(leader() == 11);
+    CHECK(decider() == 11);
   }
   SECTION("by a pipe or a pair of sockets") {
     file.holder_pid = 10;
-    CHECK(leader() == 11);
+    CHECK(decider() == 11);
   }
   SECTION("by the only file that it waits for") {
     wait.holder_pid = 10;
-    CHECK(leader() == 11);
+    CHECK(decider() == 11);
   }
   SECTION("not if others make its files ready") {
     file.holder_pid = 20;
-    CHECK(leader() == 10);
+    CHECK(decider() == 10);
   }
 }
 

@@ -14,6 +14,6 @@ namespace oddrank::cpython {
 
 // Returns the parts as addresses in the file, like `function`. Empty if there are none, or the file
 // has no index of its unwind information.
-std::vector<elf::ElfRange> cold_parts(const elf::ElfImage& image, const elf::ElfRange& function);
+std::vector<elf::ElfRange> cold_ranges(const elf::ElfImage& image, const elf::ElfRange& function);
 
 }  // namespace oddrank::cpython

@@ -1,4 +1,4 @@
-#include "attach/resident_target.h"
+#include "attach/in_memory_target.h"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -20,12 +20,12 @@ constexpr std::uint64_t kPresent = std::uint64_t{1} << 63;
 
 }  // namespace
 
-ResidentTarget::ResidentTarget(const Target& target, std::function<bool(const Mapping&)> may_open)
+InMemoryTarget::InMemoryTarget(const Target& target, std::function<bool(const Mapping&)> may_open)
     : target_(target),
       may_open_(std::move(may_open)),
       pages_(::open((process_folder(target.pid()) + "/pagemap").c_str(), O_RDONLY | O_CLOEXEC)) {}
 
-bool ResidentTarget::is_resident(Addr address, std::size_t size) const {
+bool InMemoryTarget::is_resident(Addr address, std::size_t size) const {
   const auto begin = static_cast<std::uint64_t>(address);
   if (!pages_.valid() || size == 0 || begin > std::numeric_limits<std::int64_t>::max() - size) {
     return size == 0;
@@ -43,20 +43,20 @@ bool ResidentTarget::is_resident(Addr address, std::size_t size) const {
                      [](std::uint64_t page) { return (page & kPresent) != 0; });
 }
 
-Status ResidentTarget::read(Addr address, std::span<std::byte> into) const {
+Status InMemoryTarget::read(Addr address, std::span<std::byte> into) const {
   if (!is_resident(address, into.size())) {
     return fail(Errc::kNotFound, "the bytes are not in memory");
   }
   return target_.read(address, into);
 }
 
-void ResidentTarget::read_many(std::span<ReadRequest> requests) const {
+void InMemoryTarget::read_many(std::span<ReadRequest> requests) const {
   for (ReadRequest& request : requests) {
     request.got = read(request.address, request.into) ? request.into.size() : 0;
   }
 }
 
-Result<UniqueFd> ResidentTarget::open_file(const Mapping& mapping) const {
+Result<UniqueFd> InMemoryTarget::open_file(const Mapping& mapping) const {
   if (may_open_ && may_open_(mapping)) {
     return target_.open_file(mapping);
   }
