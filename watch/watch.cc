@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "base/deadline.h"
+#include "base/files/temp_folder.h"
 #include "base/log.h"
 #include "base/printable.h"
 #include "base/programs/child_command.h"
@@ -377,7 +378,7 @@ Result<Examination> Watch::take(const Reason& reason, const TempFolder& folder) 
 }
 
 void Watch::capture(const Reason& reason) {
-  auto folder = TempFolder::make();
+  auto folder = TempFolder::make("oddrank-watch-");
   auto examination = folder ? take(reason, *folder) : Result<Examination>(fail(folder.error()));
   if (is_over()) {
     return;

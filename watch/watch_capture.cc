@@ -2,11 +2,7 @@
 
 #include <unistd.h>
 
-#include <cerrno>
-#include <cstdlib>
-#include <filesystem>
 #include <optional>
-#include <system_error>
 #include <utility>
 
 #include "base/deadline.h"
@@ -49,30 +45,6 @@ Status run(const std::vector<std::string>& argv,
 }
 
 }  // namespace
-
-Result<TempFolder> TempFolder::make() {
-  const char* chosen = std::getenv("TMPDIR");  // NOLINT(concurrency-mt-unsafe): one thread
-  std::string path =
-      std::string(chosen != nullptr && *chosen == '/' ? chosen : "/tmp") + "/oddrank-watch-XXXXXX";
-  if (::mkdtemp(path.data()) == nullptr) {
-    return fail(errno_code(errno), "cannot make the folder " + path + ": " + errno_text(errno));
-  }
-  return TempFolder(std::move(path));
-}
-
-TempFolder::~TempFolder() {
-  if (!path_.empty()) {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-}
-
-TempFolder::TempFolder(TempFolder&& other) noexcept : path_(std::exchange(other.path_, {})) {}
-
-TempFolder& TempFolder::operator=(TempFolder&& other) noexcept {
-  std::swap(path_, other.path_);
-  return *this;
-}
 
 Result<std::string> take_capture(const std::vector<std::vector<std::string>>& programs,
                                  const std::string& file,

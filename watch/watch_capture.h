@@ -11,23 +11,6 @@
 
 namespace oddrank::watch {
 
-// A new folder in TMPDIR or /tmp. The destructor removes it. Move-only.
-class TempFolder {
- public:
-  static Result<TempFolder> make();
-  ~TempFolder();
-  TempFolder(const TempFolder&) = delete;
-  TempFolder& operator=(const TempFolder&) = delete;
-  TempFolder(TempFolder&& other) noexcept;
-  TempFolder& operator=(TempFolder&& other) noexcept;
-
-  const std::string& path() const { return path_; }
-
- private:
-  explicit TempFolder(std::string path) : path_(std::move(path)) {}
-  std::string path_;
-};
-
 // Runs the programs one after the other until `file` exists, each for at most `patience`. `wait`
 // waits a short while for output of the running program and does other pending work; if it returns
 // false, the program is stopped and no other is run (kGone). Returns "" if the first program

@@ -1,0 +1,31 @@
+// A folder of our own for files that nobody needs afterwards.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "base/result.h"
+
+namespace oddrank {
+
+// A new folder in TMPDIR or /tmp, which only its owner may enter. The destructor removes it with
+// all that is in it. Move-only.
+class TempFolder {
+ public:
+  // `prefix`: what its name begins with.
+  static Result<TempFolder> make(std::string_view prefix);
+  ~TempFolder();
+  TempFolder(const TempFolder&) = delete;
+  TempFolder& operator=(const TempFolder&) = delete;
+  TempFolder(TempFolder&& other) noexcept;
+  TempFolder& operator=(TempFolder&& other) noexcept;
+
+  const std::string& path() const { return path_; }
+
+ private:
+  explicit TempFolder(std::string path) : path_(std::move(path)) {}
+  std::string path_;
+};
+
+}  // namespace oddrank
