@@ -59,12 +59,17 @@ struct Streams {
 };
 
 // Runs in the child between fork and exec: async-signal-safe calls only.
-void prepare_child(const Streams& streams, pid_t parent) {
+void prepare_child(const Streams& streams, pid_t parent, bool readable) {
   ::setpgid(0, 0);
   // SIGTERM, not SIGKILL, so that srun ends its step.
   ::prctl(PR_SET_PDEATHSIG, SIGTERM);
   if (::getppid() != parent) {
     ::_exit(127);
+  }
+  if (readable) {
+    // Survives exec, and covers all descendants of ours. Fails without Yama, but then it is not
+    // needed.
+    ::prctl(PR_SET_PTRACER, static_cast<unsigned long>(parent), 0UL, 0UL, 0UL);
   }
   ::dup2(streams.in, STDIN_FILENO);
   ::dup2(streams.out, STDOUT_FILENO);
@@ -153,8 +158,10 @@ Result<pid_t> launch(const ProgramCall& command, const Streams& streams) {
   bp::child child(
       bp::exe = program, bp::args = arguments, (bp::std_in < bp::null), error,
       bp::extend::on_setup = [chosen](auto& executor) { executor.env = chosen; },
-      bp::extend::on_exec_setup = [&streams,
-                                   parent](auto& /*executor*/) { prepare_child(streams, parent); },
+      bp::extend::on_exec_setup =
+          [&streams, parent, &command](auto& /*executor*/) {
+            prepare_child(streams, parent, command.readable_by_us);
+          },
       bp::extend::on_error =
           [](auto& executor, const std::error_code& /*why*/) { reap_failed_child(executor.pid); });
   if (error) {

@@ -29,6 +29,9 @@ struct ProgramCall {
   bool stdin_stays_open = false;
   // The whole environment as "NAME=value"; nullopt: ours.
   std::optional<std::vector<std::string>> environment;
+  // The program's memory may be read by us and all that we start, also where Yama lets only a
+  // program's parents read it.
+  bool readable_by_us = false;
   // The program gets SIGTERM but never SIGKILL, and may take long to exit. srun needs this: while
   // it waits for a node to take its task, it acts on SIGTERM only after its own message timeout (10
   // to 20 s in 22.05). A killed srun leaves a step that SLURM lists as running until the job ends.

@@ -1,10 +1,15 @@
 #include "base/programs/run_command.h"
 
 #include <fcntl.h>
+#include <linux/seccomp.h>
 #include <signal.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
+#include <cerrno>
 #include <cstdlib>
 #include <string>
 #include <vector>
@@ -13,6 +18,7 @@
 #include "base/read_file.h"
 #include "base/split.h"
 #include "tests/support/catch.h"
+#include "tests/support/held_naming.h"
 
 namespace oddrank {
 namespace {
@@ -244,6 +250,50 @@ TEST_CASE("pipes are not inherited by other children") {
     ::usleep(1000);
   }
   CHECK_FALSE(deadline.passed());
+}
+
+// Runs in a child, which is held at the call with all that it starts.
+[[noreturn]] void run_readable(int socket) {
+  tests::send_fd(socket, tests::hold_naming_of_tracers());
+  ProgramCall command = shell("exit 3");
+  command.readable_by_us = true;
+  const auto output = run_command(command, soon());
+  ::_exit(output ? output->exit.code : 1);
+}
+
+TEST_CASE("a program that we may read says so before it begins") {
+  std::array<int, 2> sockets{};
+  REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets.data()) == 0);
+  const UniqueFd ours(sockets[0]);
+  UniqueFd theirs(sockets[1]);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    run_readable(theirs.get());
+  }
+  theirs.reset();
+  const UniqueFd held = tests::receive_fd(ours.get());
+  if (!held.valid()) {
+    ::waitpid(child, nullptr, 0);
+    ODDRANK_SKIP("the kernel has no seccomp filters that tell another process");
+  }
+  seccomp_notif call{};
+  const bool named = tests::wait_readable(held.get(), soon()) &&
+                     ::ioctl(held.get(), SECCOMP_IOCTL_NOTIF_RECV, &call) == 0;
+  seccomp_notif_resp answer{};
+  answer.id = call.id;
+  answer.error = -EINVAL;  // the answer of a kernel without Yama
+  const bool answered = named && ::ioctl(held.get(), SECCOMP_IOCTL_NOTIF_SEND, &answer) == 0;
+  if (!answered) {
+    ::kill(child, SIGKILL);
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  REQUIRE(named);
+  CHECK(static_cast<pid_t>(call.pid) != child);
+  CHECK(static_cast<pid_t>(call.data.args[1]) == child);
+  CHECK(answered);
+  CHECK(WIFEXITED(status));
+  CHECK(WEXITSTATUS(status) == 3);
 }
 
 }  // namespace
