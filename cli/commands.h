@@ -13,6 +13,7 @@ void add_fr_command(Parser& parser);
 void add_hosts_command(Parser& parser);
 void add_kube_command(Parser& parser);
 void add_doctor_command(Parser& parser);
+void add_demo_command(Parser& parser);
 void add_agent_command(Parser& parser);
 // Adds man, completion and what completion scripts call. Describes what `parser` has when it runs.
 void add_manual_commands(Parser& parser);

@@ -62,7 +62,10 @@ std::string node_steps() {
 }  // namespace
 
 std::string first_steps() {
-  return job_steps() + node_steps() + step("oddrank --help", "all commands, with examples");
+  const std::string present = job_steps() + node_steps();
+  return (present.empty() ? step("oddrank demo", "a small job that hangs, and the report on it")
+                          : present) +
+         step("oddrank --help", "all commands, with examples");
 }
 
 }  // namespace oddrank::cli

@@ -30,7 +30,8 @@ constexpr const char* kFooter =
     "  oddrank hosts n[0-3]             all ranks of these hosts, over ssh\n"
     "  oddrank doctor --job 4711        check before a hang that oddrank will work there\n"
     "  srun oddrank watch -- python train.py      notices a hang and prints the verdict\n"
-    "  oddrank core core.*              the core files of a job, merged like its ranks\n\n"
+    "  oddrank core core.*              the core files of a job, merged like its ranks\n"
+    "  oddrank demo                     try it: a small job that hangs, and the report on it\n\n"
     "Exit status: 0 every expected rank was read, 3 the report is partial, 4 nothing could be "
     "read,\n"
     "2 wrong usage, 1 a fault of oddrank itself.\n\n"
@@ -69,6 +70,7 @@ int run(int argc, char** argv, bool ignored_broken_pipe) {
   add_report_command(parser);
   add_fr_command(parser);
   add_doctor_command(parser);
+  add_demo_command(parser);
   add_agent_command(parser);
   add_watch_command(parser, command);
   add_manual_commands(parser);

@@ -1,5 +1,6 @@
 // Ctrl-C while nodes are captured: the first one requests a report on the answers so far; the
-// second one ends oddrank, and its death signals end everything that it started.
+// second one ends oddrank, and its death signals end everything that it started. And signals that
+// end a command which has something to clean up.
 #pragma once
 
 #include <atomic>
@@ -8,5 +9,13 @@ namespace oddrank::cli {
 
 // Takes over SIGINT for the rest of the process. Returns the flag that the first Ctrl-C sets.
 const std::atomic<bool>* catch_interrupts();
+
+// Takes over SIGINT, SIGTERM and SIGHUP for the rest of the process, but for those that are
+// ignored. Returns where the number of the first one that came will be; 0: none. The second one
+// ends oddrank.
+const std::atomic<int>* catch_ending_signals();
+
+// Ends the process by this signal, as if it had not been caught.
+void end_by_signal(int signal);
 
 }  // namespace oddrank::cli

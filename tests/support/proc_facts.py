@@ -64,6 +64,11 @@ def comm(pid):
     return _read(f"/proc/{pid}/comm").decode(errors="replace").strip()
 
 
+def command_line(pid):
+    """Returns the words of its command line, joined by blanks; "" if it is gone."""
+    return os.fsdecode(_read(f"/proc/{pid}/cmdline").replace(b"\0", b" ")).strip()
+
+
 def namespace_pid(pid):
     """Returns the pid by which the process knows itself."""
     names = status(pid).get("NSpid", "").split()
@@ -149,6 +154,10 @@ def pending(pid, number):
 def blocks(pid, number):
     """Returns whether the process blocks the signal."""
     return bool(int(status(pid).get("SigBlk", "0"), 16) >> (number - 1) & 1)
+
+
+def ignores(pid, number):
+    return bool(int(status(pid).get("SigIgn", "0"), 16) >> (number - 1) & 1)
 
 
 def wake_ups(pid):

@@ -1,0 +1,67 @@
+// A small job that hangs, for `oddrank demo`: four plain Python processes on this machine, without
+// PyTorch and without SLURM. They are a real job (train.py), and what is wrong is its data: in step
+// 3, the file of rank 2 is a named pipe that nobody writes to. So rank 2 waits for the pipe, rank 3
+// for rank 2, rank 0 for rank 3, and rank 1 for rank 0.
+//
+// However oddrank ends, the processes end with it: the destructor ends them, and the kernel does
+// if oddrank is killed. The folder of the job then stays; otherwise the destructor removes it.
+#pragma once
+
+#include <sys/types.h>
+
+#include <atomic>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/deadline.h"
+#include "base/files/temp_folder.h"
+#include "base/programs/child_command.h"
+#include "base/result.h"
+
+namespace oddrank::cli {
+
+// Move-only. Precondition: one thread (a rank gets a signal when the thread that started it ends).
+class DemoJob {
+ public:
+  // Starts the ranks. kNotFound: no python3 on PATH; kIo, kPermission: no folder, or no process.
+  static Result<DemoJob> start();
+  ~DemoJob();
+  DemoJob(const DemoJob&) = delete;
+  DemoJob& operator=(const DemoJob&) = delete;
+  DemoJob(DemoJob&&) noexcept = default;
+  DemoJob& operator=(DemoJob&&) = delete;
+
+  // Waits until every rank is at the place where it stays, and the kernel says that it sleeps
+  // there; returns early once `ended` is a signal. kGone: a rank exited; kTimeout.
+  Status wait_until_hung(const Deadline& deadline, const std::atomic<int>& ended);
+
+  // In the order of the ranks.
+  std::vector<pid_t> pids() const;
+  std::string script() const { return folder_.path() + "/demo/train.py"; }
+  // The named pipe. The job goes on, to its end, once somebody writes "data" to it.
+  std::string pipe() const;
+  // Takes what the ranks print, so that they are never held up by us, and returns whether all have
+  // exited.
+  bool has_ended();
+
+ private:
+  struct DemoRank {
+    ChildCommand process;
+    std::string place;    // the last whole line that it has printed
+    std::string partial;  // the line that has not ended yet
+    std::string errors;
+
+    void listen();
+    bool stands(std::size_t number) const;
+  };
+
+  explicit DemoJob(TempFolder folder) : folder_(std::move(folder)) {}
+  Status write_data() const;
+  Status start_ranks();
+
+  TempFolder folder_;
+  std::vector<DemoRank> ranks_;
+};
+
+}  // namespace oddrank::cli

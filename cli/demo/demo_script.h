@@ -1,0 +1,10 @@
+// The program that the ranks of `oddrank demo` run: cli/demo/train.py, which is built into oddrank.
+#pragma once
+
+#include <string_view>
+
+namespace oddrank::cli {
+
+std::string_view demo_script();
+
+}  // namespace oddrank::cli
