@@ -27,6 +27,50 @@ mirror() {
   } 2>/dev/null | grep -m 1 -E '/debian/?$' || true
 }
 
+# on_one_line COMMAND...: runs the command. On a terminal, one line that rewrites itself shows how long it
+# has taken and what it does, and its output is printed only if it fails; elsewhere nothing is shown.
+on_one_line() {
+  local log rc=0
+  log=$(mktemp)
+  if [ -t 2 ]; then
+    "$@" 2>&1 </dev/null | tee "$log" | show_last_line || rc=$?
+  else
+    "$@" >"$log" 2>&1 </dev/null || rc=$?
+  fi
+  [ $rc = 0 ] || tail -n 40 "$log" >&2
+  rm -f "$log"
+  return $rc
+}
+
+# Draws the last line of stdin, again and again.
+show_last_line() {
+  local began=$SECONDS line="" text="" has_status=0 rc width
+  width=$(tput cols 2>/dev/null) || width=80
+  while true; do
+    rc=0
+    IFS= read -r -t 1 line || rc=$?
+    [ $rc = 0 ] || [ $rc -gt 128 ] || break # above 128: nothing came within the second
+    [ $rc -gt 0 ] || note_progress "$line"
+    printf '\r\033[K   %3d s  %.*s' $((SECONDS - began)) $((width - 12)) "$text" >&2
+  done
+  printf '\r\033[K' >&2
+}
+
+# Sets `text` to what is shown of a line. An empty line changes nothing, nor does the prose of an apt that
+# prints its status (APT::Status-Fd) too.
+note_progress() { # LINE
+  local percent words
+  case "$1" in
+  dlstatus:* | pmstatus:*) # of apt
+    has_status=1
+    IFS=: read -r _ _ percent words <<<"$1"
+    text="installing, ${percent%%.*} %: $words"
+    [ "${1%%:*}" = pmstatus ] || text="fetching, ${percent%%.*} %"
+    ;;
+  *[![:space:]]*) [ $has_status = 1 ] || text=$1 ;;
+  esac
+}
+
 # stage NAME COMMAND...: runs the command and notes how long it took; stage_times prints all times.
 stage_log=""
 stage() {
@@ -48,7 +92,7 @@ configure_and_build() { # PRESET [TARGET...]
       return 1
     }
   fi
-  ninja -C "build/$preset" "$@" >&2
+  ninja -C "build/$preset" "$@" >&2 # on a terminal it keeps to one line itself
 }
 
 # Builds tests for aarch64 and runs them under qemu's user emulation: the unit and golden tests in C++. Live
