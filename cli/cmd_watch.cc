@@ -99,6 +99,8 @@ class WatchSetup {
 
   // The hooks refer to this object.
   watch::WatchHooks hooks();
+  // Returns why metrics are wanted and cannot be written.
+  Status check_metrics() const;
 
   // `pid`: a process of the job to watch, if several jobs run on the node.
   void set_beside(pid_t pid) { beside_ = pid; }
@@ -113,6 +115,7 @@ class WatchSetup {
  private:
   std::vector<RankSign> sample(const watch::SampleRequest& request);
   std::string rank_variable(const std::string& name) const;
+  std::string metrics_file() const;
   std::vector<std::vector<std::string>> capture_commands(const std::string& file) const;
   bool is_over();
 
@@ -245,6 +248,15 @@ bool WatchSetup::is_over() {
              : job.error().code == Errc::kNotFound || job.error().code == Errc::kGone;
 }
 
+std::string WatchSetup::metrics_file() const {
+  return watch::metrics_path(options_.metrics, options_.keep.name,
+                             only_ ? std::max(only_->rank, 0) : -1);
+}
+
+Status WatchSetup::check_metrics() const {
+  return options_.metrics.empty() ? ok() : cli::check_metrics(metrics_file());
+}
+
 watch::WatchHooks WatchSetup::hooks() {
   watch::WatchHooks hooks;
   hooks.sample = [this](const watch::SampleRequest& request) { return sample(request); };
@@ -255,9 +267,7 @@ watch::WatchHooks WatchSetup::hooks() {
   hooks.leave_past = [this](const watch::PastFile& past) { leave_past(past, options_.keep); };
   hooks.variable = [this](const std::string& name) { return rank_variable(name); };
   if (!options_.metrics.empty()) {
-    const std::string path = watch::metrics_path(options_.metrics, options_.keep.name,
-                                                 only_ ? std::max(only_->rank, 0) : -1);
-    hooks.publish = [this, path](const watch::WatchMetrics* metrics) {
+    hooks.publish = [this, path = metrics_file()](const watch::WatchMetrics* metrics) {
       publish_metrics(metrics, path, options_.keep.name);
     };
   }
@@ -289,6 +299,9 @@ int watch_command(WatchCommand& options) {
   if (const Status keep = check_keep(options.keep); !keep && options.watch.captures) {
     log_line(LogLevel::kWarning, keep.error().what + "; a stall is reported here all the same");
   }
+  if (const Status metrics = setup.check_metrics(); !metrics) {
+    log_line(LogLevel::kWarning, metrics.error().what);
+  }
   watch::run_watch(options.watch, setup.hooks(), &*beside);
   ::_exit(0);  // nobody waits for us, and destructors are the command's business
 }
@@ -310,6 +323,9 @@ int watch_node(WatchCommand& options) {
   }
   if (const Status keep = check_keep(options.keep); !keep) {
     return report_error(keep.error());
+  }
+  if (const Status metrics = setup.check_metrics(); !metrics) {
+    return report_error(metrics.error());
   }
   watch::run_watch(options.watch, setup.hooks(), nullptr);
   return kAllRead;

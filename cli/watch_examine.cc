@@ -35,6 +35,7 @@ constexpr std::chrono::milliseconds kExaminePatience{60000};
 constexpr std::chrono::milliseconds kPastPatience{5000};
 constexpr std::chrono::milliseconds kCheckPatience{10000};
 constexpr std::size_t kRoomForCapture = std::size_t{1} << 20;  // of some hundred nodes
+constexpr std::size_t kRoomForMetrics = std::size_t{1} << 16;
 constexpr std::size_t kMaxPasts = 8;
 
 // Returns culprits, and ranks that were not read in full: their past says more than the capture.
@@ -220,28 +221,42 @@ void put_file(const std::string& path,
   run_isolated({task}, 1);
 }
 
+// Returns why such a file cannot be written, "" if it can; finds out in a child with a deadline.
+// Makes its `folder` first, if that is given.
+std::string why_unwritable(const std::string& path, std::size_t bytes, const std::string& folder) {
+  const IsolatedTask task{[&](int fd) {
+                            if (!folder.empty()) {
+                              ::mkdir(folder.c_str(), 0777);
+                            }
+                            const Status writable = check_writable(path, bytes);
+                            send_bytes(fd, writable ? "" : writable.error().what);
+                          },
+                          kCheckPatience,
+                          {.files = true}};
+  const IsolatedResult result = run_isolated({task}, 1).front();
+  return result.end == IsolatedEnd::kFinished ? result.bytes : path + " did not respond";
+}
+
 }  // namespace
 
 Status check_keep(const KeepOptions& options) {
   if (options.folder.empty()) {
     return ok();
   }
-  const IsolatedTask task{[&](int fd) {
-                            ::mkdir(options.folder.c_str(), 0777);
-                            const std::string stem =
-                                watch::stall_stem(options.name, std::chrono::system_clock::now());
-                            const Status writable = check_writable(
-                                options.folder + "/" + stem + ".odd", kRoomForCapture);
-                            send_bytes(fd, writable ? "" : writable.error().what);
-                          },
-                          kCheckPatience,
-                          {.files = true}};
-  const IsolatedResult result = run_isolated({task}, 1).front();
+  const std::string stem = watch::stall_stem(options.name, std::chrono::system_clock::now());
   const std::string why =
-      result.end == IsolatedEnd::kFinished ? result.bytes : options.folder + " did not respond";
+      why_unwritable(options.folder + "/" + stem + ".odd", kRoomForCapture, options.folder);
   return why.empty() ? ok()
                      : fail(Errc::kIo, "captures cannot be saved: " + why,
                             "give --save a folder that you can write to, with free space");
+}
+
+Status check_metrics(const std::string& path) {
+  const std::string why = why_unwritable(path, kRoomForMetrics, "");
+  return why.empty() ? ok()
+                     : fail(Errc::kIo, "metrics cannot be written: " + why,
+                            "give --metrics an existing folder that you can write to: the one that "
+                            "node_exporter's --collector.textfile.directory names");
 }
 
 Result<Examination> examine(const watch::TakenCapture& taken, const KeepOptions& options) {

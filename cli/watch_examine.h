@@ -29,6 +29,10 @@ Status check_keep(const KeepOptions& options);
 // (kNotFound).
 Result<watch::Examination> examine(const watch::TakenCapture& taken, const KeepOptions& options);
 
+// Returns why no metrics can be written as that file; to be called when a watch begins. The folder
+// is not made: a collector reads from one that exists. Uses a child with a deadline.
+Status check_metrics(const std::string& path);
+
 // Writes the metrics as that file, or removes it (null), in a child with a deadline as well.
 void publish_metrics(const watch::WatchMetrics* metrics,
                      const std::string& path,

@@ -246,6 +246,19 @@ class WatchTest(unittest.TestCase):
             process.kill()
         proc_facts.wait_until(lambda: not glob.glob(f"{folder}/*"), "the files are gone")
 
+    def test_metrics_that_cannot_be_written(self):
+        self.start(PYTHON, WATCHED, "signals", options=(*QUICK, "--metrics", f"{self.folder}/none"))
+        self.wait_said("metrics cannot be written: ")
+        file = f"{self.folder}/file"
+        open(file, "wb").close()
+        for folder, why in ((f"{self.folder}/none", "no such file or directory"), (file, "not a directory"),
+                            ("/proc/self", "")):
+            run = harness.Run(harness.run_here(
+                [harness.Options.oddrank, "watch", "--select", f"127.0.0.1:watch{os.getpid()}", *QUICK,
+                 "--metrics", folder]))
+            harness.check_trouble(self, run, f"metrics cannot be written: cannot write {folder}/oddrank-", why,
+                                  "an existing folder", status=1)
+
     def test_a_watcher_that_does_not_capture_leaves_the_past_of_its_rank(self):
         # Rank 0, the culprit, is second on its node, so the other rank's watcher captures.
         options = (*QUICK, "--save", f"{self.folder}/save")
