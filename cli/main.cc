@@ -4,7 +4,9 @@
 #include <exception>
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "base/base_name.h"
 #include "base/log.h"
 #include "cli/commands.h"
 #include "cli/exit_status.h"
@@ -37,6 +39,9 @@ constexpr const char* kFooter =
     "2 wrong usage, 1 a fault of oddrank itself.\n\n"
     "oddrank COMMAND --help shows the options and examples of a command.";
 
+// kubectl runs `kubectl oddrank JOB` as a program of this name: a link to ours.
+constexpr std::string_view kKubectlPlugin = "kubectl-oddrank";
+
 // Cuts `argc` to the arguments for our parser: in `oddrank watch ... -- CMD...` those before "--".
 // An argument of CMD like "[1,2]" would not survive the parser.
 CommandLine split_command(int& argc, char** argv) {
@@ -59,6 +64,14 @@ CommandLine split_command(int& argc, char** argv) {
 }
 
 int run(int argc, char** argv, bool ignored_broken_pipe) {
+  std::string kube = "kube";
+  std::vector<char*> words(argv, argv + argc);
+  if (argc > 0 && base_name(argv[0]) == kKubectlPlugin) {
+    words.insert(words.begin() + 1, kube.data());
+    ++argc;
+  }
+  words.push_back(nullptr);
+  argv = words.data();
   CommandLine command = split_command(argc, argv);
   command.ignored_broken_pipe = ignored_broken_pipe;
   Parser parser(kDescription, kFooter, version_text);

@@ -19,6 +19,13 @@ add_custom_target(manual ALL DEPENDS ${ODDRANK_MANUAL}/written)
 
 install(TARGETS oddrank RUNTIME)
 install(DIRECTORY ${ODDRANK_MANUAL}/man1 DESTINATION ${CMAKE_INSTALL_MANDIR})
+# `kubectl oddrank`: the program acts as a plugin of kubectl by that name (cli/main.cc).
+set(ODDRANK_PLUGIN ${CMAKE_BINARY_DIR}/plugin)
+file(MAKE_DIRECTORY ${ODDRANK_PLUGIN})
+file(CREATE_LINK oddrank ${ODDRANK_PLUGIN}/kubectl-oddrank SYMBOLIC)
+file(CREATE_LINK oddrank-kube.1.gz ${ODDRANK_PLUGIN}/kubectl-oddrank.1.gz SYMBOLIC)
+install(FILES ${ODDRANK_PLUGIN}/kubectl-oddrank DESTINATION ${CMAKE_INSTALL_BINDIR})
+install(FILES ${ODDRANK_PLUGIN}/kubectl-oddrank.1.gz DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
 install(FILES ${ODDRANK_MANUAL}/oddrank DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
 install(FILES ${ODDRANK_MANUAL}/_oddrank DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
 install(FILES ${ODDRANK_MANUAL}/oddrank.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)

@@ -8,6 +8,7 @@ a screen.
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -249,6 +250,26 @@ class UsageTest(unittest.TestCase):
                 self.assertIn("Example", result.stdout)
                 self.assertNotIn("{", result.stdout)
                 self.assertLess(max(map(len, result.stdout.splitlines())), MAX_LINE)
+
+    def test_as_a_plugin_of_kubectl(self):
+        """By that name it is `oddrank kube`; a real kubectl starts it if one is at hand."""
+        with harness.scratch() as folder:
+            os.symlink(os.path.abspath(harness.Options.oddrank), f"{folder}/kubectl-oddrank")
+            with open(f"{folder}/kubectl", "w", encoding="utf-8") as fake:
+                fake.write(f'#!/bin/sh\necho "$@" >{folder}/words\n'
+                           "echo 'Error from server (Forbidden): pods is forbidden' >&2\nexit 1\n")
+            os.chmod(fake.name, 0o755)
+            real = shutil.which("kubectl")
+            for way in ([f"{folder}/kubectl-oddrank"], *([[real, "oddrank"]] if real else [])):
+                def plugin(*words, way=way):
+                    return harness.Run(harness.run_here(
+                        [*way, *words], env={**os.environ, "PATH": f"{folder}:{os.environ['PATH']}"}))
+                with self.subTest(way=way):
+                    harness.check_trouble(self, plugin("llama", "-n", "train"), "forbidden", "pods/exec")
+                    with open(f"{folder}/words", encoding="utf-8") as words:
+                        self.assertRegex(words.read(), "^--namespace train get pods ")
+                    harness.check_trouble(self, plugin(), "either a job or", status=2)
+                    self.assertIn("oddrank ", plugin("--version").out)
 
 
 if __name__ == "__main__":
