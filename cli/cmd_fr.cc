@@ -18,6 +18,10 @@ namespace {
 // For one dump. 2000 calls with their stacks take 3 MB.
 constexpr std::size_t kMaxDumpBytes = std::size_t{512} << 20;
 
+constexpr const char* kDebugServerHint =
+    "PyTorch's debug server writes texts for people; the addresses in its stacks_*.txt give dumps: "
+    "curl -X POST http://HOST:PORT/handler/fr_trace_json -o rank_N.json";
+
 struct FrOptions {
   std::vector<std::string> dumps;
   std::string json;
@@ -30,8 +34,13 @@ int run_fr(const FrOptions& options) {
   snapshot::Tables texts;
   std::vector<snapshot::FlightRecord> records;
   std::vector<aggregate::UnreadDump> unread;
+  bool of_debug_server = false;
   for (const std::string& file : node::expand_files(options.dumps)) {
     const auto found = node::read_found_file(file, kMaxDumpBytes);
+    if (found && collectives::is_debug_server_text(found->bytes)) {
+      of_debug_server = true;
+      continue;
+    }
     auto record = found ? collectives::read_flight_record(file, found->bytes, texts)
                         : Result<snapshot::FlightRecord>(fail(found.error()));
     if (record) {
@@ -47,7 +56,8 @@ int run_fr(const FrOptions& options) {
       errors.add({Errc::kBadData, dump.source + ": " + dump.why, ""});
     }
     errors.finish();
-    return report_error({Errc::kNotFound, "no flight-recorder dump found in the given files", ""});
+    return report_error({Errc::kNotFound, "no flight-recorder dump found in the given files",
+                         of_debug_server ? kDebugServerHint : ""});
   }
   aggregate::FlightReport report = aggregate::analyze_flight(records, texts);
   report.unread = std::move(unread);

@@ -1,6 +1,7 @@
 #include "collectives/sources/read_flight_record.h"
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <map>
 #include <optional>
@@ -475,6 +476,13 @@ std::int32_t rank_in_name(std::string_view source) {
     ++digits;
   }
   return parse_number<std::int32_t>(name.substr(name.size() - digits)).value_or(-1);
+}
+
+bool is_debug_server_text(std::string_view bytes) {
+  constexpr std::array<std::string_view, 4> kBegins = {
+      "=== Rank ", "=== FR Trace ===", "=== TorchComms FR Trace ===", "PARTIAL DATA: "};
+  return std::any_of(kBegins.begin(), kBegins.end(),
+                     [bytes](std::string_view begin) { return bytes.starts_with(begin); });
 }
 
 Result<FlightRecord> read_flight_record(const std::string& source,

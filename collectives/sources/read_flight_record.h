@@ -19,6 +19,10 @@ Result<snapshot::FlightRecord> read_flight_record(const std::string& source,
                                                   std::string_view bytes,
                                                   snapshot::Tables& texts);
 
+// Tells a text that PyTorch's debug server (torch.distributed.debug of torch 2.13) writes into its
+// dump_dir: stacks or tables of all ranks, for people. It is no dump.
+bool is_debug_server_text(std::string_view bytes);
+
 // Returns the rank in a file's name, as above; -1 if the name has no number.
 std::int32_t rank_in_name(std::string_view source);
 

@@ -107,6 +107,17 @@ class RecordedJobTest(unittest.TestCase):
                 culprits = {row["rank"] for row in run.json()["verdict"]["culprits"]}
                 self.assertLessEqual(culprits, {5}, f"{size} bytes: {run}")
 
+    def test_the_folder_of_a_debug_server(self):
+        """Its texts are no dumps, and none is missing because of them."""
+        with tempfile.TemporaryDirectory(prefix="oddrank-fr-") as scratch:
+            with open(f"{scratch}/stacks_20261128_035637.txt", "w", encoding="utf-8") as file:
+                file.write("=== Rank 0: http://n0:58557/handler/dump_traceback? ===\nCurrent thread 0x7f1c4a7fc6c0\n")
+            harness.check_trouble(self, Run(harness.run_here([Options.oddrank, "fr", scratch])), "no flight-recorder dump",
+                                  "/handler/fr_trace_json", status=NOTHING_READ)
+            for rank in range(6):
+                shutil.copy(f"{self.folder}/behind/trace_rank_{rank}", scratch)
+            self.check(self.fr(scratch).json(), "skipped_collective", [5])
+
     def test_trouble(self):
         harness.check_trouble(self, Run(harness.run_here([Options.oddrank, "fr", "/nowhere/r_0"])),
                               "/nowhere/r_0", status=NOTHING_READ)

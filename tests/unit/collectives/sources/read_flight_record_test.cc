@@ -50,6 +50,18 @@ TEST_CASE("a dump's calls") {
   CHECK(receive.peer == 0);
 }
 
+TEST_CASE("a text of PyTorch's debug server is no dump") {
+  for (const char* text :
+       {"=== Rank 0: http://n0:58557/handler/dump_traceback? ===\nCurrent thread "
+        "0x00007f1c4a7fc6c0",
+        "PARTIAL DATA: 0/2 workers responded\n  Rank 0: Handler torchcomms_health_check not found",
+        "=== FR Trace ===\n--- Groups ---\n"}) {
+    CHECK(is_debug_server_text(text));
+  }
+  CHECK_FALSE(is_debug_server_text(kDump));
+  CHECK_FALSE(is_debug_server_text(""));
+}
+
 TEST_CASE("old dumps are a list, with other keys") {
   Tables texts;
   const auto record = read_flight_record(
