@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 """Runs `oddrank node` in a container, of which other ranks of the job may be outside: in a pid namespace of its own,
-with the machine's network; and beside containers with networks of their own.
+with the machine's network; beside containers with networks of their own; and outside of containers as users make them
+without root.
 
     containers_test.py --oddrank PATH
 """
 
 import os
+import shutil
 import subprocess
 import sys
 import unittest
@@ -31,6 +33,31 @@ else:
     if int(sys.argv[1]) == int(os.environ["MASTER_PORT"]) or other.recv(1) == b"":
         sys.stdin.read()
 """
+
+# A container as `enroot start --root` and `apptainer --fakeroot` make it for a user: namespaces of users and of mounts,
+# and a root of its own, which alone has the program. Apptainer's --pid adds a namespace of pids.
+USER = ("setpriv", "--reuid=61234", "--regid=61234", "--clear-groups", "--inh-caps=-all")
+NAMESPACES = ("unshare", "--map-root-user", "--mount")
+ROOTLESS = """
+set -e
+mount -t tmpfs none "$CONTAINER"
+cd "$CONTAINER"
+mkdir usr proc app old
+for name in bin lib lib64; do ln -s usr/$name $name; done
+mount --rbind /usr usr
+[ $$ != 1 ] || mount -t proc proc proc
+[ $$ = 1 ] || mount --rbind /proc proc
+printf %s "$3" >app/train.py
+pivot_root . old
+cd /
+umount -l old
+exec "$1" /app/train.py "$4"
+"""
+
+
+def can_be_rootless():
+    return subprocess.run([*USER, *NAMESPACES, "true"], stdin=subprocess.DEVNULL, capture_output=True,
+                          check=False).returncode == 0
 
 
 PORT = 20000 + os.getpid() % 10000
@@ -80,6 +107,28 @@ class Containers(unittest.TestCase):
                  *harness.PATIENTLY]))
             found.append([each["pid"] for each in run.json()["ranks"]])
         self.assertEqual(sorted(found), sorted([pid] for pid in pids))
+
+    @harness.only_with(can_be_rootless())
+    def test_rootless_containers_are_read_by_their_user_and_by_root(self):
+        folder = self.enterContext(harness.scratch())
+        program = shutil.copy(harness.Options.oddrank, f"{folder}/oddrank")
+        os.mkdir(f"{folder}/root")
+        os.environ["CONTAINER"] = f"{folder}/root"
+        for pids in ((), ("--pid", "--fork", "--kill-child=KILL")):
+            before = [*USER, *NAMESPACES, *pids, "sh", "-c", ROOTLESS, "sh"]
+            first, port = self.start(1, "0", before=before)
+            second, _ = self.start(0, port, before=before)
+            ranks = [proc_facts.children(each.pid)[0] if pids else each.pid for each in (first, second)]
+            for user in ((), USER):
+                with self.subTest(pids=pids, user=user):
+                    report = harness.Run(harness.run_here([*user, program, "node", "--select", ADDRESS, "--json", "-",
+                                                           *harness.PATIENTLY])).json()
+                    self.assertEqual([each["pid"] for each in report["verdict"]["culprits"]], ranks[:1], report["verdict"])
+                    self.assertEqual([each["pid"] for each in report["ranks"]], ranks[::-1])
+                    for rank in report["ranks"]:
+                        self.assertIn("/app/train.py", [frame["filename"] for frame in rank["threads"][0]["frames"]])
+            self.end(first)
+            self.end(second)
 
     def test_a_rank_of_another_container_is_not_gone(self):
         _, port = self.start(1)
