@@ -318,7 +318,10 @@ void Joiner::join_socket(std::size_t process,
   if (file.store != snapshot::Store::kNone) {
     wait.rare.edit().peer = {};
   } else if (other != nullptr) {
-    note(file, join_local(process, other->inode, wait));
+    const SocketRow* listener = table->listener_of(*other);
+    const std::string has_it =
+        join_local(process, listener == nullptr ? other->inode : listener->inode, wait);
+    note(file, listener == nullptr ? has_it : "it is not accepted yet; " + has_it);
   }
 }
 

@@ -130,7 +130,8 @@ void ask_for_connection(std::uint64_t inode,
     return;
   }
   if (const SocketRow* other = table.other_end(*row)) {
-    others.insert(other->inode);
+    const SocketRow* listener = table.listener_of(*other);
+    others.insert(listener == nullptr ? other->inode : listener->inode);
   }
   networks.ask(process, *row);
 }

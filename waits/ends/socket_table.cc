@@ -11,6 +11,7 @@
 
 #include "base/parse_number.h"
 #include "base/split.h"
+#include "snapshot/connection.h"
 
 namespace oddrank::waits {
 namespace {
@@ -149,6 +150,20 @@ const SocketRow* SocketTable::by_inode(std::uint64_t inode) const {
 const SocketRow* SocketTable::other_end(const SocketRow& row) const {
   const auto at = by_ends_.find(ends_key(row.peer, row.local));
   return at == by_ends_.end() ? nullptr : &rows_[at->second];
+}
+
+const SocketRow* SocketTable::listener_of(const SocketRow& row) const {
+  if (row.inode != 0 || row.state != static_cast<std::uint8_t>(SocketState::kEstablished)) {
+    return nullptr;
+  }
+  const std::string_view port = snapshot::port_part(row.local);
+  const auto found = std::find_if(rows_.begin(), rows_.end(), [&](const SocketRow& each) {
+    const std::string_view address = snapshot::address_part(each.local);
+    return each.state == static_cast<std::uint8_t>(SocketState::kListen) &&
+           (each.local == row.local || ((address == "0.0.0.0" || address == "[::]") &&
+                                        snapshot::port_part(each.local) == port));
+  });
+  return found == rows_.end() ? nullptr : &*found;
 }
 
 }  // namespace oddrank::waits

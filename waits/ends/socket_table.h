@@ -29,7 +29,7 @@ struct SocketRow {
   std::uint8_t state = 0;
   std::uint64_t unsent = 0;  // bytes that the peer has not acknowledged
   std::uint64_t unread = 0;  // bytes that have arrived and were not read
-  std::uint64_t inode = 0;   // 0: the process has closed it
+  std::uint64_t inode = 0;   // 0: no process has it: closed, or established and not yet accepted
   // The timer that runs, and how often it has run out in a row without an answer.
   std::uint8_t timer = 0;
   std::uint32_t tries = 0;
@@ -66,6 +66,9 @@ class SocketTable {
   const SocketRow* by_inode(std::uint64_t inode) const;
   // Finds the socket of this node whose peer is `row`'s local address, and the other way round.
   const SocketRow* other_end(const SocketRow& row) const;
+  // Finds the socket that listens where `row` is, which no process has accepted yet; null if there
+  // is none, or if it is accepted, or closed.
+  const SocketRow* listener_of(const SocketRow& row) const;
   std::size_t size() const { return rows_.size(); }
   std::size_t dropped() const { return dropped_; }
 

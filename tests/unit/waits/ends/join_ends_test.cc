@@ -322,6 +322,39 @@ TEST_CASE("a listening socket has its address") {
   CHECK(scene.build.says(server) == "listens at 127.0.0.1:8081");
 }
 
+// The kernel has made the connection, and the server has yet to call accept().
+TEST_CASE("a connection that is not accepted leads to the process that listens") {
+  for (const char* listener : {"3: 0100000A:733C 00000000:0000 0A 0:1 0:0 0 0 0 709\n",
+                               "3: 00000000:733C 00000000:0000 0A 0:1 0:0 0 0 0 709\n"}) {
+    Sockets scene;
+    scene.node.sockets.back() = SocketTable();
+    scene.node.sockets.back().add("1: 0100000A:733C 0100000A:C350 01 0:0 0:0 0 0 0 0\n");
+    scene.node.sockets.back().add("2: 0100000A:C350 0100000A:733C 01 0:0 0:0 0 0 0 702\n");
+    scene.node.sockets.back().add(listener);
+    const auto client = scene.add_socket(10, 702);
+    scene.add_socket(20, 709);
+    scene.waits(client, "recvfrom", "socket:[702]");
+    CHECK(scene.join(client).holder_pid == 20);
+    CHECK(scene.build.says(client) ==
+          "TCP 10.0.0.1:50000 to 10.0.0.1:29500, ESTABLISHED; it is "
+          "not accepted yet; the other end is pid 20");
+  }
+}
+
+TEST_CASE("a connection whose other end was closed leads to nobody") {
+  Sockets scene;
+  scene.node.sockets.back() = SocketTable();
+  scene.node.sockets.back().add("1: 0100000A:733C 0100000A:C350 05 0:0 0:0 0 0 0 0\n");
+  scene.node.sockets.back().add("2: 0100000A:C350 0100000A:733C 01 0:0 0:0 0 0 0 702\n");
+  scene.node.sockets.back().add("3: 0100000A:733C 00000000:0000 0A 0:1 0:0 0 0 0 709\n");
+  const auto client = scene.add_socket(10, 702);
+  scene.add_socket(20, 709);
+  scene.waits(client, "recvfrom", "socket:[702]");
+  CHECK(scene.join(client).holder_pid == 0);
+  CHECK(scene.build.says(client) ==
+        "TCP 10.0.0.1:50000 to 10.0.0.1:29500, ESTABLISHED; the other end is closed");
+}
+
 TEST_CASE("both ends of a local socket") {
   Sockets scene;
   const auto client = scene.add_socket(10, 801);
