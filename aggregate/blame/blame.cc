@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "aggregate/evidence/server_waits.h"
 #include "aggregate/evidence/wait_end.h"
 #include "aggregate/rules/all_rules.h"
 #include "aggregate/rules/local_story.h"
@@ -38,6 +39,18 @@ bool waits_for_worker(const JobView& view, const RankView& rank) {
          is_at_work(*chain.way.back(), view.model());
 }
 
+// Returns whether the rank waits for its own process, of which no thread is at work, and one takes
+// in what other processes send: that may bring what the rank waits for.
+bool is_open(const JobView& view, const RankView& rank) {
+  const auto& threads = rank.process->threads;
+  const WaitOn on = rank.decider->wait.on;
+  return (on == WaitOn::kLock || on == WaitOn::kThread) &&
+         takes_requests(view, *rank.process, rank.decider) &&
+         std::none_of(threads.begin(), threads.end(), [&view](const auto& thread) {
+           return thread.has_python && is_at_work(thread, view.model());
+         });
+}
+
 // Returns whether the rank, in code of its own, waits for somebody who could not be found.
 bool waits_for_somebody(const RuleInput& input, const RankView& rank) {
   if (rank.decider == nullptr) {
@@ -56,7 +69,7 @@ bool waits_for_somebody(const RuleInput& input, const RankView& rank) {
       // other processes may release it.
       return is_shared_lock(last.decider->wait) ||
              (last.process == rank.process && !waits_for_worker(input.view, rank) &&
-              !waits_in_vain(last));
+              (!waits_in_vain(last) || is_open(input.view, last)));
     case WaitOn::kPipe:
     case WaitOn::kSocket:
       return awaited_process(input.view, *last.process) == nullptr &&
@@ -182,8 +195,9 @@ BlockedOn blocked_on(const RuleInput& input, std::size_t at) {
   if (input.graph.in_call[at] || rank.polls == PollOn::kWork) {
     return BlockedOn::kCall;
   }
+  const bool open = rank.decider != nullptr && is_open(input.view, rank);
   const BlockedOn vague =
-      may_need_others(input.view, rank) ? BlockedOn::kSomebody : BlockedOn::kOwnProcess;
+      open || may_need_others(input.view, rank) ? BlockedOn::kSomebody : BlockedOn::kOwnProcess;
   switch (local_story(input, at)) {
     case Kind::kUnknown:
       // In a library that could not be read: it waits, or it talks to others that do.

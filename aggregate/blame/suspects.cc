@@ -203,6 +203,19 @@ bool anything_waits(const RuleInput& input, std::size_t odd) {
          });
 }
 
+// Returns whether another rank waits for a message in the same way: the two are at different places
+// by their roles, as a server is among its clients, and neither is the odd one out.
+bool waits_like_another(const RuleInput& input, std::size_t odd) {
+  const auto& ranks = input.view.ranks();
+  if (!is_to_be_woken(input.view, ranks[odd])) {
+    return false;
+  }
+  return std::any_of(ranks.begin(), ranks.end(), [&](const RankView& rank) {
+    return &rank != &ranks[odd] && is_to_be_woken(input.view, rank) &&
+           rank.decider->wait.syscall_name == ranks[odd].decider->wait.syscall_name;
+  });
+}
+
 // Finds whom to name if no wait leads to anybody.
 std::vector<std::size_t> find_odd(const RuleInput& input, const std::vector<BlockedOn>& blocked) {
   std::vector<std::size_t> odd;
@@ -225,7 +238,8 @@ std::vector<std::size_t> find_odd(const RuleInput& input, const std::vector<Bloc
     for (std::size_t at = 0; at < blocked.size(); ++at) {
       others_in_call = others_in_call && (at == elsewhere || blocked[at] == BlockedOn::kCall);
     }
-    if (others_in_call || (!input.anybody_in_call && !waits)) {
+    if (others_in_call ||
+        (!input.anybody_in_call && !waits && !waits_like_another(input, elsewhere))) {
       odd.push_back(elsewhere);
     }
   }
@@ -309,9 +323,16 @@ Suspects choose_vague(const RuleInput& input, std::vector<std::size_t> ranks) {
       std::any_of(blame.blocked.begin(), blame.blocked.end(), may_move)) {
     return chosen;
   }
-  if (ranks.size() > 1) {
-    const std::size_t first = first_to_stop(input, ranks);
-    chosen.first_to_stop = first != JobView::kNone;
+  // A rank for which nobody waits may be the one for which an awaited rank waits.
+  std::vector<std::size_t> like = ranks;
+  for (std::size_t at = 0; at < blame.blocked.size(); ++at) {
+    if (blame.blocked[at] == BlockedOn::kSomebody && !input.graph.awaited[at]) {
+      like.push_back(at);
+    }
+  }
+  if (like.size() > 1) {
+    const std::size_t first = first_to_stop(input, like);
+    chosen.first_to_stop = std::find(ranks.begin(), ranks.end(), first) != ranks.end();
     ranks = chosen.first_to_stop ? std::vector{first} : std::vector<std::size_t>();
   }
   const bool circle = std::any_of(blame.circles.begin(), blame.circles.end(),

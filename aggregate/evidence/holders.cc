@@ -113,9 +113,16 @@ Holders of_pool(const JobView& view, const ProcessCapture& process, const Wait& 
   return holders;
 }
 
-// A lock, an event or a queue of Python's, and who has it is not known: another thread of the
-// process ends the wait. If each of those that could do so waits for another process, so does this
-// thread.
+// Returns whether the other end of the connection or pipe is in the process itself: what comes
+// there is from another thread of it.
+bool ends_in_own_process(const ProcessCapture& process, const Wait& wait) {
+  return (wait.on == snapshot::WaitOn::kSocket || wait.on == snapshot::WaitOn::kPipe) &&
+         wait.holder_pid == process.pid;
+}
+
+// A lock, an event, a queue or a connection within the process, and who has it is not known:
+// another thread of the process ends the wait. If each of those that could do so waits for another
+// process, so does this thread.
 Holders by_exclusion(const JobView& view,
                      const ProcessCapture& process,
                      const ThreadCapture& thread) {
@@ -163,7 +170,7 @@ Holders holders_of(const JobView& view,
     return of_pool(view, process, wait);
   } else if (wait.how == WaitHow::kFiles) {
     return of_files(view, process, wait);
-  } else if (is_at_own_lock(thread)) {
+  } else if (is_at_own_lock(thread) || ends_in_own_process(process, wait)) {
     return by_exclusion(view, process, thread);
   }
   return holders;

@@ -10,8 +10,26 @@ namespace oddrank::aggregate {
 
 using snapshot::PollOn;
 
+namespace {
+
+// Returns the part of a path that may tell one rank's file from another's: the last component that
+// has a number. Folders above it have numbers of jobs, runs and days. Keys of stores are taken
+// whole.
+std::string_view telling_part(std::string_view name) {
+  constexpr std::string_view kDigits = "0123456789";
+  const std::size_t digit = name.find_last_of(kDigits);
+  if (!name.starts_with('/') || digit == std::string_view::npos) {
+    return name;
+  }
+  const std::size_t begin = name.rfind('/', digit) + 1;
+  return name.substr(begin, name.find('/', digit) - begin);
+}
+
+}  // namespace
+
 std::set<std::size_t> named_ranks(const JobView& view, std::string_view name) {
   std::set<std::size_t> found;
+  name = telling_part(name);
   while (!name.empty()) {
     const std::size_t end = std::min(name.find_first_of("/._-: "), name.size());
     std::string_view part = name.substr(0, end);

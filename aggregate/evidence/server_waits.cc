@@ -53,7 +53,34 @@ bool leads_to(const JobView& view, const Wait& wait, const Wait& server) {
          });
 }
 
+// Returns whether the file is a connection to another process, or a socket that takes new ones.
+bool leads_outside(const JobView& view, const AwaitedFile& file, pid_t own) {
+  return file.state == snapshot::kTcpListens ||
+         (file.holder_pid != own &&
+          (file.peer != snapshot::StringId{} || is_local_socket(view, file)));
+}
+
+bool waits_at_others(const JobView& view, const Wait& wait, pid_t own) {
+  const auto& awaited = wait.rare->awaited;
+  if (awaited.empty()) {
+    return wait.on == WaitOn::kSocket && wait.holder_pid != own;
+  }
+  return (wait.on == WaitOn::kSocket || wait.how == snapshot::WaitHow::kFiles) &&
+         std::any_of(awaited.begin(), awaited.end(),
+                     [&](const AwaitedFile& file) { return leads_outside(view, file, own); });
+}
+
 }  // namespace
+
+bool takes_requests(const JobView& view,
+                    const snapshot::ProcessCapture& process,
+                    const ThreadCapture* waiting) {
+  return std::any_of(
+      process.threads.begin(), process.threads.end(), [&](const ThreadCapture& each) {
+        return &each != waiting && !each.call && waits_at_others(view, each.wait, process.pid) &&
+               !view.model().story(each.samples.back(), Story::kPool);
+      });
+}
 
 bool awaits_connections(const JobView& view, const Wait& wait) {
   const auto& awaited = wait.rare->awaited;

@@ -38,6 +38,13 @@ bool answers_beside(const JobView& view,
 // its like at nothing but sockets that listen.
 bool awaits_connections(const JobView& view, const snapshot::Wait& wait);
 
+// Returns whether a thread of the process other than `waiting` takes in what other processes send:
+// it waits at connections, or for new ones, and is no thread of a collective library or a pool.
+// What it gets may end any wait of a thread of its process.
+bool takes_requests(const JobView& view,
+                    const snapshot::ProcessCapture& process,
+                    const snapshot::ThreadCapture* waiting);
+
 // Returns "8400" of "10.0.0.1:8400"; "" of anything else.
 std::string_view port_of(std::string_view address);
 

@@ -12,6 +12,7 @@
 #include "aggregate/evidence/server_waits.h"
 #include "aggregate/view/rank_set.h"
 #include "aggregate/view/remote_calls.h"
+#include "aggregate/view/thread_cycle.h"
 #include "aggregate/words/wait_words.h"
 #include "base/printable.h"
 
@@ -514,7 +515,8 @@ void GraphBuilder::add_holder(std::size_t node,
                                             : fmt::format("{} ({})", wait_name(thread->wait.on),
                                                           process_words(view_, *holder.process));
   if (holder.thread != nullptr && holders.how == HowKnown::kExclusion) {
-    on += fmt::format(", which {} may release", thread_words(view_, *holder.thread));
+    on += fmt::format(", which {} may {}", thread_words(view_, *holder.thread),
+                      is_at_own_lock(*thread) ? "release" : "send");
   }
   show(node, to, {on, wait_evidence(*from.process, *thread), holders.how},
        beside || holders.who.size() > 1 || holders.others);

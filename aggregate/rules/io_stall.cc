@@ -108,7 +108,8 @@ std::vector<Finding> io_stall(const RuleInput& input) {
     culprit.waits_for.what = pipe ? snapshot::WaitOn::kPipe : snapshot::WaitOn::kFile;
   }
   finding.advice = io_advice(input.view, first);
-  finding.disproves = {"the rank leaving state D by itself"};
+  finding.disproves = {d_state ? "the rank leaving state D by itself"
+                               : "the rank going on by itself"};
   finding.weakness = "a short access to a disk looks the same in one sample";
   return {finding};
 }

@@ -32,7 +32,7 @@ std::string child_words(const JobView& view, const snapshot::ProcessCapture& chi
 std::string process_words(const JobView& view, const snapshot::ProcessCapture& process);
 
 // Returns what a thread that waits for another one waits for: "the GIL", "its end", "the lock at
-// 0x55d0c0".
+// 0x55d0c0", "what comes from its own process".
 std::string awaited_thing(const snapshot::ThreadCapture& thread);
 
 // Returns "thread 71 (feeder)".

@@ -85,7 +85,7 @@ struct Found {
 class Reader {
  public:
   Reader(std::int32_t rank, snapshot::Tables& tables) : rank_(rank), tables_(tables) {}
-  std::vector<LogLine> run(std::string_view text);
+  LogLines run(std::string_view text);
 
  private:
   Found found(LogKind kind, std::string_view text) const;
@@ -103,18 +103,19 @@ class Reader {
   std::int32_t rank_;
   snapshot::Tables& tables_;
   std::size_t read_ = 0;
+  std::size_t left_out_ = 0;
   std::map<LogKind, std::deque<std::pair<std::size_t, Found>>> last_;
   std::map<std::string, Found> starting_;  // by process, thread and communicator
 };
 
-std::vector<LogLine> Reader::run(std::string_view text) {
+LogLines Reader::run(std::string_view text) {
   while (!text.empty()) {
     read(trim(take_piece(text, '\n')));
   }
   for (auto& entry : starting_) {
     keep(std::move(entry.second));
   }
-  return kept();
+  return {kept(), left_out_};
 }
 
 Found Reader::found(LogKind kind, std::string_view text) const {
@@ -131,6 +132,7 @@ void Reader::keep(Found one) {
   last.push_back({read_++, std::move(one)});
   if (last.size() > kMaxOfKind) {
     last.pop_front();
+    ++left_out_;
   }
 }
 
@@ -216,9 +218,7 @@ std::vector<LogLine> Reader::kept() {
 
 }  // namespace
 
-std::vector<LogLine> read_log_lines(std::string_view text,
-                                    std::int32_t rank,
-                                    snapshot::Tables& tables) {
+LogLines read_log_lines(std::string_view text, std::int32_t rank, snapshot::Tables& tables) {
   return Reader(rank, tables).run(text);
 }
 

@@ -3,6 +3,7 @@
 // have ended.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
 #include <vector>
@@ -12,11 +13,13 @@
 
 namespace oddrank::collectives {
 
-// Returns the last few lines of each kind, in the order of the file. `text`: the end of a file; its
-// first line may be cut. `rank`: the rank that wrote it; -1 = several ranks. The caller fills in
-// `node` and `source`.
-std::vector<snapshot::LogLine> read_log_lines(std::string_view text,
-                                              std::int32_t rank,
-                                              snapshot::Tables& tables);
+struct LogLines {
+  std::vector<snapshot::LogLine> lines;  // in the order of the file; without `node` and `source`
+  std::size_t left_out = 0;              // older ones
+};
+
+// Returns the last few lines of each kind. `text`: the end of a file; its first line may be cut.
+// `rank`: the rank that wrote it; -1 = several ranks.
+LogLines read_log_lines(std::string_view text, std::int32_t rank, snapshot::Tables& tables);
 
 }  // namespace oddrank::collectives

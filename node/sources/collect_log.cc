@@ -93,12 +93,19 @@ Capture read_files(const LogFiles& files) {
   }
   const std::size_t each =
       std::min(kMaxEnd, kMaxAllEnds / std::max<std::size_t>(1, files.open.size()));
+  std::size_t left_out = 0;
   for (const auto& [id, file] : files.open) {
-    auto lines = collectives::read_log_lines(end_of(file.fd.get(), each), file.rank, answer.tables);
-    for (snapshot::LogLine& line : lines) {
+    auto read = collectives::read_log_lines(end_of(file.fd.get(), each), file.rank, answer.tables);
+    left_out += read.left_out;
+    for (snapshot::LogLine& line : read.lines) {
       line.source = answer.tables.string(file.path);
       answer.collectives.log.push_back(std::move(line));
     }
+  }
+  if (left_out > 0) {
+    answer.nodes.front().notes.push_back(
+        count_of(left_out, "older line") +
+        " about calls and communicators left out: of each file, the last 32 of a kind are kept");
   }
   return answer;
 }

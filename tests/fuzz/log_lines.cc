@@ -16,7 +16,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const fuzz::PeakMemory memory(size);
   snapshot::Tables tables;
   constexpr std::size_t kMost = 4 * 32;  // kinds, and lines of each
-  const auto lines = collectives::read_log_lines(bytes, -1, tables);
+  const auto lines = collectives::read_log_lines(bytes, -1, tables).lines;
   for (const snapshot::LogLine& line : lines) {
     if (lines.size() > kMost || line.behind.size() > size || tables.text(line.text).size() > 300) {
       std::abort();

@@ -123,4 +123,46 @@ TEST_CASE("side servers: a lock that only a reading thread can release leads to 
   }
 }
 
+// Long polls: the answer of the server waits at a condition for what the third rank has yet to
+// send.
+TEST_CASE("side servers: any thread that takes requests may bring what its process waits for") {
+  CaptureBuilder job({"n0"}, 3);
+  job.thread(job.rank(kServer, "n0", pid_of(kServer)), tests::at_python_lock());
+  job.thread(job.rank(kClient, "n0", pid_of(kClient)), tests::asking_rank(kServer));
+  job.thread(job.rank(2, "n0", pid_of(2)), tests::waiting_on(WaitOn::kSocket));
+  const auto named = [&job] { return !diagnose(job.capture).verdict.culprits.empty(); };
+  SECTION("no thread does: the server waits for one of its own") {
+    CHECK(named());
+  }
+  SECTION("a thread takes connections") {
+    listen(job, "0.0.0.0:8400");
+    auto& waits = job.process(pid_of(kServer)).threads.back().wait;
+    waits.rare.edit().awaited.front().state = snapshot::kTcpListens;
+    CHECK_FALSE(named());
+  }
+  SECTION("a thread of the store does not hand over what it gets") {
+    ThreadSpec store = waiting_on(WaitOn::kSocket);
+    store.has_python = false;
+    store.frames = {tests::native("epoll_wait", "/lib/libc.so.6"),
+                    tests::native("_ZN4c10d6detail16LibUVStoreDaemon3runEv", "/lib/libtorch.so")};
+    job.thread(job.process(pid_of(kServer)), store).tid = 9000;
+    CHECK(named());
+  }
+}
+
+// A barrier server within rank 0: its main thread asks it as all other ranks do.
+TEST_CASE("side servers: a connection within the process leads to the thread that serves it") {
+  CaptureBuilder job({"n0"}, 3);
+  job.thread(job.rank(kServer, "n0", pid_of(kServer)), tests::asking_rank(kServer));
+  job.thread(job.rank(kClient, "n0", pid_of(kClient)), tests::asking_rank(kServer));
+  job.thread(job.rank(2, "n0", pid_of(2)), tests::sleeping());
+  ThreadSpec reads = tests::asking_rank(2);
+  reads.python_name = "Thread-1 (hub)";
+  job.thread(job.process(pid_of(kServer)), reads).tid = 9000;
+  const Verdict verdict = diagnose(job.capture).verdict;
+  INFO(verdict.summary);
+  REQUIRE(verdict.culprits.size() == 1);
+  CHECK(verdict.culprits[0].rank == 2);
+}
+
 }  // namespace oddrank::aggregate

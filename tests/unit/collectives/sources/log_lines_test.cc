@@ -32,12 +32,15 @@ std::vector<LogLine> of_kind(const std::vector<LogLine>& lines, LogKind kind) {
 
 TEST_CASE("log: the watchdog of nccl2 names no call, and a rank within the group") {
   snapshot::Tables tables;
-  const auto lines = read_log_lines(
-      "[rank6]:[E1121 10:00:01.000 ProcessGroupNCCL.cpp:1871] [TC][rank=2][name=5] Watchdog caught "
-      "collective operation timeout: NCCL operation timed out\n"
-      "E1121 10:00:01.000 ProcessGroupNCCL.cpp:1871] [TC][rank=2][name=5] Watchdog caught "
-      "collective operation timeout: NCCL operation timed out\n",
-      -1, tables);
+  const auto lines =
+      read_log_lines(
+          "[rank6]:[E1121 10:00:01.000 ProcessGroupNCCL.cpp:1871] [TC][rank=2][name=5] Watchdog "
+          "caught "
+          "collective operation timeout: NCCL operation timed out\n"
+          "E1121 10:00:01.000 ProcessGroupNCCL.cpp:1871] [TC][rank=2][name=5] Watchdog caught "
+          "collective operation timeout: NCCL operation timed out\n",
+          -1, tables)
+          .lines;
   REQUIRE(lines.size() == 2);
   CHECK(lines[0].kind == LogKind::kWatchdogTimeout);
   CHECK(lines[0].rank == 6);
@@ -47,7 +50,7 @@ TEST_CASE("log: the watchdog of nccl2 names no call, and a rank within the group
 
 TEST_CASE("log: the watchdog, the desync report, a warning, a communicator that is not complete") {
   snapshot::Tables tables;
-  const auto lines = read_log_lines(kLog, -1, tables);
+  const auto lines = read_log_lines(kLog, -1, tables).lines;
   const auto timeouts = of_kind(lines, LogKind::kWatchdogTimeout);
   REQUIRE(timeouts.size() == 1);
   CHECK(timeouts[0].rank == 1);
@@ -66,14 +69,16 @@ TEST_CASE("log: the watchdog, the desync report, a warning, a communicator that 
 
 TEST_CASE("log: srun says how tasks have ended") {
   snapshot::Tables tables;
-  const auto lines = read_log_lines(
-      "srun: error: n1: task 3: Exited with exit code 1\n"
-      "srun: error: n[0-1]: tasks 0-1,4: Killed\n"
-      "srun: Job step aborted: Waiting up to 32 seconds for job step to finish.\n"
-      "srun: error: n1: task many: Killed\n"
-      "srun: error: n1: task 5\n"
-      "x srun: error: n1: task 6: Killed\n",
-      -1, tables);
+  const auto lines =
+      read_log_lines(
+          "srun: error: n1: task 3: Exited with exit code 1\n"
+          "srun: error: n[0-1]: tasks 0-1,4: Killed\n"
+          "srun: Job step aborted: Waiting up to 32 seconds for job step to finish.\n"
+          "srun: error: n1: task many: Killed\n"
+          "srun: error: n1: task 5\n"
+          "x srun: error: n1: task 6: Killed\n",
+          -1, tables)
+          .lines;
   REQUIRE(lines.size() == 2);
   CHECK(lines[0].kind == LogKind::kTaskEnd);
   CHECK(lines[0].behind == std::vector<std::int32_t>{3});
@@ -84,9 +89,11 @@ TEST_CASE("log: srun says how tasks have ended") {
 TEST_CASE("log: ranks that never joined; a file of one rank") {
   snapshot::Tables tables;
   const auto lines = read_log_lines(
-      " - To our best knowledge, ranks [3, 5] are the lagging ranks that caused this timeout. They "
-      "never joined any collectives",
-      7, tables);
+                         " - To our best knowledge, ranks [3, 5] are the lagging ranks that caused "
+                         "this timeout. They "
+                         "never joined any collectives",
+                         7, tables)
+                         .lines;
   REQUIRE(lines.size() == 1);
   CHECK(lines[0].behind == std::vector<std::int32_t>{3, 5});
   CHECK(lines[0].rank == 7);
@@ -98,15 +105,16 @@ TEST_CASE("log: the last few of thousands of lines are kept, cut; damaged ones a
   for (int i = 0; i < 1000; ++i) {
     text += "n0:1:1 [0] NCCL WARN number " + std::to_string(i) + std::string(1000, 'x') + "\n";
   }
-  const auto lines = read_log_lines(text, -1, tables);
+  const auto [lines, left_out] = read_log_lines(text, -1, tables);
   REQUIRE(lines.size() == 32);
+  CHECK(left_out == 1000 - 32);
   CHECK(tables.text(lines.back().text).starts_with("n0:1:1 [0] NCCL WARN number 999"));
   CHECK(tables.text(lines.back().text).size() == 300);
   CHECK(tables.strings().size() < 40);  // lines that are left out cost nothing
   for (const char* bad :
        {"", "[rank", "[rankx]: hm", "[1, x] finished collective #1, but didn't join collective #2",
         "] are the lagging ranks", "SeqNum="}) {
-    CHECK(read_log_lines(bad, -1, tables).empty());
+    CHECK(read_log_lines(bad, -1, tables).lines.empty());
   }
 }
 
