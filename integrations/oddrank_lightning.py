@@ -1,9 +1,12 @@
 """A callback for Lightning: if no batch has ended for `seconds`, the first rank of each node asks oddrank.
 
-    lightning.Trainer(callbacks=[OddrankCallback(seconds=600, report="oddrank-report.json")], ...)
+    lightning.Trainer(callbacks=[OddrankCallback(seconds=600)], ...)
 
-`words` are further options of `oddrank node`, such as "--select", "4711". Choose more seconds than the
-longest checkpoint, compilation or sanity check takes."""
+The report is oddrank-HOST.json, unless `report` names another file. `words` are further options of
+`oddrank node`, such as "--select", "4711". Choose more seconds than the longest
+checkpoint, compilation or sanity check takes."""
+
+import os
 
 import lightning
 
@@ -11,8 +14,8 @@ from oddrank_watchdog import Watchdog, examine
 
 
 class OddrankCallback(lightning.Callback):
-    def __init__(self, seconds=600, report="oddrank-report.json", words=()):
-        self.seconds, self.alarm = seconds, (report, *words)
+    def __init__(self, seconds=600, report=None, words=()):
+        self.seconds, self.alarm = seconds, (report or f"oddrank-{os.uname().nodename}.json", *words)
         self.watchdog = None
 
     def on_train_start(self, trainer, pl_module):

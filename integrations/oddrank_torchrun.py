@@ -9,7 +9,7 @@ The agent's watchdog goes by timers that the program sets, with torch.distribute
     with timer.expires(after=300):
         ...  # a step
 
-ODDRANK_REPORT: where the report goes (oddrank-report.json)."""
+ODDRANK_REPORT: where the report goes (oddrank-HOST.json)."""
 
 import os
 
@@ -26,7 +26,7 @@ class Agent(launcher.LocalElasticAgent):
         ranks = [str(pid) for pid in self._pcontext.pids().values()] if self._pcontext else []
         if name == "timer expired" and ranks and self.asked != ranks:
             self.asked = ranks
-            examine(os.environ.get("ODDRANK_REPORT", "oddrank-report.json"), *ranks)
+            examine(os.environ.get("ODDRANK_REPORT", f"oddrank-{os.uname().nodename}.json"), *ranks)
         super()._log_watchdog_event(name, request)
 
 

@@ -1,10 +1,13 @@
 """A callback for the Trainer of transformers: if no step has ended for `seconds`, the first rank of each node
 asks oddrank.
 
-    Trainer(callbacks=[OddrankCallback(seconds=600, report="oddrank-report.json")], ...)
+    Trainer(callbacks=[OddrankCallback(seconds=600)], ...)
 
-`words` are further options of `oddrank node`, such as "--select", "4711". Choose more seconds than the
-longest checkpoint or compilation takes."""
+The report is oddrank-HOST.json, unless `report` names another file. `words` are further options of
+`oddrank node`, such as "--select", "4711". Choose more seconds than the longest
+checkpoint or compilation takes."""
+
+import os
 
 from transformers import TrainerCallback
 
@@ -12,8 +15,8 @@ from oddrank_watchdog import Watchdog, examine
 
 
 class OddrankCallback(TrainerCallback):
-    def __init__(self, seconds=600, report="oddrank-report.json", words=()):
-        self.seconds, self.alarm = seconds, (report, *words)
+    def __init__(self, seconds=600, report=None, words=()):
+        self.seconds, self.alarm = seconds, (report or f"oddrank-{os.uname().nodename}.json", *words)
         self.watchdog = None
 
     def on_train_begin(self, args, state, control, **_):
