@@ -96,7 +96,7 @@ struct StackSize {
 // All tables of one document, read side by side. Borrows the document.
 class TableReaders {
  public:
-  TableReaders(const ReadDocument& document, MemoryBudget& budget);
+  TableReaders(const ReadDocument& of, MemoryBudget& from);
 
   RowReader& of(RowTable table) { return readers_[static_cast<std::size_t>(table)]; }
   const std::vector<RowReader>& all() const { return readers_; }
