@@ -156,14 +156,17 @@ const SocketRow* SocketTable::listener_of(const SocketRow& row) const {
   if (row.inode != 0 || row.state != static_cast<std::uint8_t>(SocketState::kEstablished)) {
     return nullptr;
   }
-  const std::string_view port = snapshot::port_part(row.local);
-  const auto found = std::find_if(rows_.begin(), rows_.end(), [&](const SocketRow& each) {
-    const std::string_view address = snapshot::address_part(each.local);
-    return each.state == static_cast<std::uint8_t>(SocketState::kListen) &&
-           (each.local == row.local || ((address == "0.0.0.0" || address == "[::]") &&
-                                        snapshot::port_part(each.local) == port));
-  });
-  return found == rows_.end() ? nullptr : &*found;
+  const std::string port(snapshot::port_part(row.local));
+  for (const std::string& local : {row.local, "0.0.0.0:" + port, "[::]:" + port}) {
+    for (const char* nobody : {"0.0.0.0:0", "[::]:0"}) {
+      const auto at = by_ends_.find(ends_key(local, nobody));
+      if (at != by_ends_.end() &&
+          rows_[at->second].state == static_cast<std::uint8_t>(SocketState::kListen)) {
+        return &rows_[at->second];
+      }
+    }
+  }
+  return nullptr;
 }
 
 }  // namespace oddrank::waits

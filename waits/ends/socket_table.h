@@ -66,8 +66,8 @@ class SocketTable {
   const SocketRow* by_inode(std::uint64_t inode) const;
   // Finds the socket of this node whose peer is `row`'s local address, and the other way round.
   const SocketRow* other_end(const SocketRow& row) const;
-  // Finds the socket that listens where `row` is, which no process has accepted yet; null if there
-  // is none, or if it is accepted, or closed.
+  // Finds the socket that listens at the address of `row`, if `row` is a connection that no process
+  // has accepted yet; else null.
   const SocketRow* listener_of(const SocketRow& row) const;
   std::size_t size() const { return rows_.size(); }
   std::size_t dropped() const { return dropped_; }

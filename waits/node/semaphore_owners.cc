@@ -24,8 +24,8 @@ using snapshot::Known;
 using snapshot::ProcessCapture;
 using snapshot::Wait;
 
-// Whose memory is read. A node of eight ranks has hundreds of loader processes; the time of the
-// search ends earlier than this.
+// The memory of so many processes is read. A node of eight ranks has hundreds of loader processes;
+// the time of the search ends earlier than this.
 constexpr std::size_t kMaxProcesses = 16384;
 
 // Identifies a semaphore independent of its address in a process.
