@@ -95,7 +95,7 @@ WaitPicture wait_picture(const aggregate::JobView& view, const aggregate::Verdic
   for (const aggregate::GraphEdge& edge : graph.edges) {
     const std::size_t from = drawn_as[edge.from];
     const std::size_t to = drawn_as[edge.to];
-    // Waits within a folded group would look like a circle, though its ranks wait in no circle.
+    // Waits within a folded group would look like a circle, although there is none.
     const bool within = from == to && from < folded.size() && folded[from];
     if (!within && drawn.emplace(from, to, edge.assumed).second) {
       picture.edges.push_back({from, to, graph.text(edge.on), edge.assumed});

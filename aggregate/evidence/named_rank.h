@@ -11,8 +11,8 @@ namespace oddrank::aggregate {
 
 // Returns the ranks (index) whose numbers are in the name, as a part of its own or behind "rank" or
 // "worker": 2 of "ready/2", "flag-2.done", "rank2/prepared"; 2 and 3 of "step/3/ready/2", one of
-// which may be a count; none of "plan-v2", which is a version. Of a path, the last component that
-// has a number counts.
+// which may be a count; none of "plan-v2", which is a version. In a path, only the last component
+// that has a number counts.
 std::set<std::size_t> named_ranks(const JobView& view, std::string_view name);
 
 // Returns the name of the key or file that the thread waits for or polls; "" if there is none.

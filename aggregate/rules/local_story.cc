@@ -76,7 +76,8 @@ bool holds_up_vfork(const RuleInput& input, const ProcessCapture& child, const R
   return motion.still() || !motion.measured;
 }
 
-// Returns the circle of threads that the rank's decider is in or waits for; empty if there is none.
+// Returns the circle of threads that the rank's deciding thread is in, or for which it waits; empty
+// if there is none.
 ThreadList circle_of(const RankView& rank) {
   if (rank.process == nullptr || rank.decider == nullptr) {
     return {};

@@ -36,7 +36,6 @@ namespace {
 using snapshot::LogKind;
 using snapshot::LogLine;
 
-constexpr std::size_t kMaxOfKind = 32;
 constexpr std::size_t kMaxNamedRanks = 4096;  // named by one line
 constexpr std::size_t kMaxKeptLine = 300;     // of a line that is kept
 
@@ -130,7 +129,7 @@ Found Reader::found(LogKind kind, std::string_view text) const {
 void Reader::keep(Found one) {
   auto& last = last_[one.line.kind];
   last.push_back({read_++, std::move(one)});
-  if (last.size() > kMaxOfKind) {
+  if (last.size() > kMaxLinesOfKind) {
     last.pop_front();
     ++left_out_;
   }

@@ -105,7 +105,8 @@ Capture read_files(const LogFiles& files) {
   if (left_out > 0) {
     answer.nodes.front().notes.push_back(
         count_of(left_out, "older line") +
-        " about calls and communicators left out: of each file, the last 32 of a kind are kept");
+        " about calls and communicators left out: of each file, the last " +
+        std::to_string(collectives::kMaxLinesOfKind) + " of a kind are kept");
   }
   return answer;
 }

@@ -42,7 +42,7 @@ def teams():
 
 forms = {"text": lambda: {"text": text}, "slack": slack, "teams": teams}
 if sys.argv[2] not in forms:
-    sys.exit("post-verdict.sh: ODDRANK_MESSAGE is none of %s" % ", ".join(forms))
+    sys.exit("post-verdict.sh: ODDRANK_MESSAGE must be one of %s" % ", ".join(forms))
 if verdict["kind"] != "healthy":
     print(json.dumps(forms[sys.argv[2]]()))
 PY

@@ -60,6 +60,8 @@ struct RowTableFacts {
   std::size_t frame_bytes = 0;
 };
 
+// A frame that a report shows takes this much, beside the bytes of its texts.
+inline constexpr std::size_t kShownFrameBytes = 400;
 inline constexpr std::size_t kGrowth = 3;  // old and new storage of a vector, for a moment
 
 inline constexpr std::size_t kRowTables = static_cast<std::size_t>(RowTable::kLinkPorts) + 1;
@@ -81,7 +83,7 @@ inline constexpr std::array<RowTableFacts, kRowTables> kRowTableFacts = {{
     {"connections", kGrowth * sizeof(Connection) + 128},
     {"transfers", kGrowth * sizeof(Transfer) + 128},
     {"crashes"},
-    {"tasks", sizeof(AsyncTask) + 256, 400},  // reports list every task
+    {"tasks", sizeof(AsyncTask) + 256, kShownFrameBytes},  // reports list every task
     {"task_members", 16},
     {"threads", sizeof(ThreadCapture) + 408},
     {"awaited_files"},

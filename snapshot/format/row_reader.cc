@@ -7,7 +7,6 @@ namespace {
 
 // Reports list the threads of smaller jobs only (report/report_json.h).
 constexpr std::size_t kMaxShownThreads = std::size_t{1} << 14;
-constexpr std::size_t kCostOfShownFrame = 400;
 
 }  // namespace
 
@@ -60,14 +59,14 @@ void RowReader::take_stack(StackId id, std::size_t cost_of_frame) {
   }
   const StackSize& stack = all_.stacks[at];
   if (!all_.budget.take(stack.frames, cost_of_frame) ||
-      (cost_of_frame >= kCostOfShownFrame && !all_.budget.take(stack.bytes))) {
+      (cost_of_frame >= kShownFrameBytes && !all_.budget.take(stack.bytes))) {
     refuse("its stacks have more frames than a capture of its size may show");
   }
 }
 
 void RowReader::shown(const ThreadCapture& thread) {
   if (!thread.samples.empty() && rows_ <= kMaxShownThreads) {
-    take_stack(thread.samples.back().stack, kCostOfShownFrame);
+    take_stack(thread.samples.back().stack, kShownFrameBytes);
   }
 }
 
