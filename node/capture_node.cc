@@ -451,7 +451,7 @@ Result<Capture> capture_node(NodeRequest request, const CaptureOptions& options)
   const waits::OpenTarget open = [](pid_t pid) -> Result<std::unique_ptr<attach::Target>> {
     return attach::LiveTarget::open(pid);
   };
-  waits::join_node(start, open, capture);
+  waits::join_node(start, open, capture, budget.beside());
   collectives::find_calls(capture);
   steps.done("what each thread waits for, and its calls");
   reading.drafts.offer(capture);

@@ -52,12 +52,15 @@ void add_notes(std::string_view lines, Capture& capture) {
 
 }  // namespace
 
-void join_node(NodeStart& start, const OpenTarget& open, Capture& capture) {
+void join_node(NodeStart& start,
+               const OpenTarget& open,
+               Capture& capture,
+               std::chrono::milliseconds patience) {
   PendingTask pressure = read_pressure(start.faults, capture);
   name_polled_locks(start.locks.finish(), capture);
   name_lock_holders(capture);
   join_ends(read_ends(capture), capture);
-  name_semaphore_owners(capture, open);
+  name_semaphore_owners(capture, open, patience);
   name_lock_file_owners(capture);
   date_lock_files(capture);
   join_processes(capture);

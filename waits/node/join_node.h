@@ -7,6 +7,7 @@
 //   join_node(start, open, capture);
 #pragma once
 
+#include <chrono>
 #include <vector>
 
 #include "snapshot/capture.h"
@@ -28,8 +29,12 @@ struct NodeStart {
 // capture of one live node, while its processes still wait and after the frames have their names.
 // `open` opens a process whose semaphores are read. Never fails: what cannot be read stays unknown.
 // Reads that may block run in a child with a deadline (base/isolated.h: the caller must have one
-// thread only), so the call takes a few seconds at most.
-void join_node(NodeStart& start, const OpenTarget& open, snapshot::Capture& capture);
+// thread only), so the call takes a few seconds at most, and `patience` where the memory of many
+// processes is searched.
+void join_node(NodeStart& start,
+               const OpenTarget& open,
+               snapshot::Capture& capture,
+               std::chrono::milliseconds patience);
 
 // Does the same for processes that were read from core files: the steps that need no live process.
 void join_cores(snapshot::Capture& capture);

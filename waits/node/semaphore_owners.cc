@@ -4,7 +4,9 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/isolated.h"
@@ -28,10 +30,16 @@ using snapshot::Wait;
 // the time of the search ends earlier than this.
 constexpr std::size_t kMaxProcesses = 16384;
 
-// Identifies a semaphore independent of its address in a process.
-struct SemaphoreId {
+struct SemaphoreFile {
   std::uint32_t device = 0;
   std::uint64_t inode = 0;
+  // NOLINTNEXTLINE(modernize-use-nullptr): clang-tidy 14 takes the 0 of <=> for a pointer
+  auto operator<=>(const SemaphoreFile&) const = default;
+};
+
+// Identifies a semaphore independent of its address in a process.
+struct SemaphoreId {
+  SemaphoreFile file;
   std::uint64_t offset = 0;
   // NOLINTNEXTLINE(modernize-use-nullptr): clang-tidy 14 takes the 0 of <=> for a pointer
   auto operator<=>(const SemaphoreId&) const = default;
@@ -44,12 +52,19 @@ struct SemaphoreOwner {
   bool releaser = false;  // has released it more often than acquired, so it is not an owner
 };
 
+bool maps_any(const Target& target, const std::set<SemaphoreFile>& files) {
+  const auto& mappings = target.maps().listed();
+  return std::any_of(mappings.begin(), mappings.end(), [&](const attach::Mapping& each) {
+    return each.shared && files.contains({each.device, each.inode});
+  });
+}
+
 std::optional<SemaphoreId> identify(const Target& target, std::uint64_t address) {
   const attach::Mapping* mapping = target.maps().find(Addr{address});
   if (mapping == nullptr || mapping->inode == 0 || !mapping->shared) {
     return std::nullopt;
   }
-  return SemaphoreId{mapping->device, mapping->inode,
+  return SemaphoreId{{mapping->device, mapping->inode},
                      address - mapping->start + mapping->file_offset};
 }
 
@@ -93,6 +108,7 @@ class OwnerSearch {
   void run(const std::vector<WaitPlace>& places, int fd);
 
  private:
+  std::optional<SemaphoreId> lock_of(const WaitPlace& place);
   // Those that say that they hold it, among the waiter's family or among all others of its node.
   SemaphoreOwners owners_of(const ProcessCapture& waiter, const SemaphoreId& id, bool family);
   // The pid is 0 if no process holds it, or several do (a process that was forked while the lock
@@ -106,22 +122,31 @@ class OwnerSearch {
 
   const Capture& capture_;
   const OpenTarget& open_;
+  std::set<SemaphoreFile> files_;  // those of the locks that threads wait for
   std::map<pid_t, std::optional<std::map<SemaphoreId, SemaphoreOwner>>> known_;
 };
 
 void OwnerSearch::run(const std::vector<WaitPlace>& places, int fd) {
+  std::vector<std::pair<WaitPlace, SemaphoreId>> locks;
   for (const WaitPlace& place : places) {
-    const ProcessCapture& process = capture_.processes[place.process];
-    const auto target = open_(process.pid);
-    const auto id =
-        target ? identify(**target, process.threads[place.thread].wait.address) : std::nullopt;
-    const auto owner = id ? owner_of(process, *id) : std::nullopt;
-    if (owner) {
+    if (const auto id = lock_of(place)) {
+      locks.emplace_back(place, *id);
+      files_.insert(id->file);
+    }
+  }
+  for (const auto& [place, id] : locks) {
+    if (const auto owner = owner_of(capture_.processes[place.process], id)) {
       send_bytes(fd, std::to_string(place.process) + " " + std::to_string(place.thread) + " " +
                          std::to_string(owner->pid) + " " + std::to_string(owner->tid) +
                          (owner->recursive ? " 1\n" : " 0\n"));
     }
   }
+}
+
+std::optional<SemaphoreId> OwnerSearch::lock_of(const WaitPlace& place) {
+  const ProcessCapture& process = capture_.processes[place.process];
+  const auto target = open_(process.pid);
+  return target ? identify(**target, process.threads[place.thread].wait.address) : std::nullopt;
 }
 
 std::optional<SemaphoreOwner> OwnerSearch::owner_of(const ProcessCapture& waiter,
@@ -160,7 +185,9 @@ const std::map<SemaphoreId, SemaphoreOwner>* OwnerSearch::look_at(pid_t pid) {
   const auto [at, is_new] = known_.try_emplace(pid);
   if (is_new && known_.size() <= kMaxProcesses) {
     if (const auto target = open_(pid)) {
-      at->second = acquired_by(**target);
+      // A process that does not map a lock has not acquired it.
+      at->second = maps_any(**target, files_) ? acquired_by(**target)
+                                              : std::map<SemaphoreId, SemaphoreOwner>();
     }
   }
   return at->second ? &*at->second : nullptr;

@@ -23,9 +23,10 @@ using OpenTarget = std::function<Result<std::unique_ptr<attach::Target>>(pid_t p
 // it, the thread that acquired it is the holder; otherwise the holder is unknown, and the wait says
 // so. A lock that is not recursive may be released by another thread, so its holder is marked as
 // inferred. Reads memory of processes in a child, which has `patience` (base/isolated.h: the caller
-// must have one thread only).
+// must have one thread only); a process that maps the lock takes a millisecond or two. If it ends
+// before all were read, nothing is said of the owner.
 void name_semaphore_owners(snapshot::Capture& capture,
                            const OpenTarget& open,
-                           std::chrono::milliseconds patience = std::chrono::milliseconds{1000});
+                           std::chrono::milliseconds patience);
 
 }  // namespace oddrank::waits
