@@ -312,6 +312,7 @@ bool take_peers(const Boxed<CollectiveCall>& told,
   }
   call.peer = told->peer;
   call.peers = told->peers;
+  call.tag = told->tag;
   if (told->whole_world || told->group != snapshot::StringId{}) {
     call.whole_world = told->whole_world;
     call.group = told->group;
@@ -348,6 +349,7 @@ void take_told(const NativeCall& row,
   if (call.kind != CallKind::kCollective) {
     call.peer = told->peer;
     call.peers = told->peers;
+    call.tag = told->tag;
   }
   if (!tables.text(told->evidence).empty()) {
     evidence += ", " + std::string(tables.text(told->evidence));

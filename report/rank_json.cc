@@ -82,7 +82,7 @@ Json wait_json(const aggregate::JobView& view,
 }
 
 Json call_json(const aggregate::JobView& view, const snapshot::CollectiveCall& call) {
-  Json json = object_for(10);
+  Json json = object_for(11);
   json["op"] = or_null(view.text(call.op));
   json["group"] = call.whole_world ? Json("default") : or_null(view.text(call.group));
   const auto& members = view.ranks_of(call.members);
@@ -90,6 +90,9 @@ Json call_json(const aggregate::JobView& view, const snapshot::CollectiveCall& c
   json["peer"] = or_null_if(call.peer, -1);
   if (const auto& peers = view.ranks_of(call.peers); !peers.empty()) {
     json["peers"] = aggregate::format_ranks(peers);
+  }
+  if (call.tag >= 0) {
+    json["tag"] = call.tag;
   }
   json["root"] = or_null_if(call.root, -1);
   json["sequence"] = or_null_if<std::int64_t>(call.sequence, -1);

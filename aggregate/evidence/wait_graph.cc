@@ -240,10 +240,16 @@ void GraphBuilder::add_slot(std::size_t at) {
 bool GraphBuilder::is_matched(const CollectiveCall& call,
                               std::int32_t rank,
                               const RankView& peer) const {
-  return takes_part(peer) && peer.decider->call->kind != call.kind &&
-         (peer.decider->call->kind == CallKind::kSend ||
-          peer.decider->call->kind == CallKind::kRecv) &&
-         peer.decider->call->peer == rank;
+  if (!takes_part(peer)) {
+    return false;
+  }
+  const CollectiveCall& other = *peer.decider->call;
+  const bool same_tag = call.tag < 0 || other.tag < 0 || call.tag == other.tag;
+  const bool same_group = call.group == other.group || call.group == snapshot::StringId{} ||
+                          other.group == snapshot::StringId{};
+  return other.kind != call.kind &&
+         (other.kind == CallKind::kSend || other.kind == CallKind::kRecv) && other.peer == rank &&
+         same_tag && same_group;
 }
 
 void GraphBuilder::add_peer(std::size_t at) {

@@ -204,6 +204,11 @@ std::string other_side_words(const JobView& view,
                        : fmt::format(" {} one of ranks {}", direction, view.listed(call.peers));
 }
 
+// Returns ", tag 5"; "" for 0, which is what a program that uses no tags has.
+std::string tag_words(const CollectiveCall& call) {
+  return call.tag > 0 ? fmt::format(", tag {}", call.tag) : "";
+}
+
 std::string call_words(const JobView& view, const CollectiveCall& call) {
   const auto op = [&view, &call] {
     std::string name = printable(view.text(call.op), 60);
@@ -211,9 +216,9 @@ std::string call_words(const JobView& view, const CollectiveCall& call) {
   };
   switch (call.kind) {
     case CallKind::kSend:
-      return op() + other_side_words(view, call, "to");
+      return op() + other_side_words(view, call, "to") + tag_words(call);
     case CallKind::kRecv:
-      return op() + other_side_words(view, call, "from");
+      return op() + other_side_words(view, call, "from") + tag_words(call);
     case CallKind::kRendezvous:
       return fmt::format("rendezvous ({})", op());
     case CallKind::kCollective:

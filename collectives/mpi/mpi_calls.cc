@@ -444,6 +444,7 @@ void MpiCalls::set(const FoundObjects& found, snapshot::ThreadCapture& thread) {
         found.requests.begin(), found.requests.end(),
         [](const MpiRequest& request) { return request.kind == MpiRequestKind::kRecv; });
     call.kind = receives ? CallKind::kRecv : CallKind::kSend;
+    call.tag = one ? std::max(found.requests.front().tag, -1) : -1;
     const auto sides = other_sides(found.requests);
     if (sides.size() == 1) {
       call.peer = sides.front();

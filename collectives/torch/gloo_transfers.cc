@@ -8,6 +8,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <set>
 #include <span>
@@ -48,6 +49,7 @@ constexpr std::size_t kSlotsFirst = 16;
 constexpr std::size_t kSlotsCount = 24;
 constexpr std::size_t kSlotsLoad = 32;
 constexpr std::size_t kSlotsBytes = 56;
+constexpr std::uint64_t kSlotKey = 8;
 constexpr std::uint64_t kSlotValue = 16;
 constexpr std::uint64_t kMaxSlots = 4096;
 // libstdc++'s std::deque: an array of chunks, and the places of its first element and of its end.
@@ -67,6 +69,7 @@ constexpr std::uint64_t kMinArray = 8;
 constexpr std::uint64_t kMaxChunkBytes = 4096;
 constexpr std::uint64_t kMaxChunks = 64;
 
+constexpr std::int64_t kNoSlot = -1;
 constexpr std::size_t kMaxGlooPeers = 64;  // each is an edge of the graph
 
 bool is_tcp_class(std::string_view name, std::string_view end) {
@@ -81,22 +84,29 @@ struct AwaitedBuffer {
   Addr pairs{};
 };
 
+// The pair that holds a buffer.
+struct OpenTransfer {
+  std::int32_t member = -1;  // rank within the buffer's context
+  std::int64_t slot = kNoSlot;
+};
+
 class TransferReader {
  public:
   explicit TransferReader(const attach::Target& target) : target_(target), reader_(target) {}
 
   // Returns the buffer of gloo that the thread sleeps in.
   std::optional<AwaitedBuffer> awaited_by(const attach::ThreadState& thread);
-  // Returns the rank within the buffer's context of the only member whose pair holds it; -1 if no
-  // pair does, or several do.
-  std::int32_t member_with(const AwaitedBuffer& awaited);
+  // Returns the only pair that holds the buffer; nullopt if none does, or several do.
+  std::optional<OpenTransfer> transfer_of(const AwaitedBuffer& awaited);
 
  private:
   bool may_be_table(std::uint64_t word) const;
   // Fills in rank, size and pairs.
   bool read_context(Addr context, AwaitedBuffer& awaited);
-  bool holds(Addr pair, Addr buffer);
-  bool is_in_table(std::span<const std::byte> table, Addr buffer);
+  // Return the slot; kNoSlot if it is not known at which one the pair holds the buffer; nullopt if
+  // it does not.
+  std::optional<std::int64_t> slot_in(Addr pair, Addr buffer);
+  std::optional<std::int64_t> slot_in_table(std::span<const std::byte> table, Addr buffer);
   bool is_in_deque(Addr deque, Addr buffer);
 
   const attach::Target& target_;
@@ -175,54 +185,59 @@ bool TransferReader::read_context(Addr context, AwaitedBuffer& awaited) {
   return false;
 }
 
-std::int32_t TransferReader::member_with(const AwaitedBuffer& awaited) {
-  std::int32_t found = -1;
+std::optional<OpenTransfer> TransferReader::transfer_of(const AwaitedBuffer& awaited) {
+  std::optional<OpenTransfer> found;
   for (std::int32_t member = 0; member < awaited.size; ++member) {
     const Addr pair =
         reader_.pointer_or_null(awaited.pairs + static_cast<std::uint64_t>(member) * kWordBytes);
-    if (member == awaited.rank || pair == Addr{} || !holds(pair, awaited.buffer)) {
+    const auto slot =
+        member == awaited.rank || pair == Addr{} ? std::nullopt : slot_in(pair, awaited.buffer);
+    if (!slot) {
       continue;
     }
-    if (found >= 0) {
-      return -1;
+    if (found) {
+      return std::nullopt;
     }
-    found = member;
+    found = {member, *slot};
   }
   return found;
 }
 
-bool TransferReader::holds(Addr pair, Addr buffer) {
+std::optional<std::int64_t> TransferReader::slot_in(Addr pair, Addr buffer) {
   const auto bytes = reader_.bytes(pair, kPairBytes);
   if (!bytes || !is_tcp_class(class_of(reader_, pair), kPairEnd)) {
-    return false;
+    return std::nullopt;
   }
   const std::uint64_t table = number_at<std::uint64_t>(*bytes, 0);
   for (std::size_t at = kWordBytes; at + kSlotsBytes <= kPairBytes; at += kWordBytes) {
     if (number_at<std::uint64_t>(*bytes, at) == table) {
-      return false;  // the next pair
+      break;  // the next pair
     }
-    if (is_in_table(std::span(*bytes).subspan(at, kSlotsBytes), buffer) ||
-        is_in_deque(pair + at, buffer)) {
-      return true;
+    if (const auto slot = slot_in_table(std::span(*bytes).subspan(at, kSlotsBytes), buffer)) {
+      return slot;
+    }
+    if (is_in_deque(pair + at, buffer)) {
+      return kNoSlot;  // it is being sent
     }
   }
-  return false;
+  return std::nullopt;
 }
 
 // Looks into a table of deques, one for each slot that is waited for.
-bool TransferReader::is_in_table(std::span<const std::byte> table, Addr buffer) {
+std::optional<std::int64_t> TransferReader::slot_in_table(std::span<const std::byte> table,
+                                                          Addr buffer) {
   const std::uint64_t count = number_at<std::uint64_t>(table, kSlotsCount);
   if (number_at<float>(table, kSlotsLoad) != 1.0F || count == 0 || count > kMaxSlots) {
-    return false;
+    return std::nullopt;
   }
   Addr node{number_at<std::uint64_t>(table, kSlotsFirst)};
   for (std::uint64_t i = 0; i < count && node != Addr{}; ++i) {
     if (is_in_deque(node + kSlotValue, buffer)) {
-      return true;
+      return reader_.value<std::int64_t>(node + kSlotKey).value_or(kNoSlot);
     }
     node = reader_.pointer_or_null(node);
   }
-  return false;
+  return std::nullopt;
 }
 
 // Looks for the buffer's address among the words of a deque's elements, whatever these are.
@@ -254,7 +269,7 @@ bool TransferReader::is_in_deque(Addr deque, Addr buffer) {
 
 // Fills in the other side: the member of each group in which this process has the context's place.
 void set_peers(const AwaitedBuffer& awaited,
-               std::int32_t member,
+               const OpenTransfer& transfer,
                const std::vector<const ProcessGroup*>& of_gloo,
                const GroupJoin& groups,
                snapshot::Tables& tables,
@@ -264,7 +279,7 @@ void set_peers(const AwaitedBuffer& awaited,
   for (const ProcessGroup* group : of_gloo) {
     if (group->rank == awaited.rank && group->size == awaited.size) {
       fitting.push_back(group);
-      peers.insert(groups.global_rank(*group, member));
+      peers.insert(groups.global_rank(*group, transfer.member));
     }
   }
   if (peers.empty() || *peers.begin() < 0 || peers.size() > kMaxGlooPeers) {
@@ -279,8 +294,13 @@ void set_peers(const AwaitedBuffer& awaited,
     call.peers =
         tables.string(snapshot::rank_text(std::vector<std::int32_t>(peers.begin(), peers.end())));
   }
-  call.evidence = tables.string("gloo's buffer is open at the pair of member " +
-                                std::to_string(member) + " of " + std::to_string(awaited.size));
+  call.evidence =
+      tables.string("gloo's buffer is open at the pair of member " +
+                    std::to_string(transfer.member) + " of " + std::to_string(awaited.size));
+  // ProcessGroupGloo::send() and recv() pass the tag as the slot.
+  if (transfer.slot >= 0 && transfer.slot <= std::numeric_limits<std::int32_t>::max()) {
+    call.tag = static_cast<std::int32_t>(transfer.slot);
+  }
 }
 
 }  // namespace
@@ -302,12 +322,12 @@ void collect_gloo_transfers(const attach::Target& target,
   TransferReader reader(target);
   for (const attach::ThreadState& thread : threads) {
     const auto awaited = reader.awaited_by(thread);
-    const std::int32_t member = awaited ? reader.member_with(*awaited) : -1;
+    const auto transfer = awaited ? reader.transfer_of(*awaited) : std::nullopt;
     const auto row = std::find_if(process.threads.begin(), process.threads.end(),
                                   [&](const auto& one) { return one.tid == thread.tid; });
-    if (member >= 0 && row != process.threads.end()) {
+    if (transfer && row != process.threads.end()) {
       CollectiveCall call;
-      set_peers(*awaited, member, of_gloo, groups, tables, call);
+      set_peers(*awaited, *transfer, of_gloo, groups, tables, call);
       row->call = call;
     }
   }

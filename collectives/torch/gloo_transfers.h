@@ -8,8 +8,9 @@
 //   -> gloo::transport::tcp::Pair            holds the buffers that it is still to send or to fill
 //
 // The pair that holds the buffer is of the member that has not sent, or has not received, yet: its
-// place in the vector is that member's rank within the group. Nothing is said if two pairs hold it,
-// or none (a receive from anybody).
+// place in the vector is that member's rank within the group. It is in a table by slots, which are
+// the tags of sends and receives. Nothing is said if two pairs hold it, or none (a receive from
+// anybody).
 //
 // Sources: gloo/transport/tcp/{unbound_buffer,context,pair}.h. Objects are recognised by their
 // classes and the containers in them by their shapes; measured with torch 2.13.

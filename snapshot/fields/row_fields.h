@@ -150,6 +150,7 @@ void fields(Io& io, Row& call) {
   io("root", call.root);
   io("peer", call.peer);
   io("peers", call.peers);
+  io("tag", call.tag);
   io("sequence", call.sequence);
   io("evidence", call.evidence);
 }

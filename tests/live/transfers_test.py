@@ -25,7 +25,7 @@ class Transfers(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         ports = []
-        for _ in range(2):
+        for _ in range(3):
             port, reserved = training_job.reserve_port()
             cls.addClassCleanup(reserved.close)
             ports.append(str(port))
@@ -55,6 +55,13 @@ class Transfers(unittest.TestCase):
         verdict, run = self.verdict_of("circle")
         self.assertEqual(verdict["kind"], "p2p_order", run)
         self.assertEqual([culprit["rank"] for culprit in verdict["culprits"]], [0, 1, 2, 3], run)
+
+    def test_a_send_and_a_receive_with_different_tags_wait_for_each_other(self):
+        verdict, run = self.verdict_of("tags")
+        self.assertEqual(verdict["kind"], "p2p_order", run)
+        self.assertEqual([culprit["rank"] for culprit in verdict["culprits"]], [0, 1], run)
+        self.assertIn("recv from rank 0, tag 5", verdict["summary"], run)
+        self.assertIn("send to rank 1, tag 4", verdict["summary"], run)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,8 @@
-"""Two gloo jobs of four ranks whose requests (isend, irecv) do not end.
+"""Three gloo jobs of four ranks whose requests (isend, irecv) do not end.
 
 pipeline: each rank passes on what it has received; rank 1 sleeps instead.
 circle:   each rank waits for a message of the next one.
+tags:     rank 1 receives with another tag than rank 0 sends with; the others wait for rank 1.
 
 Prints one line, a JSON object of each job's port and pids. At end of file on stdin it ends them.
 """
@@ -36,6 +37,13 @@ def circle(rank):
     request.wait()
 
 
+def tags(rank):
+    data = torch.ones(4)
+    if rank == 0:
+        dist.isend(data, dst=1, tag=4).wait()
+    dist.irecv(data, src=0 if rank == 1 else 1, tag=5).wait()
+
+
 def start(job, port):
     pids = []
     for rank in range(WORLD):
@@ -50,7 +58,7 @@ def start(job, port):
     return {"port": port, "pids": pids}
 
 
-jobs = {job.__name__: start(job, int(port)) for job, port in zip((pipeline, circle), sys.argv[1:])}
+jobs = {job.__name__: start(job, int(port)) for job, port in zip((pipeline, circle, tags), sys.argv[1:])}
 print(json.dumps(jobs), flush=True)
 sys.stdin.read()
 for started in jobs.values():

@@ -83,6 +83,7 @@ inline snapshot::ThreadCapture sample_thread(snapshot::Tables& tables) {
                                2,
                                3,
                                tables.string("3,7"),
+                               17,
                                99,
                                tables.string("frame")};
   thread.locals = {{1, {{tables.string("step"), tables.string("1207")}}}, {2, {}}};
