@@ -63,6 +63,8 @@ constexpr std::array kPythonCalls = {
     PythonCall{"recv", kC10d, CallKind::kRecv, "tensor src group", PeerLocal::kSrcIsPeer, false},
     PythonCall{"irecv", kC10d, CallKind::kRecv, "tensor src group", PeerLocal::kSrcIsPeer, false},
     PythonCall{"batch_isend_irecv", kC10d, CallKind::kSend, "", PeerLocal::kNone, false},
+    // How the workers of torch.distributed.rpc meet, before they end and otherwise.
+    PythonCall{"_all_gather", kRpcFile, CallKind::kCollective, "", PeerLocal::kNone, false},
     PythonCall{"wait_tensor", kFunctional, CallKind::kCollective, "", PeerLocal::kNone, false},
     rendezvous("init_process_group"),
     rendezvous("new_group"),

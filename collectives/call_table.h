@@ -10,6 +10,8 @@
 
 namespace oddrank::collectives {
 
+inline constexpr std::string_view kRpcFile = "torch/distributed/rpc/api.py";
+
 // Which local variable of a Python call's frame names the other side, as a global rank.
 enum class PeerLocal : std::uint8_t { kNone = 0, kSrcIsRoot, kDstIsRoot, kSrcIsPeer, kDstIsPeer };
 

@@ -9,9 +9,11 @@
 
 #include <algorithm>
 #include <array>
+#include <numeric>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/names/demangle.h"
 #include "base/parse_number.h"
@@ -275,6 +277,39 @@ CollectiveCall python_call(const CallFrames& frames,
   return call;
 }
 
+// Returns 4 for "<set of 4>", or for a set whose members are shown.
+std::optional<std::size_t> set_size(std::string_view text) {
+  constexpr std::string_view kBefore = "<set of ";
+  if (text.starts_with(kBefore) && text.ends_with('>')) {
+    return parse_number<std::size_t>(text.substr(kBefore.size(), text.size() - kBefore.size() - 1));
+  }
+  std::vector<std::string_view> values;
+  return sequence_size(text, values);
+}
+
+// A meeting of all workers of torch.distributed.rpc. They are the job's ranks if there are as many;
+// each names itself as it likes. `worker_names` is a set by then, whatever the caller gave.
+CollectiveCall rpc_call(const CallFrames& frames,
+                        const PythonMatch& match,
+                        std::int32_t world_size,
+                        snapshot::Tables& tables) {
+  CollectiveCall call;
+  call.op = tables.string("all_gather");
+  call.group = tables.string("RPC workers");
+  std::string evidence = "frame " + frames.describe(match.index);
+  const auto names = frames.local(match.index, "worker_names");
+  const auto count = names ? set_size(*names) : std::nullopt;
+  if (count && world_size > 1 && *count == static_cast<std::size_t>(world_size)) {
+    std::vector<std::int32_t> all(*count);
+    std::iota(all.begin(), all.end(), 0);
+    call.members = tables.string(snapshot::rank_text(all));
+    evidence += ", " + std::to_string(*count) + " workers";
+  }
+  call.sequence = number_of(frames, match.index, "sequence_num");
+  call.evidence = tables.string(evidence);
+  return call;
+}
+
 // Returns the innermost Python frame outside of a native one; the number of frames if there is
 // none.
 std::size_t python_caller(const CallFrames& frames, std::size_t native) {
@@ -414,8 +449,11 @@ bool is_beside_call(const CallFrames& frames,
 
 std::optional<CollectiveCall> find_call(const ThreadCapture& thread,
                                         const GroupJoin& groups,
-                                        std::int32_t rank,
+                                        const snapshot::ProcessCapture& process,
                                         snapshot::Tables& tables) {
+  if (thread.wants_gil) {
+    return std::nullopt;  // it has not entered the library yet, or has left it
+  }
   const CallFrames frames(thread, tables, false);
   const CallFrames apart(thread, tables, true);
   const CallFrames& python_frames = apart.size() > 0 ? apart : frames;
@@ -425,12 +463,15 @@ std::optional<CollectiveCall> find_call(const ThreadCapture& thread,
   // be.
   const NativeMatches native =
       match_native(frames, python.call != nullptr && merged ? python.index : frames.size());
+  if (python.call != nullptr && python.call->file == kRpcFile) {
+    return rpc_call(python_frames, python, process.world_size, tables);  // is Python code itself
+  }
   if (python.call != nullptr && merged && is_beside_call(frames, python, native)) {
     return std::nullopt;
   }
   if (python.call != nullptr) {
-    return python_call(python_frames, python, merged ? native : NativeMatches{}, groups, rank,
-                       tables);
+    return python_call(python_frames, python, merged ? native : NativeMatches{}, groups,
+                       process.is_rank ? process.rank : -1, tables);
   }
   if (native.innermost.call != nullptr && !native.only_store) {
     return native_call(frames, native, groups, thread.call, tables);
@@ -444,7 +485,7 @@ void find_calls(snapshot::Capture& capture) {
   for (snapshot::ProcessCapture& process : capture.processes) {
     const GroupJoin groups(process.groups, capture.tables);
     for (ThreadCapture& thread : process.threads) {
-      thread.call = find_call(thread, groups, process.is_rank ? process.rank : -1, capture.tables);
+      thread.call = find_call(thread, groups, process, capture.tables);
     }
     number_calls(process, capture.tables);
   }

@@ -62,6 +62,9 @@ bool lets_some_leave(const Slot& slot);
 // are wait for another one. Numbers would tell.
 bool may_be_over_for_some(const Slot& slot);
 
+// Returns whether those inside get something from another member, as far as is known.
+bool wait_for_giver(const JobView& view, const Slot& slot);
+
 // Returns whether nobody that is inside may wait for the member: it may have done its part and
 // left, as the root of a broadcast and the others of a reduce, or be none of those that these wait
 // for. If only one member is absent, it is the missing one.

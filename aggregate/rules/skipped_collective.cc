@@ -89,8 +89,30 @@ void add_advice(const RuleInput& input, const RankView& rank, Finding& finding) 
   }
 }
 
+// Returns whether the others have not made this call, of which they get the data of one: they are
+// all in another one, and if the one had given it, those inside would have it. Lowers the
+// confidence: it may be on its way, or one inside is to give it, as far as is known.
+bool is_extra(const JobView& view,
+              const Slot& slot,
+              const std::vector<const Slot*>& of_group,
+              Confidence& confidence) {
+  const auto is_in_another = [&](std::size_t at) {
+    return std::any_of(of_group.begin(), of_group.end(), [&](const Slot* other) {
+      return std::binary_search(other->inside.begin(), other->inside.end(), at);
+    });
+  };
+  if (!wait_for_giver(view, slot) ||
+      !std::all_of(slot.absent.begin(), slot.absent.end(), is_in_another)) {
+    return false;
+  }
+  confidence = Confidence::kPossible;
+  return true;
+}
+
 // Returns the ranks that are behind, from the slots of one group; empty if that cannot be told.
-std::vector<std::size_t> behind(const std::vector<const Slot*>& slots, Confidence& confidence) {
+std::vector<std::size_t> behind(const JobView& view,
+                                const std::vector<const Slot*>& slots,
+                                Confidence& confidence) {
   const Slot* largest = slots.front();  // slots are sorted, largest first
   const bool numbered =
       std::all_of(slots.begin(), slots.end(), [](const Slot* slot) { return slot->sequence >= 0; });
@@ -107,8 +129,9 @@ std::vector<std::size_t> behind(const std::vector<const Slot*>& slots, Confidenc
                                         : Confidence::kLikely;
   // Those in a rooted call may wait for any rank that left it out: the others may have done their
   // part. Those who left the largest one may have, too.
-  if (!numbered && std::any_of(slots.begin() + (tie ? 0 : 1), slots.end(),
-                               [](const Slot* slot) { return may_be_over_for_some(*slot); })) {
+  if (!numbered && std::any_of(slots.begin() + (tie ? 0 : 1), slots.end(), [&](const Slot* slot) {
+        return may_be_over_for_some(*slot) && !is_extra(view, *slot, slots, confidence);
+      })) {
     return {};
   }
   std::vector<std::size_t> ranks;
@@ -194,7 +217,7 @@ std::vector<Finding> from_same_group(const RuleInput& input) {
     if (slots.size() < 2 || same_number) {
       continue;
     }
-    std::vector<std::size_t> ranks = behind(slots, limit);
+    std::vector<std::size_t> ranks = behind(input.view, slots, limit);
     if (limit != Confidence::kCertain) {
       drop_left(input, *slots.front(), ranks);
     }

@@ -65,6 +65,10 @@ std::string Printer::print(Addr object, int depth) {
     const std::string kind = name.substr(name.rfind('.') + 1);
     return "<" + kind + " of " + count_text(object + layout.object.dict_used) + ">";
   }
+  if (name == "set" || name == "frozenset") {  // `used` comes before `mask`
+    return "<" + name + " of " +
+           count_text(object + (layout.object.set_mask - sizeof(std::int64_t))) + ">";
+  }
   if (name == "tuple") {
     return print_items(object, object + layout.object.tuple_items, "()", depth);
   }

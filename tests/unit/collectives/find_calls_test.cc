@@ -39,6 +39,40 @@ TEST_CASE("a group that is not known is not the world") {
   CHECK(builder_text(builder, call.evidence).find("group=<ProcessGroup>") != std::string::npos);
 }
 
+TEST_CASE("the workers of torch.distributed.rpc meet in a call of Python code") {
+  constexpr std::string_view kApi = "/x/torch/distributed/rpc/api.py";
+  const auto meeting = [&](std::string_view names, std::int32_t world) {
+    ThreadBuilder builder;
+    builder.capture.processes[0].world_size = world;
+    builder.native("sem_wait")
+        .python("Condition.wait", "/usr/lib/python3.11/threading.py", 327)
+        .python("_all_gather", kApi, 257, {{"worker_names", names}, {"sequence_num", "1"}})
+        .python("shutdown", kApi, 382);
+    const auto& call = found_call(builder);
+    CHECK(call.kind == CallKind::kCollective);
+    CHECK(call.sequence == 1);
+    CHECK(builder_text(builder, call.group) == "RPC workers");
+    return std::string(builder_text(builder, call.members));
+  };
+  CHECK(meeting("<set of 4>", 4) == "0-3");
+  CHECK(meeting("{'a', 'b', 'c'}", 3) == "0-2");
+  CHECK(meeting("<set of 3>", 4).empty());  // which ranks they are is not known
+  CHECK(meeting("<set>", 4).empty());
+  CHECK(meeting("<set of x>", 4).empty());
+  CHECK(meeting("<set of 4>", -1).empty());
+}
+
+TEST_CASE("a thread that waits for the GIL is in no call") {
+  ThreadBuilder builder;
+  builder.native("pthread_cond_timedwait")
+      .native("take_gil")
+      .python("broadcast", kC10dFile, 3151, {{"src", "0"}, {"group", "None"}});
+  CHECK(found_call(builder).root == 0);
+  builder.thread().wants_gil = true;
+  find_calls(builder.capture);
+  CHECK(!builder.thread().call);
+}
+
 TEST_CASE("roots and peers come from the frame") {
   ThreadBuilder broadcast;
   broadcast.python("broadcast", kC10dFile, 1, {{"src", "3"}, {"group", "None"}});

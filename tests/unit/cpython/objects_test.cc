@@ -79,6 +79,9 @@ TEST_CASE("texts are escaped and cut, containers are shallow", "[cpython]") {
   const Addr dict = heap.object(heap.type("dict", TypeFlag::kDict));
   heap.put(dict + heap.layout().object.dict_used, std::int64_t{12});
   CHECK(print(heap, dict) == "<dict of 12>");
+  const Addr set = heap.object(heap.type("set"));
+  heap.put(set + heap.layout().object.set_mask - 8, std::int64_t{4});
+  CHECK(print(heap, set) == "<set of 4>");
   CHECK(print(heap, heap.object(heap.type("NoneType"))) == "None");
   CHECK(print(heap, heap.object(heap.type("torch._C.Tensor"))) == "<Tensor>");
 }

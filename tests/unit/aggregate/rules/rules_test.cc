@@ -361,6 +361,32 @@ TEST_CASE("skipped_collective: without numbers the minority, and both sides of a
   CHECK(verdict.culprits.size() == 8);
 }
 
+TEST_CASE(
+    "skipped_collective: who gets something that nobody gives is elsewhere, who takes is not") {
+  ThreadSpec rooted = in_all_reduce();
+  rooted.call->op = "broadcast";
+  CaptureBuilder job = with(0, rooted);
+  Verdict verdict = verdict_of(job);
+  CHECK(verdict.kind == Kind::kSkippedCollective);
+  CHECK(verdict.confidence == Confidence::kPossible);
+  CHECK(culprits(verdict) == std::vector<std::int32_t>{0});
+  SECTION("so if another one is known to give") {
+    rooted.call->root = 5;
+    replace(job, 0, rooted);
+    CHECK(culprits(verdict_of(job)) == std::vector<std::int32_t>{0});
+  }
+  SECTION("one that gives may wait for any of the others") {
+    rooted.call->root = 0;
+    replace(job, 0, rooted);
+    CHECK(verdict_of(job).culprits.empty());
+  }
+  SECTION("so may one that takes") {
+    rooted.call->op = "gather";
+    replace(job, 0, rooted);
+    CHECK(verdict_of(job).culprits.empty());
+  }
+}
+
 TEST_CASE("mismatched_collective: one number, two operations") {
   CaptureBuilder job = tests::below_host_job();
   job.process(pid_of(3)).threads[0].call->op = job.capture.tables.string("broadcast");

@@ -58,9 +58,13 @@ TEST_CASE("suspects: after a broadcast, ranks in two calls are a consequence of 
 
 TEST_CASE("suspects: without numbers, nobody in a rooted call is said to be behind") {
   CaptureBuilder job = eight_ranks(in_all_reduce());
-  replace(job, 3, in_broadcast(0));
-  replace(job, 5, in_broadcast(0));
-  CHECK(named_in(job).empty());
+  const auto gathers = GENERATE(true, false);
+  ThreadSpec rooted = in_broadcast(0);
+  rooted.call->op = gathers ? "gather" : "broadcast";
+  replace(job, 3, rooted);
+  replace(job, 5, rooted);
+  // Of a broadcast, the others cannot have got what these wait for.
+  CHECK(named_in(job) == (gathers ? Named{} : Named{3, 5}));
 }
 
 TEST_CASE("suspects: of several that are in no call that waits for some members, nobody is named") {
