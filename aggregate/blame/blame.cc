@@ -39,18 +39,6 @@ bool waits_for_worker(const JobView& view, const RankView& rank) {
          is_at_work(*chain.way.back(), view.model());
 }
 
-// Returns whether the rank waits for its own process, of which no thread is at work, and one takes
-// in what other processes send: that may bring what the rank waits for.
-bool is_open(const JobView& view, const RankView& rank) {
-  const auto& threads = rank.process->threads;
-  const WaitOn on = rank.decider->wait.on;
-  return (on == WaitOn::kLock || on == WaitOn::kThread) &&
-         takes_requests(view, *rank.process, rank.decider) &&
-         std::none_of(threads.begin(), threads.end(), [&view](const auto& thread) {
-           return thread.has_python && is_at_work(thread, view.model());
-         });
-}
-
 // Returns whether the rank, in code of its own, waits for somebody who could not be found.
 bool waits_for_somebody(const RuleInput& input, const RankView& rank) {
   if (rank.decider == nullptr) {

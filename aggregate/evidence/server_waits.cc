@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "aggregate/view/decider.h"
 #include "aggregate/view/thread_cycle.h"
 
 namespace oddrank::aggregate {
@@ -80,6 +81,19 @@ bool takes_requests(const JobView& view,
         return &each != waiting && !each.call && waits_at_others(view, each.wait, process.pid) &&
                !view.model().story(each.samples.back(), Story::kPool);
       });
+}
+
+bool is_open(const JobView& view, const RankView& rank) {
+  if (rank.decider == nullptr) {
+    return false;
+  }
+  const auto& threads = rank.process->threads;
+  const WaitOn on = rank.decider->wait.on;
+  return (on == WaitOn::kLock || on == WaitOn::kThread) &&
+         takes_requests(view, *rank.process, rank.decider) &&
+         std::none_of(threads.begin(), threads.end(), [&view](const auto& thread) {
+           return thread.has_python && is_at_work(thread, view.model());
+         });
 }
 
 bool awaits_connections(const JobView& view, const Wait& wait) {

@@ -45,6 +45,10 @@ bool takes_requests(const JobView& view,
                     const snapshot::ProcessCapture& process,
                     const snapshot::ThreadCapture* waiting);
 
+// Returns whether the rank waits for its own process, of which no thread is at work, and one takes
+// in what other processes send: that may bring what the rank waits for.
+bool is_open(const JobView& view, const RankView& rank);
+
 // Returns "8400" of "10.0.0.1:8400"; "" of anything else.
 std::string_view port_of(std::string_view address);
 

@@ -10,6 +10,7 @@
 
 #include "aggregate/evidence/named_rank.h"
 #include "aggregate/evidence/server_waits.h"
+#include "aggregate/view/decider.h"
 #include "aggregate/view/rank_set.h"
 #include "aggregate/view/remote_calls.h"
 #include "aggregate/view/thread_cycle.h"
@@ -49,6 +50,12 @@ struct Said {
   HowKnown how = HowKnown::kMemory;
 };
 
+// Returns whether the rank does something of its own, or asks for something again and again.
+bool is_active(const JobView& view, const RankView& rank) {
+  return rank.decider != nullptr && !rank.decider->call &&
+         (rank.polls || is_at_work(*rank.decider, view.model()));
+}
+
 class GraphBuilder {
  public:
   explicit GraphBuilder(const JobView& view);
@@ -76,6 +83,10 @@ class GraphBuilder {
   void add_listening();
   // Adds the waits of ranks that accept connections for those that do not wait for them.
   void add_accepting();
+  // Adds the waits of ranks that take in what others send for the one rank that does not wait for
+  // them, if it does something else: nobody else is left who could send.
+  void add_open();
+  std::size_t only_rank_without_way(const std::vector<std::size_t>& distance) const;
   // Adds the waits of calls, and of ranks outside of collectives, for links that do not carry.
   void add_links();
   bool needs_link(std::size_t at, const StuckLink& link) const;
@@ -138,6 +149,7 @@ WaitGraph GraphBuilder::run() {
   settle_owners();
   add_listening();
   add_accepting();
+  add_open();
   add_links();
   for (std::size_t at = 0; at < view_.ranks().size(); ++at) {
     graph_.waits.push_back(waits_for_others(at));
@@ -368,6 +380,34 @@ void GraphBuilder::add_accepting() {
       }
     }
   }
+}
+
+void GraphBuilder::add_open() {
+  ServerClients clients(graph_.net.out);
+  for (std::size_t at = 0; at < view_.ranks().size(); ++at) {
+    const bool waits_alone = graph_.awaited[at] && graph_.net.out[at].empty();
+    if (!waits_alone || !is_open(view_, view_.ranks()[at])) {
+      continue;
+    }
+    const auto distance = clients.distances_to(at);
+    const std::size_t to = distance ? only_rank_without_way(*distance) : JobView::kNone;
+    if (to == JobView::kNone || !is_active(view_, view_.ranks()[to])) {
+      continue;
+    }
+    show(at, to, {"what it is to send", "all other ranks wait for this one", HowKnown::kExclusion},
+         true);
+    graph_.net.wait(at, to);
+    graph_.net.nodes[at].join = Join::kAny;
+    graph_.net.nodes[at].unknown = Unknown::kAnybody;
+  }
+}
+
+// Returns the only rank from which no wait leads there; kNone if there are several, or none.
+std::size_t GraphBuilder::only_rank_without_way(const std::vector<std::size_t>& distance) const {
+  const auto end = distance.begin() + static_cast<std::ptrdiff_t>(view_.ranks().size());
+  const auto first = std::find(distance.begin(), end, kFar);
+  const bool is_only = first != end && std::find(first + 1, end, kFar) == end;
+  return is_only ? static_cast<std::size_t>(first - distance.begin()) : JobView::kNone;
 }
 
 // Returns whether the rank, in no collective, waits for the other end of the link.

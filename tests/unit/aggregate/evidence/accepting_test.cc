@@ -81,4 +81,36 @@ TEST_CASE("accepting ranks: one that waits for a client too many is named itself
   CHECK(hall.named() == RankNumbers{0});
 }
 
+// Rank 0 waits until its other thread, which listens, has got something; ranks 1 and 3 wait for an
+// answer of rank 0.
+CaptureBuilder open_hall(const ThreadSpec& of_rank_2, const ThreadSpec& of_rank_3) {
+  CaptureBuilder job({"n0"}, 4);
+  snapshot::ProcessCapture& server = job.rank(0, "n0", pid_of(0));
+  job.thread(server, tests::at_python_lock());
+  ThreadSpec listens = waiting_on(WaitOn::kSocket);
+  listens.python_name = "Thread-1 (serve_forever)";
+  snapshot::Wait& wait = job.thread(server, listens).wait;
+  snapshot::AwaitedFile& file = wait.rare.edit().awaited.emplace_back();
+  file.state = snapshot::kTcpListens;
+  file.local = job.capture.tables.string("0.0.0.0:8400");
+  wait.rare.edit().awaited_count = 1;
+  job.thread(job.rank(1, "n0", pid_of(1)), tests::asking_rank(0));
+  job.thread(job.rank(2, "n0", pid_of(2)), of_rank_2);
+  job.thread(job.rank(3, "n0", pid_of(3)), of_rank_3);
+  return job;
+}
+
+TEST_CASE("open ranks: the only one that does something else is to send what is missing") {
+  const CaptureBuilder job = open_hall(tests::sleeping(), tests::asking_rank(0));
+  const Verdict verdict = diagnose(job.capture).verdict;
+  INFO(verdict.summary);
+  CHECK(tests::named_in(job) == RankNumbers{2});
+  CHECK(verdict.confidence == Confidence::kPossible);
+}
+
+TEST_CASE("open ranks: of two that may send, or one that waits itself, nobody is named") {
+  CHECK(tests::named_in(open_hall(tests::sleeping(), tests::sleeping())).empty());
+  CHECK(tests::named_in(open_hall(tests::at_python_lock(), tests::asking_rank(0))).empty());
+}
+
 }  // namespace oddrank::aggregate
