@@ -36,7 +36,8 @@ bool wins(const Finding& a, const Finding& b) {
 
 // Returns whether the job is held up by this finding, too, whatever becomes of the first one.
 bool is_independent(const Finding& first, const Finding& other) {
-  return other.basis == Basis::kRoot && first.basis == Basis::kRoot && other.explains > 0 &&
+  const bool firm = other.basis == Basis::kRoot || other.basis == Basis::kVague;
+  return firm && first.basis == Basis::kRoot && other.explains > 0 &&
          (!other.culprits.empty() || !other.links.empty()) && !share_culprits(first, other);
 }
 

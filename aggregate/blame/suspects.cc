@@ -343,6 +343,29 @@ Suspects choose_vague(const RuleInput& input, std::vector<std::size_t> ranks) {
   return chosen;
 }
 
+// Returns the one of the vague ranks for which ranks wait that wait for none of the roots, and for
+// no other vague one: a story of its own, whatever becomes of the roots. Empty if there are
+// several.
+std::vector<std::size_t> apart_from(const RuleInput& input,
+                                    const std::vector<std::size_t>& roots,
+                                    std::vector<std::size_t> vague) {
+  const WaitGraph& graph = input.graph;
+  const std::vector<std::size_t> to_root = distances(graph.in, roots);
+  std::vector<std::size_t> explained;
+  std::vector<std::size_t> others;
+  for (std::size_t at = 0; at < graph.waits.size(); ++at) {
+    if (graph.waits[at]) {
+      (to_root[at] != kFar ? explained : others).push_back(at);
+    }
+  }
+  const std::vector<std::size_t> from_explained = distances(graph.out, explained);
+  const std::vector<std::size_t> from_others = distances(graph.out, others);
+  std::erase_if(vague, [&](std::size_t at) {
+    return !input.blame.is_sure(at) || from_explained[at] != kFar || from_others[at] == kFar;
+  });
+  return vague.size() == 1 ? vague : std::vector<std::size_t>();
+}
+
 }  // namespace
 
 std::vector<Suspects> find_suspects(const RuleInput& input) {
@@ -366,10 +389,13 @@ std::vector<Suspects> find_suspects(const RuleInput& input) {
   if (input.young() && are_many(input, awaited.roots)) {
     awaited.roots.clear();
   }
-  const bool explained = !awaited.roots.empty();
-  add(Basis::kRoot, std::move(awaited.roots));
-  if (!explained && !outnumber_waiters(input, awaited.vague)) {
-    add_suspects(choose_vague(input, std::move(awaited.vague)));
+  if (awaited.roots.empty()) {
+    if (!outnumber_waiters(input, awaited.vague)) {
+      add_suspects(choose_vague(input, std::move(awaited.vague)));
+    }
+  } else {
+    add(Basis::kRoot, awaited.roots);
+    add(Basis::kVague, apart_from(input, awaited.roots, std::move(awaited.vague)));
   }
   std::vector<std::size_t> alone = find_alone(input, blocked);
   if (tiers.empty()) {

@@ -84,7 +84,7 @@ class GraphBuilder {
   // Adds the waits of ranks that accept connections for those that do not wait for them.
   void add_accepting();
   // Adds the waits of ranks that take in what others send for the one rank that does not wait for
-  // them, if it does something else: nobody else is left who could send.
+  // them, nor is awaited otherwise, and does something else: nobody is left beside it.
   void add_open();
   std::size_t only_rank_without_way(const std::vector<std::size_t>& distance) const;
   // Adds the waits of calls, and of ranks outside of collectives, for links that do not carry.
@@ -391,7 +391,7 @@ void GraphBuilder::add_open() {
     }
     const auto distance = clients.distances_to(at);
     const std::size_t to = distance ? only_rank_without_way(*distance) : JobView::kNone;
-    if (to == JobView::kNone || !is_active(view_, view_.ranks()[to])) {
+    if (to == JobView::kNone || graph_.awaited[to] || !is_active(view_, view_.ranks()[to])) {
       continue;
     }
     show(at, to, {"what it is to send", "all other ranks wait for this one", HowKnown::kExclusion},

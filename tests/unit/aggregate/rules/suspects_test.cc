@@ -111,6 +111,26 @@ TEST_CASE("suspects: a wait for somebody unknown is neither guilt nor alibi") {
   CHECK(named_in(job) == Named{2});
 }
 
+TEST_CASE("suspects: ranks that wait for no root have a story of their own") {
+  CaptureBuilder job({"n0"}, 5);
+  const auto add = [&job](std::int32_t rank, const ThreadSpec& thread) {
+    job.thread(job.rank(rank, "n0", pid_of(rank)), thread);
+  };
+  add(0, tests::sleeping());
+  add(1, receiving_from(0));
+  add(2, receiving_from(3));
+  add(3, receiving_from(GENERATE(4, 1)));
+  add(4, waiting_on(WaitOn::kSocket));
+  const Verdict verdict = diagnose(job.capture).verdict;
+  INFO(verdict.summary);
+  CHECK(named_in(job) == Named{0});
+  const bool apart = job.process(pid_of(3)).threads.front().call->peer == 4;
+  REQUIRE(verdict.also.size() == (apart ? 1 : 0));
+  if (apart) {
+    CHECK(verdict.also.front().culprits.front().rank == 4);
+  }
+}
+
 TEST_CASE("suspects: native code that rests again and again may ask for something each time") {
   ThreadSpec naps = tests::sleeping();
   naps.frames = {tests::native("clock_nanosleep", "/lib/libc.so.6"),
