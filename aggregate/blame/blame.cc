@@ -246,6 +246,15 @@ Blame find_blame(const RuleInput& input, WaitGraph& graph) {
     }
   }
   count_waiters(graph, blame);
+  for (std::size_t at = ranks; at < graph.nodes.size(); ++at) {
+    if (graph.nodes[at].kind != NodeKind::kProcess || !graph.net.out[graph.net_node[at]].empty()) {
+      continue;
+    }
+    const std::size_t owner = graph.net.nodes[graph.net_node[at]].owner;
+    if (owner < ranks && blame.blocked[owner] == BlockedOn::kRanks) {
+      blame.by_process.push_back(owner);
+    }
+  }
   return blame;
 }
 

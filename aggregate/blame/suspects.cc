@@ -55,6 +55,9 @@ Awaited find_awaited(const RuleInput& input) {
         found.any_unknown = found.any_unknown || blame.blocked[at] == BlockedOn::kUnknown;
     }
   }
+  for (const std::size_t at : blame.by_process) {
+    (blame.is_sure(at) ? found.roots : guessed).push_back(at);
+  }
   // Only if nobody is sure: of those among whom one is the one, nobody is named.
   std::erase_if(guessed, [&blame](std::size_t at) { return blame.one_of_several[at]; });
   if (found.roots.empty()) {

@@ -38,6 +38,12 @@ bool is_end_before_others(const std::vector<Slot>& slots, const Slot& slot) {
          });
 }
 
+// Returns whether the thread waits for a lock that another process has taken.
+bool takes_lock(const snapshot::Wait& wait) {
+  return wait.on == snapshot::WaitOn::kFileLock ||
+         wait.lock.owner == snapshot::LockOwner::kAcquired;
+}
+
 // Returns the ranks that may be the other side of a transfer.
 std::vector<std::int32_t> peers_of(const JobView& view, const CollectiveCall& call) {
   return call.peer >= 0 ? std::vector{call.peer} : view.ranks_of(call.peers);
@@ -106,8 +112,12 @@ class GraphBuilder {
   std::size_t thread_node(const ProcessCapture& process, const ThreadCapture& thread);
   void expand(std::size_t node, std::size_t rank, const ThreadCapture* thread);
   void add_resource(std::size_t node, const ProcessCapture& process, const ThreadCapture& thread);
-  // A process for which the rank that it belongs to waits as well is that rank's.
+  // A process for which the rank that it belongs to waits as well is that rank's; so is one that
+  // has taken a lock. Any other may serve whoever asks it.
   void settle_owners();
+  std::size_t rank_of(const ProcessCapture& process) const;
+  // Returns whether the node is a process of another rank, which answers for it.
+  bool is_of_another(std::size_t node, std::size_t rank) const;
   bool waits_for_others(std::size_t rank) const;
   std::string wait_evidence(const ProcessCapture& process, const ThreadCapture& thread) const;
 
@@ -569,7 +579,8 @@ void GraphBuilder::add_holder(std::size_t node,
   graph_.net.wait(graph_.net_node[node], graph_.net_node[to]);
   if (to >= view_.ranks().size()) {
     reached_.emplace_back(rank, to);
-    expand(to, rank, holder.thread);
+    const std::size_t keeper = takes_lock(thread->wait) ? rank_of(*holder.process) : JobView::kNone;
+    expand(to, keeper == JobView::kNone ? rank : keeper, holder.thread);
   }
 }
 
@@ -607,14 +618,23 @@ void GraphBuilder::add_resource(std::size_t node,
        false);
 }
 
+std::size_t GraphBuilder::rank_of(const ProcessCapture& process) const {
+  const ProcessCapture* owner =
+      process.is_rank ? &process : view_.process(process.node, process.owner);
+  return owner == nullptr || !owner->is_rank ? JobView::kNone : view_.index_of_rank(*owner);
+}
+
+bool GraphBuilder::is_of_another(std::size_t node, std::size_t rank) const {
+  if (node == WaitGraph::kNotInNet || graph_.nodes[node].kind != NodeKind::kProcess) {
+    return false;
+  }
+  const std::size_t owner = graph_.net.nodes[graph_.net_node[node]].owner;
+  return owner != rank && owner == rank_of(*graph_.nodes[node].process);
+}
+
 void GraphBuilder::settle_owners() {
   for (const auto& [rank, node] : reached_) {
-    const ProcessCapture& process = *graph_.nodes[node].process;
-    const ProcessCapture* owner =
-        process.is_rank ? &process : view_.process(process.node, process.owner);
-    const std::size_t other =
-        owner == nullptr || !owner->is_rank ? JobView::kNone : view_.index_of_rank(*owner);
-    if (other == rank) {
+    if (rank_of(*graph_.nodes[node].process) == rank) {
       graph_.net.nodes[graph_.net_node[node]].owner = static_cast<std::uint32_t>(rank);
     }
   }
@@ -639,7 +659,8 @@ bool GraphBuilder::waits_for_others(std::size_t rank) const {
     todo.pop_back();
     for (const std::size_t to : graph_.net.out[node]) {
       const bool own = graph_.net.nodes[to].owner == rank;
-      const bool is_full = to >= view_.ranks().size() && graph_.net.out[to].empty();
+      const bool is_full = to >= view_.ranks().size() && graph_.net.out[to].empty() &&
+                           !is_of_another(graph_.of_net[to], rank);
       if (!own && !is_full) {
         return true;
       }

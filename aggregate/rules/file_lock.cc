@@ -1,5 +1,5 @@
-// A lock file, or a lock on a file. The culprit is the rank that the holder belongs to, if that
-// rank has no other story; otherwise the rank that waits for the lock.
+// A lock file, or a lock on a file. The culprit is the rank that the holder belongs to, if the
+// holder is a process beside it, or the rank has no other story; otherwise the rank that waits.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -61,24 +61,54 @@ std::string file_lock_predicate(const JobView& view, const RankView& rank) {
   return notes.empty() ? text : fmt::format("{} ({})", text, notes);
 }
 
-// Returns the rank that has the lock which `at` waits for; kNone if no rank has it, or `at` itself.
-std::size_t holder_of(const RuleInput& input, std::size_t at) {
+// Who has a lock: a rank, and the process, which may be another one that the rank has started.
+struct LockKeeper {
+  std::size_t rank = JobView::kNone;
+  const snapshot::ProcessCapture* process = nullptr;
+};
+
+// Returns who has the lock which `at` waits for; no rank if no other one has it.
+LockKeeper holder_of(const RuleInput& input, std::size_t at) {
   const WaitEnd end(input.view, input.view.ranks()[at]);
   const RankView& rank = end.view();
   if (rank.decider == nullptr || rank.decider->wait.on != snapshot::WaitOn::kFileLock) {
-    return JobView::kNone;
+    return {};
   }
   const auto* holder = awaited_process(input.view, *rank.process);
-  const std::size_t owner = holder == nullptr ? JobView::kNone : input.view.index_of_rank(*holder);
-  return owner == at ? JobView::kNone : owner;
+  if (holder == nullptr) {
+    return {};
+  }
+  const auto* owner = holder->is_rank ? holder : input.view.process(holder->node, holder->owner);
+  const std::size_t found =
+      owner == nullptr || !owner->is_rank ? JobView::kNone : input.view.index_of_rank(*owner);
+  return found == at ? LockKeeper() : LockKeeper{found, holder};
+}
+
+// Returns "rank 1 has the lock /x (pid 12), which rank 2 waits for, and sleeps in ...", or the same
+// of a process of the rank.
+std::string keeper_words(const RuleInput& input,
+                         const LockKeeper& keeper,
+                         std::size_t waiter,
+                         const WaitsFor& wait) {
+  const RankView& rank = input.view.ranks()[keeper.rank];
+  const std::string waits = ranks_words(input, {waiter});
+  return keeper.process->is_rank
+             ? fmt::format("{} has the lock {} (pid {}), which {} waits for, and {}",
+                           JobView::name(rank), wait.path, wait.pid, waits,
+                           phase_of(input.view, rank))
+             : fmt::format("{}: its {} pid {} has the lock {}, which {} waits for",
+                           JobView::name(rank), child_words(input.view, *keeper.process),
+                           keeper.process->pid, wait.path, waits);
 }
 
 std::vector<Finding> by_holder(const RuleInput& input) {
   for (std::size_t at = 0; at < input.view.ranks().size(); ++at) {
-    const std::size_t holder = holder_of(input, at);
-    const bool plain =
-        holder != JobView::kNone && local_story(input, holder) == Kind::kSkippedCollective;
-    if (!plain ||
+    const LockKeeper keeper = holder_of(input, at);
+    const std::size_t holder = keeper.rank;
+    const bool tells =
+        holder != JobView::kNone &&
+        (!keeper.process->is_rank || local_story(input, holder) == Kind::kSkippedCollective);
+    if (!tells ||
         std::find(input.suspects.begin(), input.suspects.end(), holder) == input.suspects.end()) {
       continue;
     }
@@ -95,10 +125,12 @@ std::vector<Finding> by_holder(const RuleInput& input) {
           std::min(finding.confidence, stands ? Confidence::kLikely : Confidence::kPossible);
     }
     const WaitsFor wait = waits_for(input.view, waiter);
-    finding.summary =
-        fmt::format("{} has the lock {} (pid {}), which {} waits for, and {}", JobView::name(rank),
-                    wait.path, wait.pid, ranks_words(input, {at}), phase_of(input.view, rank));
-    finding.advice = {on_live(rank, fmt::format("oddrank node {}  (the holder)", rank.pid()))};
+    finding.summary = keeper_words(input, keeper, at, wait);
+    if (!keeper.process->is_rank) {
+      finding.confidence = std::min(finding.confidence, Confidence::kLikely);
+    }
+    finding.advice = {
+        on_live(rank, fmt::format("oddrank node {}  (the holder)", keeper.process->pid))};
     finding.disproves = {"the lock changing hands"};
     finding.weakness = "the lock may be released in time";
     return {finding};

@@ -81,15 +81,15 @@ std::string wait_of(const RuleInput& input, std::size_t at) {
   return fmt::format("at a {}{}", wait_name(wait.what), whom.empty() ? "" : " for " + whom);
 }
 
-// Returns the members through which every way round leads, if all are in calls; else all members.
+bool are_all_in_calls(const RuleInput& input, const std::vector<std::size_t>& ranks) {
+  return std::all_of(ranks.begin(), ranks.end(),
+                     [&input](std::size_t at) { return takes_part(input.view.ranks()[at]); });
+}
+
+// Returns the members through which every way round leads; all members if there are none.
 std::vector<std::size_t> on_every_way(const RuleInput& input, const Circle& circle) {
-  const std::vector<std::size_t>& ranks = circle.ranks;
-  const bool in_calls = std::all_of(ranks.begin(), ranks.end(), [&input](std::size_t at) {
-    return takes_part(input.view.ranks()[at]);
-  });
-  std::vector<std::size_t> cuts =
-      in_calls ? cuts_of(input.graph, circle) : std::vector<std::size_t>();
-  return cuts.empty() ? ranks : cuts;
+  std::vector<std::size_t> cuts = cuts_of(input.graph, circle);
+  return cuts.empty() ? circle.ranks : cuts;
 }
 
 // Returns whether a wait of the circle is known by less than memory or the kernel.
@@ -113,7 +113,8 @@ std::vector<Finding> resource_cycle(const RuleInput& input) {
     const std::vector<std::size_t>& circle = whole.ranks;
     const std::vector<std::size_t> ranks = on_every_way(input, whole);
     // If all that the others wait for is one rank in a call, it has gone another way than they.
-    const bool deviating = ranks.size() == 1 && ranks.size() < circle.size();
+    const bool deviating =
+        ranks.size() == 1 && ranks.size() < circle.size() && are_all_in_calls(input, circle);
     Finding finding = accuse(input, deviating ? Kind::kSkippedCollective : Kind::kResourceCycle,
                              ranks, Evidence::kOwnStall);
     finding.confidence = std::min(finding.confidence, same_calls(input, circle));

@@ -122,7 +122,11 @@ TEST_CASE("file_lock: a process that belongs to another rank has the lock") {
   const Verdict verdict = report_of(job).verdict;
   CHECK(verdict.kind == Kind::kFileLock);
   CHECK(verdict.confidence == Confidence::kLikely);
-  CHECK(verdict.summary.find("held by pid 4100, which belongs to rank 3 ") != std::string::npos);
+  INFO(verdict.summary);
+  REQUIRE(verdict.culprits.size() == 1);
+  CHECK(verdict.culprits[0].rank == 3);
+  CHECK(verdict.summary.find("its child process pid 4100 has the lock /data/cache.lock, which "
+                             "rank 2 waits for") != std::string::npos);
 }
 
 TEST_CASE("child_deadlock: a lock that processes share is not inherited") {
