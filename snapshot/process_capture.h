@@ -68,6 +68,9 @@ struct ProcessCapture {
   // the first thread's stop until the last thread continued.
   std::uint32_t stopped = 0;
   std::uint64_t longest_stop_us = 0;
+  // What the process wrote between the first and the last sample, by write() and its like; -1 =
+  // unknown.
+  std::int64_t written_bytes = -1;
   std::uint64_t start_us = 0;  // after the boot of its node
   std::uint64_t read_us = 0;   // CLOCK_REALTIME of its node when the last sample began
   Rare<Crash> crash;           // of a core file

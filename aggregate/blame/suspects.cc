@@ -219,6 +219,12 @@ bool waits_like_another(const RuleInput& input, std::size_t odd) {
   });
 }
 
+// Returns whether the rank wrote something between the samples, to a file or a pipe: then it does
+// its work, be it slowly, and does not only ask for something.
+bool makes_something(const RankView& rank) {
+  return rank.process != nullptr && rank.process->written_bytes > 0;
+}
+
 // Finds whom to name if no wait leads to anybody.
 std::vector<std::size_t> find_odd(const RuleInput& input, const std::vector<BlockedOn>& blocked) {
   std::vector<std::size_t> odd;
@@ -247,7 +253,8 @@ std::vector<std::size_t> find_odd(const RuleInput& input, const std::vector<Bloc
     }
   }
   std::erase_if(odd, [&input](std::size_t at) {
-    return !anything_waits(input, at) || others_go_on(input, at);
+    return makes_something(input.view.ranks()[at]) || !anything_waits(input, at) ||
+           others_go_on(input, at);
   });
   return odd;
 }

@@ -57,6 +57,9 @@ void join_node(NodeStart& start,
                Capture& capture,
                std::chrono::milliseconds patience) {
   PendingTask pressure = read_pressure(start.faults, capture);
+  if (start.written) {
+    set_written_bytes(start.written->finish(), capture);
+  }
   name_polled_locks(start.locks.finish(), capture);
   name_lock_holders(capture);
   join_ends(read_ends(capture), capture);

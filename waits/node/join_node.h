@@ -3,11 +3,13 @@
 //
 //   NodeStart start;                               // as early as possible
 //   start.faults = read_major_faults(capture);     // before the first sample
+//   start.written.emplace(capture);
 //   ... samples of all processes, names of their frames ...
 //   join_node(start, open, capture);
 #pragma once
 
 #include <chrono>
+#include <optional>
 #include <vector>
 
 #include "snapshot/capture.h"
@@ -15,14 +17,16 @@
 #include "waits/node/node_pressure.h"
 #include "waits/node/polled_locks.h"
 #include "waits/node/semaphore_owners.h"
+#include "waits/node/written_bytes.h"
 
 namespace oddrank::waits {
 
 // The state of the node before the first sample; join_node compares it with the state after the
 // last.
 struct NodeStart {
-  HeldLocksReader locks;  // all file locks of the node; read from now on
-  MajorFaults faults;     // of the capture's processes
+  HeldLocksReader locks;                // all file locks of the node; read from now on
+  MajorFaults faults;                   // of the capture's processes
+  std::optional<WrittenBytes> written;  // of its ranks
 };
 
 // Fills in the holders and notes of the capture's waits, and the notes of its node. Call once per

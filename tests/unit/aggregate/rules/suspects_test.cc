@@ -304,6 +304,9 @@ TEST_CASE("suspects: without a visible call, the odd one out is possible, and on
   SECTION("the loop of another rank is further on: it is not held up") {
     job.process(pid_of(2)).threads[0].samples.edit_back().locals_changed = true;
   }
+  SECTION("it writes something: it does its work") {
+    job.process(pid_of(4)).written_bytes = 800;
+  }
   CHECK(named_in(job).empty());
 }
 

@@ -1,0 +1,60 @@
+#include "waits/node/written_bytes.h"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+
+#include "tests/support/catch.h"
+
+namespace oddrank::waits {
+
+TEST_CASE("what a process has written is read from /proc/PID/io") {
+  CHECK(parse_written("rchar: 323934931\nwchar: 323929600\nsyscr: 632687\n") == 323929600);
+  CHECK(parse_written("wchar: 0\n") == 0);
+  CHECK(parse_written("rchar: 1\nsyscw: 2\n") == -1);
+  CHECK(parse_written("wchar: -7\n") == -1);
+  CHECK(parse_written("wchar: 99999999999999999999\n") == -1);
+  CHECK(parse_written("") == -1);
+}
+
+TEST_CASE("only ranks are asked what they wrote, and only what they wrote meanwhile counts") {
+  std::array<int, 2> orders{};
+  std::array<int, 2> answers{};
+  REQUIRE(::pipe(orders.data()) == 0);
+  REQUIRE(::pipe(answers.data()) == 0);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::close(orders[1]);
+    char byte = 0;
+    while (::read(orders[0], &byte, 1) == 1) {
+      static_cast<void>(::write(answers[1], "12345", 5));
+    }
+    ::_exit(0);
+  }
+  const auto writes = [&] {
+    std::array<char, 5> answer{};
+    REQUIRE(::write(orders[1], "x", 1) == 1);
+    REQUIRE(::read(answers[0], answer.data(), answer.size()) == 5);
+  };
+  snapshot::Capture capture;
+  capture.processes.resize(2);
+  capture.processes[0].pid = child;
+  capture.processes[0].is_rank = true;
+  capture.processes[1].pid = ::getpid();
+  writes();
+  const auto before = WrittenBytes(capture).finish();
+  CHECK(before.size() == 1);
+  set_written_bytes(before, capture);
+  CHECK(capture.processes[0].written_bytes == 0);
+  CHECK(capture.processes[1].written_bytes == -1);
+  writes();
+  set_written_bytes(before, capture);
+  CHECK(capture.processes[0].written_bytes == 5);
+  for (const int fd : {orders[0], orders[1], answers[0], answers[1]}) {
+    ::close(fd);
+  }
+  CHECK(::waitpid(child, nullptr, 0) == child);
+}
+
+}  // namespace oddrank::waits

@@ -1,0 +1,37 @@
+// How many bytes each rank's process has written while it was sampled: to files, pipes and
+// terminals, and to sockets by write() (not by send()). A process that asks for something again and
+// again writes nothing; one that makes what others wait for does.
+//
+// Source: "wchar" of /proc/PID/io (Linux 2.6.20 and later, with CONFIG_TASK_IO_ACCOUNTING).
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <map>
+#include <string_view>
+
+#include "base/isolated.h"
+#include "snapshot/capture.h"
+
+namespace oddrank::waits {
+
+// Returns "wchar" of the text of /proc/PID/io; -1 if it is not there.
+std::int64_t parse_written(std::string_view io);
+
+// Reads the counts of the capture's ranks in a child, for the kernel may wait for a process that is
+// in execve(): from now on.
+class WrittenBytes {
+ public:
+  explicit WrittenBytes(const snapshot::Capture& capture);
+  // Returns the counts by pid; those that could not be read in time are not there. Call once.
+  std::map<pid_t, std::int64_t> finish();
+
+ private:
+  PendingTask task_;
+};
+
+// Sets ProcessCapture::written_bytes. `before`: read before the first sample.
+void set_written_bytes(const std::map<pid_t, std::int64_t>& before, snapshot::Capture& capture);
+
+}  // namespace oddrank::waits
