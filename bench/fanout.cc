@@ -24,8 +24,8 @@
 #include "base/isolated.h"
 #include "base/parse_number.h"
 #include "base/read_file.h"
+#include "reach/wire/frames.h"
 #include "report/report_text.h"
-#include "slurm/frames.h"
 #include "slurm/gather.h"
 #include "snapshot/format/capture_file.h"
 #include "snapshot/merge.h"
@@ -45,10 +45,10 @@ std::string capture_path(const std::string& folder, std::size_t node) {
 
 // The agent of one node: its hello, and its capture.
 void run_replayed_agent(const std::string& folder, std::size_t node, int to) {
-  const slurm::Sender sender{"node" + std::to_string(node), slurm::new_stream_id()};
-  send_bytes(to, slurm::encode_hello(sender));
+  const reach::Sender sender{"node" + std::to_string(node), reach::new_stream_id()};
+  send_bytes(to, reach::encode_hello(sender));
   const auto bytes = read_file(capture_path(folder, node), kMaxCapture);
-  send_bytes(to, slurm::encode_frames(sender, bytes.value_or(std::string())));
+  send_bytes(to, reach::encode_frames(sender, bytes.value_or(std::string())));
 }
 
 struct Task {
@@ -140,7 +140,7 @@ int measure(std::size_t nodes) {
   options.agent_path = "/usr/bin/oddrank";
   const auto began = Clock::now();
   double first = 0;
-  options.progress = [&](const slurm::GatherProgress& now) {
+  options.progress = [&](const reach::GatherProgress& now) {
     first = now.done > 0 && first == 0 ? since(began) : first;
   };
   const auto gathered = slurm::gather(job, options);
@@ -152,7 +152,7 @@ int measure(std::size_t nodes) {
   Capture whole;
   snapshot::Merger merger(whole);
   std::size_t bytes = 0;
-  for (const slurm::NodeAnswer& node : gathered->nodes) {
+  for (const reach::NodeAnswer& node : gathered->nodes) {
     bytes += node.payload.size();
     if (auto part = snapshot::decode_capture(node.payload)) {
       merger.add(*std::move(part));

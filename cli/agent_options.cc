@@ -9,10 +9,10 @@
 
 namespace oddrank::cli {
 
-Result<slurm::AgentOptions> agent_options(std::vector<std::string> command,
+Result<reach::AgentOptions> agent_options(std::vector<std::string> command,
                                           const node::CaptureOptions& capture,
                                           ProgressLine& progress) {
-  slurm::AgentOptions options;
+  reach::AgentOptions options;
   ODDRANK_TRY(options.agent_path, read_link("/proc/self/exe"));
   options.agent_args = std::move(command);
   const auto more = agent_arguments(capture);
@@ -22,7 +22,7 @@ Result<slurm::AgentOptions> agent_options(std::vector<std::string> command,
   options.node_timeout = capture.timeout;
   options.longest_delay = node::longest_sampling(capture);
   options.interrupted = catch_interrupts();
-  options.progress = [&progress](const slurm::GatherProgress& now) {
+  options.progress = [&progress](const reach::GatherProgress& now) {
     progress.update(now.done, now.total, now.waiting_for, now.doing);
   };
   return options;

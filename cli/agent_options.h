@@ -7,14 +7,14 @@
 #include "base/result.h"
 #include "cli/options.h"
 #include "cli/terminal/progress_line.h"
-#include "slurm/answers.h"
+#include "reach/wire/answers.h"
 
 namespace oddrank::cli {
 
 // Returns the options for agents that run this binary with the arguments `command`, then those for
 // `capture`. Ctrl-C ends the gathering (interrupt.h). Borrows `progress`, which must outlive the
 // gathering.
-Result<slurm::AgentOptions> agent_options(std::vector<std::string> command,
+Result<reach::AgentOptions> agent_options(std::vector<std::string> command,
                                           const node::CaptureOptions& capture,
                                           ProgressLine& progress);
 

@@ -16,8 +16,8 @@
 #include "cli/parser.h"
 #include "cli/shipped_copy.h"
 #include "node/capture_node.h"
-#include "slurm/drop_box.h"
-#include "slurm/frames.h"
+#include "reach/wire/drop_box.h"
+#include "reach/wire/frames.h"
 #include "snapshot/format/capture_file.h"
 
 namespace oddrank::cli {
@@ -28,7 +28,7 @@ struct AgentOptions {
   FileMode mode;
   std::string box;      // folder for the answer; stdout then only names the file
   std::string shipped;  // path of this program if it is a copy that was sent; else empty
-  std::string run;      // the word of whoever started this agent (slurm/frames.h)
+  std::string run;      // the word of whoever started this agent (reach/wire/frames.h)
   bool framed = false;
   bool after_stdin =
       false;  // begin with a line on stdin: whoever is to read the answer listens then
@@ -92,7 +92,7 @@ std::string answer_of(const AgentOptions& options,
   if (options.box.empty()) {
     return bytes;
   }
-  auto note = slurm::leave_in_box(options.box, host, bytes);
+  auto note = reach::leave_in_box(options.box, host, bytes);
   if (note) {
     return *std::move(note);
   }
@@ -116,18 +116,18 @@ int run_agent(AgentOptions& options) {
     return report_error({Errc::kUsage, "refusing to write a binary capture to a terminal",
                          "give --out FILE, or use `oddrank node` to see the report"});
   }
-  slurm::Sender sender{options.request.host, slurm::new_stream_id(), options.run};
+  reach::Sender sender{options.request.host, reach::new_stream_id(), options.run};
   if (options.framed) {
-    send_bytes(STDOUT_FILENO, slurm::encode_hello(sender));
+    send_bytes(STDOUT_FILENO, reach::encode_hello(sender));
     options.request.sampling_again = [&](node::SampleReason reason, std::size_t sample) {
-      send_bytes(STDOUT_FILENO, slurm::encode_doing(sender, node::again_words(reason, sample)));
+      send_bytes(STDOUT_FILENO, reach::encode_doing(sender, node::again_words(reason, sample)));
     };
     options.request.draft = [&](const std::string& draft) {
-      slurm::Sender drafter = sender;
+      reach::Sender drafter = sender;
       drafter.host = sender.host.empty() ? node::host_name() : sender.host;
       const auto note = options.box.empty() ? Result<std::string>(draft)
-                                            : slurm::leave_in_box(options.box, drafter.host, draft);
-      send_if_taken(slurm::encode_draft(drafter, note.value_or(draft)));
+                                            : reach::leave_in_box(options.box, drafter.host, draft);
+      send_if_taken(reach::encode_draft(drafter, note.value_or(draft)));
     };
   }
   auto capture = node::capture_node(options.request, options.capture);
@@ -142,7 +142,7 @@ int run_agent(AgentOptions& options) {
   if (options.framed) {
     sender.host = capture->nodes.front().host;
     const std::string answer = answer_of(options, sender.host, *capture);
-    return send_bytes(STDOUT_FILENO, slurm::encode_frames(sender, answer)) ? status : kToolFault;
+    return send_bytes(STDOUT_FILENO, reach::encode_frames(sender, answer)) ? status : kToolFault;
   }
   const std::string bytes = snapshot::encode_capture(*capture);
   if (auto written = write_file(options.out, bytes, options.mode.bits); !written) {

@@ -16,11 +16,11 @@
 #include "cli/shipped_copy.h"
 #include "cli/terminal/progress_line.h"
 #include "node/examine_node.h"
+#include "reach/ssh.h"
+#include "reach/wire/frames.h"
 #include "report/doctor.h"
-#include "slurm/frames.h"
 #include "slurm/gather.h"
 #include "slurm/job.h"
-#include "slurm/ssh.h"
 #include "snapshot/node_health.h"
 
 namespace oddrank::cli {
@@ -38,7 +38,7 @@ struct DoctorOptions {
   std::string json;
   FileMode mode;
   std::string shipped;  // path of this program if it is a copy that was sent; else empty
-  std::string run;      // the word of whoever started this part (slurm/frames.h)
+  std::string run;      // the word of whoever started this part (reach/wire/frames.h)
   bool framed = false;  // runs as one node's part
   node::NodeRequest request;
   node::CaptureOptions capture;
@@ -62,13 +62,13 @@ int answer(DoctorOptions& options) {
     const char* name = std::getenv("SLURMD_NODENAME");  // NOLINT(concurrency-mt-unsafe): one thread
     options.request.host = name == nullptr ? node::host_name() : name;
   }
-  const slurm::Sender sender{options.request.host, slurm::new_stream_id(), options.run};
-  send_bytes(STDOUT_FILENO, slurm::encode_hello(sender));
+  const reach::Sender sender{options.request.host, reach::new_stream_id(), options.run};
+  send_bytes(STDOUT_FILENO, reach::encode_hello(sender));
   const std::string health = snapshot::encode_health(own_health(options));
-  return send_bytes(STDOUT_FILENO, slurm::encode_frames(sender, health)) ? kAllRead : kToolFault;
+  return send_bytes(STDOUT_FILENO, reach::encode_frames(sender, health)) ? kAllRead : kToolFault;
 }
 
-Result<slurm::GatherResult> ask_job(const DoctorOptions& options) {
+Result<reach::GatherResult> ask_job(const DoctorOptions& options) {
   ODDRANK_TRY(const slurm::Job job,
               slurm::find_job(options.job, Deadline::after(options.capture.timeout)));
   ProgressLine progress("nodes", false);
@@ -84,17 +84,17 @@ Result<slurm::GatherResult> ask_job(const DoctorOptions& options) {
   return slurm::gather(job, gather);
 }
 
-Result<slurm::GatherResult> ask_hosts(const DoctorOptions& options) {
+Result<reach::GatherResult> ask_hosts(const DoctorOptions& options) {
   ODDRANK_TRY(const std::vector<std::string> hosts, read_host_list(options.hosts));
   ProgressLine progress("hosts", false);
   ODDRANK_TRY(auto agents, agent_options({"doctor", "--framed"}, options.capture, progress));
-  slurm::SshOptions ssh{{std::move(agents)}};
+  reach::SshOptions ssh{{std::move(agents)}};
   ssh.ssh = command_words(options.ssh);
-  return slurm::gather_ssh(hosts, ssh);
+  return reach::gather_ssh(hosts, ssh);
 }
 
 // Says where the agent of a node that lacks this program was run from, or that it was not.
-Check check_program(const slurm::NodeAnswer& answer) {
+Check check_program(const reach::NodeAnswer& answer) {
   const std::string shared =
       "put oddrank into a folder that all nodes share, and run it from there";
   if (answer.copied_to.empty()) {
@@ -106,7 +106,7 @@ Check check_program(const slurm::NodeAnswer& answer) {
           shared + ": otherwise each run sends it to each node"};
 }
 
-NodeHealth health_of(const slurm::NodeAnswer& answer) {
+NodeHealth health_of(const reach::NodeAnswer& answer) {
   NodeHealth node;
   node.why = answer.why;
   if (answer.answered) {
@@ -147,7 +147,7 @@ int run_doctor(DoctorOptions& options) {
     if (!gathered) {
       return report_error(gathered.error());
     }
-    for (const slurm::NodeAnswer& answer : gathered->nodes) {
+    for (const reach::NodeAnswer& answer : gathered->nodes) {
       nodes.push_back(health_of(answer));
     }
   }

@@ -12,7 +12,7 @@
 #include "cli/terminal/make_report.h"
 #include "cli/terminal/progress_line.h"
 #include "node/sources/collect_dumps.h"
-#include "slurm/ssh.h"
+#include "reach/ssh.h"
 
 namespace oddrank::cli {
 namespace {
@@ -35,16 +35,16 @@ Result<snapshot::Capture> capture_hosts(const HostsOptions& options) {
   }
   ProgressLine progress("hosts", options.output.quiet);
   ODDRANK_TRY(auto agents, agent_options(std::move(command), options.capture, progress));
-  slurm::SshOptions ssh{{std::move(agents)}};
+  reach::SshOptions ssh{{std::move(agents)}};
   ssh.ssh = command_words(options.ssh);
   if (!options.agent.empty()) {
     ssh.agent_path = options.agent;
   }
   ssh.at_once = options.at_once;
-  ODDRANK_TRY(const slurm::GatherResult gathered, slurm::gather_ssh(hosts, ssh));
+  ODDRANK_TRY(const reach::GatherResult gathered, reach::gather_ssh(hosts, ssh));
   snapshot::JobInfo job;
   job.source = snapshot::JobSource::kHosts;
-  for (const slurm::NodeAnswer& node : gathered.nodes) {
+  for (const reach::NodeAnswer& node : gathered.nodes) {
     job.hosts.push_back(node.host);
   }
   snapshot::Capture whole = join_answers(std::move(job), gathered);

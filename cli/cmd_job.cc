@@ -71,7 +71,7 @@ Result<snapshot::Capture> capture_job(const JobOptions& options) {
   if (!options.send_to.empty()) {
     gather.send_to = {options.send_to};
   }
-  ODDRANK_TRY(const slurm::GatherResult gathered, slurm::gather(job, gather));
+  ODDRANK_TRY(const reach::GatherResult gathered, slurm::gather(job, gather));
   steps.done("asked the nodes");
   snapshot::Capture whole = join_answers(job_info(job), gathered);
   steps.done("joined their answers");

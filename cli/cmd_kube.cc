@@ -11,13 +11,13 @@
 #include "cli/terminal/make_report.h"
 #include "cli/terminal/progress_line.h"
 #include "node/sources/collect_dumps.h"
-#include "slurm/kubectl.h"
+#include "reach/kubectl.h"
 
 namespace oddrank::cli {
 namespace {
 
 struct KubeOptions {
-  slurm::PodChoice pods;
+  reach::PodChoice pods;
   std::string kubectl = "kubectl";
   std::string name_space;
   std::string container;
@@ -32,7 +32,7 @@ struct KubeOptions {
 Result<snapshot::Capture> capture_pods(const KubeOptions& options) {
   ProgressLine progress("pods", options.output.quiet);
   ODDRANK_TRY(auto agents, agent_options({"agent", "--framed"}, options.capture, progress));
-  slurm::KubectlOptions kubectl{{std::move(agents)}};
+  reach::KubectlOptions kubectl{{std::move(agents)}};
   kubectl.kubectl = command_words(options.kubectl);
   kubectl.name_space = options.name_space;
   kubectl.container = options.container;
@@ -46,12 +46,12 @@ Result<snapshot::Capture> capture_pods(const KubeOptions& options) {
     return fail(Errc::kUsage, "--kubectl names no program");
   }
   const Deadline deadline = Deadline::after(options.capture.timeout);
-  ODDRANK_TRY(const std::vector<slurm::Pod> pods, find_pods(options.pods, kubectl, deadline));
-  ODDRANK_TRY(const slurm::GatherResult gathered, gather_pods(pods, kubectl));
+  ODDRANK_TRY(const std::vector<reach::Pod> pods, find_pods(options.pods, kubectl, deadline));
+  ODDRANK_TRY(const reach::GatherResult gathered, gather_pods(pods, kubectl));
   snapshot::JobInfo job;
   job.source = snapshot::JobSource::kHosts;
   job.name = options.pods.job;
-  for (const slurm::NodeAnswer& pod : gathered.nodes) {
+  for (const reach::NodeAnswer& pod : gathered.nodes) {
     job.hosts.push_back(pod.host);
   }
   snapshot::Capture whole = join_answers(std::move(job), gathered);

@@ -8,7 +8,7 @@
 #include "base/log.h"
 #include "base/printable.h"
 #include "base/span_words.h"
-#include "slurm/node_clock.h"
+#include "reach/wire/node_clock.h"
 #include "snapshot/format/decode_many.h"
 #include "snapshot/merge.h"
 
@@ -23,20 +23,20 @@ class Arrivals {
       : began_(std::chrono::duration_cast<std::chrono::microseconds>(
             (std::chrono::system_clock::now() - took).time_since_epoch())) {}
 
-  slurm::Stay of(const slurm::NodeAnswer& node) const;
+  reach::Stay of(const reach::NodeAnswer& node) const;
 
  private:
   std::chrono::microseconds began_;
 };
 
-slurm::Stay Arrivals::of(const slurm::NodeAnswer& node) const {
+reach::Stay Arrivals::of(const reach::NodeAnswer& node) const {
   const std::chrono::microseconds arrived = began_ + node.after;
   return {began_.count(), arrived.count()};
 }
 
 // An agent reads its own node only, and a capture of another node is not believed.
 Result<snapshot::Capture> checked_answer(Result<snapshot::Capture> capture,
-                                         const slurm::NodeAnswer& node) {
+                                         const reach::NodeAnswer& node) {
   if (!capture || (capture->nodes.size() == 1 && capture->nodes.front().host == node.host)) {
     return capture;
   }
@@ -48,7 +48,7 @@ Result<snapshot::Capture> checked_answer(Result<snapshot::Capture> capture,
 }
 
 // Says of a draft why there is no more than that.
-void mark_as_draft(snapshot::Capture& capture, const slurm::NodeAnswer& node) {
+void mark_as_draft(snapshot::Capture& capture, const reach::NodeAnswer& node) {
   snapshot::NodeCapture& part = capture.nodes.front();
   part.answered = false;
   part.why = node.why + "; shown is what it had read after " + span_words(node.after);
@@ -61,13 +61,13 @@ void mark_as_draft(snapshot::Capture& capture, const slurm::NodeAnswer& node) {
 
 }  // namespace
 
-snapshot::Capture join_answers(snapshot::JobInfo job, const slurm::GatherResult& gathered) {
+snapshot::Capture join_answers(snapshot::JobInfo job, const reach::GatherResult& gathered) {
   confine(kReporter);
   snapshot::Capture whole;
   whole.job = std::move(job);
   snapshot::Merger merger(whole);
   const Arrivals arrivals(gathered.took);
-  std::vector<slurm::NodeClock> clocks;
+  std::vector<reach::NodeClock> clocks;
   const auto& nodes = gathered.nodes;
   snapshot::decode_many(
       nodes.size(),
@@ -83,9 +83,9 @@ snapshot::Capture join_answers(snapshot::JobInfo job, const slurm::GatherResult&
           if (!nodes[i].answered) {
             mark_as_draft(*capture, nodes[i]);
           }
-          const std::int64_t ahead = slurm::clock_ahead_us(*capture, arrivals.of(nodes[i]));
+          const std::int64_t ahead = reach::clock_ahead_us(*capture, arrivals.of(nodes[i]));
           if (ahead != 0) {
-            slurm::set_clock_back(*capture, ahead);
+            reach::set_clock_back(*capture, ahead);
             clocks.push_back({nodes[i].host, ahead});
           }
           merger.add(std::move(*capture));
@@ -101,7 +101,7 @@ snapshot::Capture join_answers(snapshot::JobInfo job, const slurm::GatherResult&
   if (!whole.nodes.empty()) {
     auto& notes = whole.job.notes;
     notes.insert(notes.end(), gathered.notes.begin(), gathered.notes.end());
-    if (std::string note = slurm::clock_note(clocks); !note.empty()) {
+    if (std::string note = reach::clock_note(clocks); !note.empty()) {
       notes.push_back(std::move(note));
     }
   }

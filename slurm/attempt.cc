@@ -9,7 +9,7 @@ Result<Attempt> Attempt::start(const AgentStep& step, const std::string& run) {
   ODDRANK_TRY(ChildCommand child, ChildCommand::start(agent_command(step)));
   // Task N of a step with one task a node runs on its Nth node (seen in 22.05, with -w as well).
   // How the tasks of a heterogeneous step are numbered, SLURM decides.
-  Speakers speakers{run, step.parts.empty() ? step.nodes : std::vector<std::string>(), true};
+  reach::Speakers speakers{run, step.parts.empty() ? step.nodes : std::vector<std::string>(), true};
   return Attempt(std::move(child), step, std::move(speakers));
 }
 
@@ -63,8 +63,8 @@ void Attempt::terminate() {
   }
 }
 
-FrameLimits Attempt::stderr_limits() {
-  FrameLimits limits;
+reach::FrameLimits Attempt::stderr_limits() {
+  reach::FrameLimits limits;
   limits.text = std::size_t{256} << 10;  // srun has a line or two for each node
   return limits;
 }
@@ -90,7 +90,7 @@ int Attempt::label_of(const std::string& host) const {
 
 std::string Attempt::agent_text(const std::string& host) const {
   std::string text;
-  for (const FrameCollector* output : {&out_, &err_}) {
+  for (const reach::FrameCollector* output : {&out_, &err_}) {
     const auto found = output->text().find(label_of(host));
     if (found != output->text().end()) {
       text += found->second;

@@ -12,7 +12,7 @@
 #include "base/deadline.h"
 #include "base/programs/child_command.h"
 #include "base/result.h"
-#include "slurm/frames.h"
+#include "reach/wire/frames.h"
 #include "slurm/launch.h"
 
 namespace oddrank::slurm {
@@ -35,13 +35,13 @@ class Attempt {
   // Reads pending output and gives up: an srun that still runs is left to exit by itself.
   void leave();
 
-  std::vector<Payload> take_payloads() { return out_.take_complete(); }
+  std::vector<reach::Payload> take_payloads() { return out_.take_complete(); }
   // Returns true once anything came from this attempt's agent on `host`.
   bool heard_of(std::string_view host) const { return out_.heard_of(host); }
-  // Returns that agent's last reported activity (frames.h).
+  // Returns that agent's last reported activity (reach/wire/frames.h).
   std::string doing_of(std::string_view host) const { return out_.doing_of(host); }
-  std::vector<IncompletePayload> incomplete() const { return out_.incomplete(); }
-  // Returns which answers were dropped because of who sent them (frames.h).
+  std::vector<reach::IncompletePayload> incomplete() const { return out_.incomplete(); }
+  // Returns which answers were dropped because of who sent them (reach/wire/frames.h).
   const std::vector<std::string>& refusals() const { return out_.refusals(); }
 
   const std::vector<std::string>& nodes() const { return nodes_; }
@@ -57,21 +57,21 @@ class Attempt {
   void take_output(OutputStream stream, std::string_view bytes);
   void conclude();
   void read_words();
-  Attempt(ChildCommand child, const AgentStep& step, Speakers speakers)
+  Attempt(ChildCommand child, const AgentStep& step, reach::Speakers speakers)
       : child_(std::move(child)),
         nodes_(step.nodes),
         program_(step.agent_path),
-        out_(FrameLimits(), std::move(speakers)),
+        out_(reach::FrameLimits(), std::move(speakers)),
         err_(stderr_limits()) {}
-  static FrameLimits stderr_limits();
+  static reach::FrameLimits stderr_limits();
   // Returns the task number of the host's agent: from frames, else from srun, else by node order.
   int label_of(const std::string& host) const;
 
   ChildCommand child_;
   std::vector<std::string> nodes_;
   std::string program_;
-  FrameCollector out_;
-  FrameCollector err_;  // for its labels only: no frames come on stderr
+  reach::FrameCollector out_;
+  reach::FrameCollector err_;  // for its labels only: no frames come on stderr
   SrunWords words_;
   bool terminated_ = false;
   bool ended_ = false;

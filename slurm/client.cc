@@ -10,11 +10,10 @@
 #include "base/ascii.h"
 #include "base/programs/run_command.h"
 #include "base/split.h"
+#include "reach/complaints.h"
 
 namespace oddrank::slurm {
 namespace {
-
-constexpr std::size_t kMaxComplaint = 200;
 
 // Variables that select the cluster and authenticate us. SLURM_CONF_SERVER and SLURM_SACK_* are
 // those of "configless" nodes, SLURM_JWT of token authentication.
@@ -55,14 +54,7 @@ std::vector<std::string> client_environment() {
 }
 
 std::string_view without_prefix(std::string_view line) {
-  line = trim(line);
-  // "srun: error: ", "scontrol: fatal: ", "slurmstepd-n0: error: ", "slurm_load_jobs error: "
-  for (const std::string_view level : {"error: ", "fatal: "}) {
-    const auto at = line.find(level);
-    if (at != std::string_view::npos && at < 40) {
-      return line.substr(at + level.size());
-    }
-  }
+  line = reach::without_level(line);
   for (const std::string_view program : {"srun: ", "scontrol: ", "sinfo: "}) {
     if (line.starts_with(program)) {
       return line.substr(program.size());
@@ -75,7 +67,7 @@ std::string first_complaint(std::string_view said) {
   for (const std::string_view line : split(said, '\n')) {
     const std::string_view words = without_prefix(line);
     if (!means_nothing(words)) {
-      return std::string(words.substr(0, kMaxComplaint));
+      return std::string(words.substr(0, reach::kMaxComplaint));
     }
   }
   return {};

@@ -10,13 +10,13 @@
 
 #include "base/deadline.h"
 #include "base/log.h"
+#include "reach/silence.h"
+#include "reach/wire/drop_box.h"
+#include "reach/wire/frames.h"
 #include "slurm/attempt.h"
 #include "slurm/client.h"
-#include "slurm/drop_box.h"
-#include "slurm/frames.h"
 #include "slurm/node_state.h"
 #include "slurm/shipment.h"
-#include "slurm/silence.h"
 
 namespace oddrank::slurm {
 namespace {
@@ -42,7 +42,7 @@ class Gathering {
  public:
   Gathering(const Job& job, const GatherOptions& options);
 
-  Result<GatherResult> run();
+  Result<reach::GatherResult> run();
 
  private:
   // The work that is left for a node.
@@ -59,7 +59,7 @@ class Gathering {
   std::size_t ways_tried(const Attempt& attempt) const;
   void remove_copies();
   void pump(milliseconds patience);
-  void take(Payload payload);
+  void take(reach::Payload payload);
   void conclude_first(const Attempt& first);
   void conclude_alone(const Attempt& attempt);
   bool ask_silent_alone();
@@ -68,7 +68,7 @@ class Gathering {
   void stop_all();
   void note_copies();
   void explain();
-  Silence silence_of(const NodeAnswer& node) const;
+  reach::Silence silence_of(const reach::NodeAnswer& node) const;
 
   void note_doing();
   bool is_late() const;
@@ -87,14 +87,14 @@ class Gathering {
   Deadline last_deadline_;  // for agents that gave a reason to take longer
   Deadline hedge_;
   bool hedged_ = false;
-  GatherResult result_;
+  reach::GatherResult result_;
   std::vector<NodeState> states_;  // as result_.nodes
   std::map<std::string, std::size_t, std::less<>> index_;
   std::deque<Attempt> attempts_;  // the first covers all nodes, each other one node
   std::deque<std::size_t> queue_;
   std::optional<Error> refusal_;
   std::size_t answers_ = 0;
-  std::optional<DropBox> box_;
+  std::optional<reach::DropBox> box_;
   // A copy of our program on all nodes, and the attempt that runs it.
   struct Copy {
     std::string path;
@@ -136,9 +136,9 @@ bool Gathering::all_settled() const {
                      [](const NodeState& state) { return state.settled; });
 }
 
-Result<GatherResult> Gathering::run() {
+Result<reach::GatherResult> Gathering::run() {
   if (!options_.via.empty()) {
-    ODDRANK_TRY(box_, DropBox::make(options_.via));
+    ODDRANK_TRY(box_, reach::DropBox::make(options_.via));
   }
   auto first = Attempt::start(step_for(job_.hosts, true), options_.run);
   if (!first) {
@@ -150,7 +150,7 @@ Result<GatherResult> Gathering::run() {
     pump(std::min(last_deadline_.left(), kMaxSrunPoll));
     note_doing();
     if (options_.progress) {
-      options_.progress(progress_of(result_.nodes));
+      options_.progress(reach::progress_of(result_.nodes));
     }
     if (!hedged_ && hedge_.passed()) {
       hedged_ = ask_silent_alone();
@@ -190,7 +190,7 @@ AgentStep Gathering::step_for(std::vector<std::string> nodes, bool whole_job) co
 }
 
 void Gathering::note_doing() {
-  for (NodeAnswer& node : result_.nodes) {
+  for (reach::NodeAnswer& node : result_.nodes) {
     for (const Attempt& attempt : attempts_) {
       if (node.answered) {
         break;
@@ -251,7 +251,7 @@ void Gathering::ship_to(const std::vector<std::string>& nodes) {
 bool Gathering::ship_by(std::size_t way, std::vector<std::string> nodes) {
   const auto& [folder, from_memory] = ways_[way];
   AgentStep step = step_for(std::move(nodes), false);
-  const std::string path = folder + "/" + unique_name();
+  const std::string path = folder + "/" + reach::unique_name();
   run_copy(step, path, from_memory);
   const Status sent = send_program(job_, options_.agent_path, path,
                                    Deadline::after(std::min(deadline_.left(), kMaxShipment)));
@@ -312,7 +312,7 @@ void Gathering::pump(milliseconds patience) {
     Attempt& attempt = attempts_[i];
     const bool was_running = attempt.running();
     const bool ended = was_running && !attempt.advance();
-    for (Payload& payload : attempt.take_payloads()) {
+    for (reach::Payload& payload : attempt.take_payloads()) {
       take(std::move(payload));
     }
     if (ended) {
@@ -321,7 +321,7 @@ void Gathering::pump(milliseconds patience) {
   }
 }
 
-void Gathering::take(Payload payload) {
+void Gathering::take(reach::Payload payload) {
   const auto found = index_.find(payload.host);
   if (found == index_.end()) {
     if (result_.notes.size() < 100) {
@@ -330,7 +330,7 @@ void Gathering::take(Payload payload) {
     }
     return;
   }
-  NodeAnswer& node = result_.nodes[found->second];
+  reach::NodeAnswer& node = result_.nodes[found->second];
   if (node.answered) {
     return;  // tried twice, and both agents answered
   }
@@ -468,46 +468,51 @@ void Gathering::stop_all() {
   let_end(kTermGrace);
   for (Attempt& attempt : attempts_) {
     attempt.leave();
-    for (Payload& payload : attempt.take_payloads()) {
+    for (reach::Payload& payload : attempt.take_payloads()) {
       take(std::move(payload));
     }
   }
 }
 
-Silence Gathering::silence_of(const NodeAnswer& node) const {
-  Silence silence;
+reach::Silence Gathering::silence_of(const reach::NodeAnswer& node) const {
+  reach::Silence silence;
   const milliseconds limit =
       options_.node_timeout + (node.doing.empty() ? milliseconds(0) : options_.longest_delay);
   silence.timeout = std::min(limit, elapsed());
   silence.interrupted = result_.interrupted;
   silence.heard = heard_of(node.host);
+  const Attempt* last = nullptr;
+  SrunWords last_words;
   for (const Attempt& attempt : attempts_) {
     if (!attempt.covers(node.host)) {
       continue;
     }
-    // The last one that was tried counts.
-    silence.srun_ended = attempt.ended_by_itself()
-                             ? std::chrono::duration_cast<milliseconds>(attempt.end() - began_)
-                             : milliseconds(-1);
+    last = &attempt;
     const SrunWords& words = attempt.words();
     if (const auto failure = words.launch_failures.find(node.host);
         failure != words.launch_failures.end()) {
-      silence.launch_failure = failure->second;
+      silence.not_started = "SLURM could not start an agent there: " + failure->second;
     }
     if (ended_by_itself(words, node.host)) {
       silence.exit = words.exits.at(node.host);
     }
     if (!words.complaint.empty()) {
-      silence.complaint = words.complaint;
+      last_words.complaint = words.complaint;
+      silence.of_all = "srun: " + words.complaint;
     }
-    for (const IncompletePayload& part : attempt.incomplete()) {
+    for (const reach::IncompletePayload& part : attempt.incomplete()) {
       if (part.host == node.host && part.received >= silence.received) {
         silence.received = part.received;
         silence.total = part.total;
       }
     }
   }
-  silence.agent_text = node.agent_text;
+  // The last one that was tried counts.
+  if (last != nullptr && last->ended_by_itself()) {
+    silence.ended = end_words(last_words, silence.heard,
+                              std::chrono::duration_cast<milliseconds>(last->end() - began_));
+  }
+  silence.complaint = first_complaint(node.agent_text);
   silence.no_copy_runs = node.lacks_program && node.copied_to.empty();
   return silence;
 }
@@ -516,7 +521,7 @@ Silence Gathering::silence_of(const NodeAnswer& node) const {
 void Gathering::note_copies() {
   bool all_run = true;
   for (std::size_t i = 0; i < states_.size(); ++i) {
-    NodeAnswer& node = result_.nodes[i];
+    reach::NodeAnswer& node = result_.nodes[i];
     node.lacks_program = states_[i].sent_agent > 0;
     for (const Copy& copy : copies_) {
       if (attempts_[copy.attempt].heard_of(node.host)) {
@@ -538,7 +543,7 @@ void Gathering::explain() {
   for (const Attempt& attempt : attempts_) {
     result_.notes.insert(result_.notes.end(), attempt.refusals().begin(), attempt.refusals().end());
   }
-  for (NodeAnswer& node : result_.nodes) {
+  for (reach::NodeAnswer& node : result_.nodes) {
     for (const Attempt& attempt : attempts_) {
       // For a node that was retried, the last attempt's words count.
       if (attempt.covers(node.host) && !attempt.agent_text(node.host).empty()) {
@@ -549,7 +554,7 @@ void Gathering::explain() {
   // After Ctrl-C, do not wait for sinfo.
   const auto known = result_.interrupted ? std::map<std::string, std::string>{}
                                          : node_states(job_.hosts, Deadline::after(kStatePatience));
-  for (NodeAnswer& node : result_.nodes) {
+  for (reach::NodeAnswer& node : result_.nodes) {
     const auto state = known.find(node.host);
     if (node.answered) {
       if (state != known.end()) {
@@ -557,17 +562,17 @@ void Gathering::explain() {
       }
       continue;
     }
-    Silence silence = silence_of(node);
+    reach::Silence silence = silence_of(node);
     if (state != known.end()) {
-      silence.node_state = state->second;
+      silence.known = "SLURM says: " + state->second;
     }
-    node.why = why_silent(silence);
+    node.why = reach::why_silent(silence);
   }
 }
 
 }  // namespace
 
-Result<GatherResult> gather(const Job& job, const GatherOptions& options) {
+Result<reach::GatherResult> gather(const Job& job, const GatherOptions& options) {
   if (job.hosts.empty()) {
     return fail(Errc::kUsage, "job " + job.id + " has no nodes to start agents on");
   }

@@ -1,7 +1,7 @@
 // Starts one agent on each node of a running job and returns their answers: captures as bytes.
 //
 // The agent is our own binary, as a task of a step of the job (launch.h). It writes to its stdout
-// encode_hello() at once and encode_frames() of its capture at the end (frames.h), with
+// encode_hello() at once and encode_frames() of its capture at the end (reach/wire/frames.h), with
 // SLURMD_NODENAME as its host; its stderr is kept to explain a failure. It should exit before
 // `node_timeout`, or report why it does not (encode_doing()).
 //
@@ -20,20 +20,20 @@
 #include <vector>
 
 #include "base/result.h"
-#include "slurm/answers.h"
+#include "reach/wire/answers.h"
 #include "slurm/job.h"
 
 namespace oddrank::slurm {
 
-struct GatherOptions : AgentOptions {
+struct GatherOptions : reach::AgentOptions {
   // Node-local folders that the agent is copied to, tried in turn (shipment.h). Not a shared one:
   // each agent deletes its copy. Empty: copy_folders().
   std::vector<std::string> send_to = {};
   // Time beyond node_timeout for SLURM to start the agents and for the answers to arrive.
   std::chrono::milliseconds slack{2000};
   std::size_t retries_at_once = 16;
-  // A folder that all nodes share, for the answers of many nodes (drop_box.h). Empty: answers come
-  // through srun.
+  // A folder that all nodes share, for the answers of many nodes (reach/wire/drop_box.h). Empty:
+  // answers come through srun.
   std::string via = {};
 };
 
@@ -41,6 +41,6 @@ struct GatherOptions : AgentOptions {
 // kNotFound, kTimeout), a relative agent_path or a job without hosts (kUsage). Nodes without an
 // answer are not an error. Returns within node_timeout + slack + 4 s, or longest_delay later if an
 // agent reported that it takes longer.
-Result<GatherResult> gather(const Job& job, const GatherOptions& options);
+Result<reach::GatherResult> gather(const Job& job, const GatherOptions& options);
 
 }  // namespace oddrank::slurm

@@ -7,6 +7,7 @@
 #include "base/ascii.h"
 #include "base/hostlist.h"
 #include "base/parse_number.h"
+#include "base/span_words.h"
 #include "base/split.h"
 #include "slurm/client.h"
 
@@ -115,7 +116,7 @@ ProgramCall agent_command(const AgentStep& step) {
   command.argv = {"srun", "--jobid=" + step.job,
                   // Empty stdin: by default srun would send ours to all tasks.
                   "-i", "none",
-                  // Labels keep the lines of different nodes whole; see frames.h.
+                  // Labels keep the lines of different nodes whole; see reach/wire/frames.h.
                   "-l",
                   // Neither a failed agent nor a site's WaitTime ends the others.
                   "-K0", "-W", std::to_string(step.kill_wait.count())};
@@ -137,6 +138,13 @@ ProgramCall agent_command(const AgentStep& step) {
   command.environment = client_environment();
   command.never_kill = true;
   return command;
+}
+
+std::string end_words(const SrunWords& words, bool heard, std::chrono::milliseconds after) {
+  const std::string when = "after " + span_words(after);
+  return words.complaint.empty() ? std::string(heard ? "its agent started, and " : "") +
+                                       "srun ended " + when + " without an answer of this node"
+                                 : "srun: " + words.complaint + " (it ended " + when + ")";
 }
 
 SrunWords parse_srun_words(std::string_view text) {

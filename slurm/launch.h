@@ -40,6 +40,11 @@ struct SrunWords {
   std::string complaint;  // the first message of any other kind; may be empty
 };
 
+// Returns what an srun that ended by itself has left of a node without an answer: "srun: Requested
+// node configuration is not available (it ended after 0.1 s)". `heard`: the node's agent had
+// started.
+std::string end_words(const SrunWords& words, bool heard, std::chrono::milliseconds after);
+
 // Parses srun's stderr, without lines that carry a task's label.
 SrunWords parse_srun_words(std::string_view text);
 

@@ -101,10 +101,10 @@ void run_copy(AgentStep& step, const std::string& path, bool from_memory) {
   step.agent_args = std::move(words);
 }
 
-std::vector<std::string> copy_notes(const std::vector<NodeAnswer>& nodes,
+std::vector<std::string> copy_notes(const std::vector<reach::NodeAnswer>& nodes,
                                     const std::string& program) {
   std::map<std::pair<std::string, bool>, std::vector<std::string>> hosts_of;
-  for (const NodeAnswer& node : nodes) {
+  for (const reach::NodeAnswer& node : nodes) {
     if (!node.copied_to.empty()) {
       hosts_of[{node.copied_to, node.from_memory}].push_back(node.host);
     }

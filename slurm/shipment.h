@@ -12,7 +12,7 @@
 
 #include "base/deadline.h"
 #include "base/result.h"
-#include "slurm/answers.h"
+#include "reach/wire/answers.h"
 #include "slurm/job.h"
 #include "slurm/launch.h"
 
@@ -37,7 +37,7 @@ std::vector<CopyWay> copy_ways(const std::vector<std::string>& folders);
 void run_copy(AgentStep& step, const std::string& path, bool from_memory);
 
 // Returns one note for all nodes that ran a copy in the same way.
-std::vector<std::string> copy_notes(const std::vector<NodeAnswer>& nodes,
+std::vector<std::string> copy_notes(const std::vector<reach::NodeAnswer>& nodes,
                                     const std::string& program);
 
 // Copies `program` to `path` on all nodes of the job. The error says on which nodes it failed and

@@ -36,10 +36,12 @@ ARROWS = {
     "collectives": [*TARGET, "ranks/", "cpython/", "snapshot/", "base/"],
     "aggregate": ["snapshot/", "base/"],
     "report": ["aggregate/", "snapshot/", "base/"],
-    "slurm": ["snapshot/", "base/"],
+    "reach": ["snapshot/", "base/"],
+    "slurm": ["reach/", "snapshot/", "base/"],
     "watch": ["snapshot/", "base/"],
     "node": [*READERS, "watch/", "snapshot/", "base/"],
-    "cli": [*READERS, "node/", "aggregate/", "report/", "slurm/", "watch/", "snapshot/", "base/"],
+    "cli": [*READERS, "node/", "aggregate/", "report/", "slurm/", "reach/", "watch/", "snapshot/",
+            "base/"],
 }
 ROOMS = tuple(ARROWS)
 # Everything else (tests, benchmarks) may include every room except cli.
@@ -403,6 +405,7 @@ BAD = [
     ("collectives/a.cc", '#include "attach/proc_stat.h"\n', "collectives/ may not include"),
     ("aggregate/a.cc", '#include "stacks/collect.h"\n', "aggregate/ may not include"),
     ("slurm/a.cc", '#include "aggregate/verdict.h"\n', "slurm/ may not include"),
+    ("reach/a.cc", '#include "slurm/job.h"\n', "reach/ may not include"),
     ("tests/unit/a.cc", '#include "cli/options.h"\n', "tests/ may not include"),
     ("waits/a.cc", '#include "collect_waits.h"\n', "by its path from the root"),
     ("waits/a.cc", "#include <base/log.h>\n", "with quotes"),

@@ -1,6 +1,6 @@
 // Reads any bytes as srun's output: no crash, no hang, and nothing of a node that the line's label
 // does not stand for.
-#include "slurm/frames.h"
+#include "reach/wire/frames.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -8,7 +8,7 @@
 #include <string_view>
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  using namespace oddrank::slurm;  // NOLINT(google-build-using-namespace)
+  using namespace oddrank::reach;  // NOLINT(google-build-using-namespace)
   const std::string_view bytes(reinterpret_cast<const char*>(data), size);
   FrameCollector anybody;
   FrameCollector checked({}, {"run", {"n0", "n1"}, true});

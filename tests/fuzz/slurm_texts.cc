@@ -7,14 +7,15 @@
 #include <string_view>
 
 #include "base/hostlist.h"
+#include "reach/complaints.h"
+#include "reach/silence.h"
+#include "reach/ssh.h"
 #include "slurm/can_collect.h"
 #include "slurm/client.h"
 #include "slurm/job.h"
 #include "slurm/job_text.h"
 #include "slurm/launch.h"
 #include "slurm/node_state.h"
-#include "slurm/silence.h"
-#include "slurm/ssh.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace oddrank;  // NOLINT(google-build-using-namespace)
@@ -28,14 +29,14 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   (void)expand_hosts(text.substr(0, 1000));
   (void)slurm::client_error("srun", text);
   (void)slurm::without_prefix(text);
-  (void)slurm::host_of(text);
-  slurm::Silence silence;
+  (void)reach::host_of(text);
+  reach::Silence silence;
   const std::string said(text);
-  silence.launch_failure = silence.exit = silence.node_state = said.substr(0, 200);
-  silence.agent_text = silence.complaint = said;
+  silence.exit = said.substr(0, 200);
+  silence.complaint = reach::first_complaint(said);
   const std::size_t words[] = {slurm::first_complaint(text).size(),
-                               slurm::ssh_complaint(text).size(),
-                               slurm::why_silent(silence).size()};
+                               reach::ssh_complaint(text).size(),
+                               reach::why_silent(silence).size()};
   for (const std::size_t length : words) {
     if (length > 2000) {
       std::abort();

@@ -29,7 +29,7 @@ exec {python} {me} --as "$2" "$3"
 
 
 def frames(host, run, payload):
-    """Returns the lines of an agent that answers with these bytes (slurm/frames.h)."""
+    """Returns the lines of an agent that answers with these bytes (reach/wire/frames.h)."""
     text = base64.b64encode(payload).decode()
     pieces = [text[at:at + CHUNK] for at in range(0, len(text), CHUNK)]
     lines = []

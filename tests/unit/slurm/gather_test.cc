@@ -15,7 +15,7 @@
 #include "base/parse_number.h"
 #include "base/read_file.h"
 #include "base/split.h"
-#include "slurm/frames.h"
+#include "reach/wire/frames.h"
 #include "tests/support/catch.h"
 
 namespace oddrank::slurm {
@@ -51,9 +51,9 @@ class FakeSlurm {
     for (std::size_t i = 0; i < nodes; ++i) {
       job.hosts.push_back("n" + std::to_string(i));
       const std::string host = job.hosts.back();
-      const std::uint64_t stream = new_stream_id();
-      write(host + ".hello", labelled(i, encode_hello({host, stream})));
-      write(host + ".frames", labelled(i, encode_frames({host, stream}, payload(host))));
+      const std::uint64_t stream = reach::new_stream_id();
+      write(host + ".hello", labelled(i, reach::encode_hello({host, stream})));
+      write(host + ".frames", labelled(i, reach::encode_frames({host, stream}, payload(host))));
       write(host + ".sh", "cat $FAKE/$which.hello $FAKE/$which.frames\n");
     }
     options.agent_path = "/shared/oddrank";
@@ -108,7 +108,7 @@ class FakeSlurm {
     }
     return true;
   }
-  GatherResult gather_ok() const {
+  reach::GatherResult gather_ok() const {
     auto result = gather(job, options);
     REQUIRE(result);
     return *std::move(result);
@@ -122,15 +122,15 @@ class FakeSlurm {
   std::string path_ = ::getenv("PATH");  // NOLINT(concurrency-mt-unsafe): one thread
 };
 
-void check_node(const NodeAnswer& node, bool answered) {
+void check_node(const reach::NodeAnswer& node, bool answered) {
   INFO(node.host << ": " << node.why);
   CHECK(node.answered == answered);
   CHECK(node.why.empty() == answered);
   CHECK((node.payload == (answered ? FakeSlurm::payload(node.host) : "")));
 }
 
-void check_answers(const GatherResult& result, const std::string& silent = "") {
-  for (const NodeAnswer& node : result.nodes) {
+void check_answers(const reach::GatherResult& result, const std::string& silent = "") {
+  for (const reach::NodeAnswer& node : result.nodes) {
     check_node(node, node.host != silent);
   }
 }
@@ -141,12 +141,12 @@ TEST_CASE("all nodes answer, each once, and progress is reported") {
               "cat $FAKE/*.hello $FAKE/n[3210].frames $FAKE/n0.frames\n"
               "echo '2: a warning of the agent' >&2\n");
   std::vector<std::size_t> seen;
-  slurm.options.progress = [&seen](const GatherProgress& now) {
+  slurm.options.progress = [&seen](const reach::GatherProgress& now) {
     CHECK(now.total == 4);
     CHECK((now.done == 0 || now.waiting_for.empty() == (now.done == 4)));
     seen.push_back(now.done);
   };
-  const GatherResult result = slurm.gather_ok();
+  const reach::GatherResult result = slurm.gather_ok();
   check_answers(result);
   CHECK(result.answered() == 4);
   REQUIRE_FALSE(seen.empty());
@@ -161,16 +161,17 @@ TEST_CASE("gather waits for an agent that reports why it takes longer, not for a
   slurm.options.node_timeout = milliseconds(2500);
   slurm.options.slack = milliseconds(500);
   slurm.options.longest_delay = milliseconds(60000);
-  slurm.write("n0.doing", "0: " + encode_doing({"n0", 5}, "waits are young, sampling again (3)"));
+  slurm.write("n0.doing",
+              "0: " + reach::encode_doing({"n0", 5}, "waits are young, sampling again (3)"));
   slurm.write("all.sh",
               "cat $FAKE/n0.hello $FAKE/n0.doing; sleep 4; cat $FAKE/n0.frames\n"
               "exec sleep 60\n");
   slurm.write("n1.sh", "exec sleep 60\n");
   std::string doing;
-  slurm.options.progress = [&doing](const GatherProgress& now) {
+  slurm.options.progress = [&doing](const reach::GatherProgress& now) {
     doing = std::max(doing, now.doing);
   };
-  const GatherResult result = slurm.gather_ok();
+  const reach::GatherResult result = slurm.gather_ok();
   check_answers(result, "n1");
   CHECK(doing == "waits are young, sampling again (3)");
   CHECK(result.nodes[1].why.find("did not answer in 2.5 s") != std::string::npos);
@@ -193,7 +194,7 @@ exit 2
 cat $FAKE/n1.hello $FAKE/n1.frames | sed 's/^1: /0: /'
 cat $FAKE/n2.hello $FAKE/n2.frames | sed 's/^2: /1: /'
 )");
-  const GatherResult result = slurm.gather_ok();
+  const reach::GatherResult result = slurm.gather_ok();
   check_answers(result);
   CHECK(slurm.calls() == "all\nn1,n2\nn0\n");
   const std::string copies = slurm.text("copies");
@@ -256,7 +257,7 @@ program=${arguments##*--delete-self }
 echo "0: slurmstepd: error: execve(): $program: Permission denied" >&2
 exit 13
 )");
-  const GatherResult result = slurm.gather_ok();
+  const reach::GatherResult result = slurm.gather_ok();
   check_answers(result);
   CHECK(slurm.calls() == "all\nn0\nn0\nall\n");
   CHECK(slurm.text("removed").find("/bin/rm -f -- /tmp/oddrank-") != std::string::npos);
@@ -291,7 +292,7 @@ exit 13
 *"/usr/bin/env python3 "*" /tmp/oddrank-"*) cat $FAKE/n0.hello $FAKE/n0.frames; exit 0;;
 esac
 )") + kForbidden);
-    const GatherResult result = slurm.gather_ok();
+    const reach::GatherResult result = slurm.gather_ok();
     check_answers(result);
     CHECK(result.nodes[0].from_memory);
     REQUIRE(result.notes.size() == 1);
@@ -306,7 +307,7 @@ echo "srun: error: n0: task 0: Exited with exit code 127" >&2
 exit 127;;
 esac
 )") + kForbidden);
-    const GatherResult result = slurm.gather_ok();
+    const reach::GatherResult result = slurm.gather_ok();
     CHECK(result.nodes[0].why.starts_with(
         "oddrank is not there, and no copy of it could be run: Exited with exit code 127 "
         "(/usr/bin/env: 'python3': No such file or directory)"));
@@ -321,7 +322,7 @@ esac
 TEST_CASE("when all have answered, an srun that goes on gets SIGTERM") {
   FakeSlurm slurm(2);
   slurm.write("all.sh", "cat $FAKE/*.hello $FAKE/*.frames\nexec sleep 100\n");
-  const GatherResult result = slurm.gather_ok();
+  const reach::GatherResult result = slurm.gather_ok();
   check_answers(result);
   CHECK(result.took < milliseconds(20000));
   CHECK(slurm.all_gone());
@@ -335,7 +336,7 @@ echo 'srun: Job step aborted' >&2
 echo 'srun: error: n2: task 2: Killed' >&2
 exit 233
 )");
-  const GatherResult result = slurm.gather_ok();
+  const reach::GatherResult result = slurm.gather_ok();
   check_answers(result, "n1");
   CHECK(result.nodes[1].why ==
         "SLURM could not start an agent there: Communication connection "
@@ -361,7 +362,7 @@ TEST_CASE("a node that never answers costs the timeout, and no more") {
   slurm.options.slack = milliseconds(300);
   slurm.write("all.sh", "cat $FAKE/n[02].hello $FAKE/n[02].frames\nexec sleep 100\n");
   slurm.write("n1.sh", "exec sleep 100\n");
-  const GatherResult result = slurm.gather_ok();
+  const reach::GatherResult result = slurm.gather_ok();
   check_answers(result, "n1");
   CHECK(result.nodes[1].why ==
         "node did not answer in 5 s; SLURM says: down, not responding (power supply)");
@@ -377,10 +378,10 @@ TEST_CASE("an agent that began and hangs differs from a node that does not answe
   slurm.write("all.sh",
               "cat $FAKE/*.hello $FAKE/n[01].frames; head -n 2 $FAKE/n2.frames\n"
               "exec sleep 100\n");
-  const GatherResult cut = slurm.gather_ok();
+  const reach::GatherResult cut = slurm.gather_ok();
   CHECK(cut.nodes[2].why == "its answer arrived incomplete: 2 of 9 pieces");
   slurm.write("all.sh", "cat $FAKE/*.hello $FAKE/n[01].frames\nexec sleep 100\n");
-  const GatherResult result = slurm.gather_ok();
+  const reach::GatherResult result = slurm.gather_ok();
   check_answers(result, "n2");
   CHECK(result.nodes[2].why == "its agent started but did not answer in 4.5 s");
   CHECK(slurm.calls() == "all\nall\n");
@@ -388,14 +389,14 @@ TEST_CASE("an agent that began and hangs differs from a node that does not answe
 
 TEST_CASE("the newest draft of an agent that does not answer is kept") {
   FakeSlurm slurm(3);
-  slurm.write("drafts", FakeSlurm::labelled(0, encode_draft({"n0", 1}, "unused")) +
-                            FakeSlurm::labelled(2, encode_draft({"n2", 2}, "old")) +
-                            FakeSlurm::labelled(2, encode_draft({"n2", 2}, "new")));
+  slurm.write("drafts", FakeSlurm::labelled(0, reach::encode_draft({"n0", 1}, "unused")) +
+                            FakeSlurm::labelled(2, reach::encode_draft({"n2", 2}, "old")) +
+                            FakeSlurm::labelled(2, reach::encode_draft({"n2", 2}, "new")));
   slurm.write("all.sh", R"(cat $FAKE/*.hello $FAKE/drafts $FAKE/n[01].frames
 echo 'srun: error: n2: task 2: Exited with exit code 137' >&2
 exit 137
 )");
-  const GatherResult result = slurm.gather_ok();
+  const reach::GatherResult result = slurm.gather_ok();
   check_node(result.nodes[0], true);
   CHECK_FALSE(result.nodes[2].answered);
   CHECK(result.nodes[2].payload == "new");
@@ -409,7 +410,7 @@ echo '1: slurmstepd-n1: error: execve(): /shared/oddrank: Exec format error' >&2
 echo 'srun: error: n1: task 1: Exited with exit code 2' >&2
 exit 2
 )");
-  const GatherResult result = slurm.gather_ok();
+  const reach::GatherResult result = slurm.gather_ok();
   check_answers(result, "n1");
   CHECK(result.nodes[1].why.rfind("its agent ended without an answer: Exited with exit code 2 "
                                   "(execve(): /shared/oddrank: Exec format error)",
@@ -435,11 +436,11 @@ TEST_CASE("an interrupt ends it soon, with the answers so far") {
   slurm.write("all.sh", "cat $FAKE/*.hello $FAKE/n0.frames\nexec sleep 100\n");
   std::atomic<bool> interrupted{false};
   slurm.options.interrupted = &interrupted;
-  slurm.options.progress = [&interrupted](const GatherProgress& now) {
+  slurm.options.progress = [&interrupted](const reach::GatherProgress& now) {
     CHECK((now.done == 0 || now.waiting_for == "n1 (reading)"));
     interrupted = now.done == 1;
   };
-  const GatherResult result = slurm.gather_ok();
+  const reach::GatherResult result = slurm.gather_ok();
   CHECK(result.interrupted);
   check_answers(result, "n1");
   CHECK(result.nodes[1].why == "interrupted while its agent was reading");
@@ -452,7 +453,7 @@ TEST_CASE("an srun that ignores SIGTERM does not delay us") {
   slurm.options.node_timeout = milliseconds(300);
   slurm.options.slack = milliseconds(100);
   slurm.write("all.sh", "trap '' TERM\ncat $FAKE/n0.hello\nexec sleep 100\n");
-  const GatherResult result = slurm.gather_ok();
+  const reach::GatherResult result = slurm.gather_ok();
   check_answers(result, "n0");
   CHECK(result.took < milliseconds(20000));
 }
@@ -460,9 +461,10 @@ TEST_CASE("an srun that ignores SIGTERM does not delay us") {
 TEST_CASE("a node cannot answer in the name of another one, though it is first") {
   FakeSlurm slurm(3);
   // n0 sends a whole answer as n1, and a hello; then n1 speaks for itself.
-  slurm.write("forged", "0: " + encode_hello({"n1", 9}) + "0: " + encode_frames({"n1", 9}, "lies"));
+  slurm.write("forged", "0: " + reach::encode_hello({"n1", 9}) +
+                            "0: " + reach::encode_frames({"n1", 9}, "lies"));
   slurm.write("all.sh", "cat $FAKE/forged $FAKE/*.hello $FAKE/n[012].frames\n");
-  const GatherResult result = slurm.gather_ok();
+  const reach::GatherResult result = slurm.gather_ok();
   check_answers(result);
   REQUIRE_FALSE(result.notes.empty());
   CHECK(result.notes.front() == "an answer of n0 was dropped: it says that it is from n1");
@@ -473,11 +475,11 @@ TEST_CASE("answers of another run do not count") {
   slurm.options.run = "5eed";
   slurm.options.node_timeout = milliseconds(3000);
   slurm.options.slack = milliseconds(100);
-  slurm.write("mine", "0: " + encode_frames({"n0", 8, "5eed"}, FakeSlurm::payload("n0")));
-  slurm.write("old", "1: " + encode_frames({"n1", 9, "0ddba11"}, "of last week"));
+  slurm.write("mine", "0: " + reach::encode_frames({"n0", 8, "5eed"}, FakeSlurm::payload("n0")));
+  slurm.write("old", "1: " + reach::encode_frames({"n1", 9, "0ddba11"}, "of last week"));
   slurm.write("all.sh", "sed 's/^@/0: @/' $FAKE/mine; sed 's/^@/1: @/' $FAKE/old\n");
   slurm.write("n1.sh", "exit 1\n");
-  const GatherResult result = slurm.gather_ok();
+  const reach::GatherResult result = slurm.gather_ok();
   check_answers(result, "n1");
   REQUIRE_FALSE(result.notes.empty());
   CHECK(result.notes.front() == "an answer of n1 was dropped: it is of another run");
@@ -489,7 +491,7 @@ TEST_CASE("frames of a host outside the job are dropped, and a note says so") {
   slurm.write("all.sh",
               "cat $FAKE/n2.hello $FAKE/n2.frames; head -c 100000 /dev/urandom; echo\n"
               "cat $FAKE/n[01].frames\n");
-  const GatherResult result = slurm.gather_ok();
+  const reach::GatherResult result = slurm.gather_ok();
   check_answers(result);
   CHECK(result.nodes.size() == 2);
   CHECK(result.notes ==

@@ -98,6 +98,17 @@ TEST_CASE("srun's refusals are errors with a hint") {
   }
 }
 
+TEST_CASE("if srun has ended, that is what happened, and when") {
+  constexpr std::chrono::milliseconds kAfter{130};
+  SrunWords words;
+  CHECK(end_words(words, false, kAfter) == "srun ended after 0.1 s without an answer of this node");
+  CHECK(end_words(words, true, kAfter) ==
+        "its agent started, and srun ended after 0.1 s without an answer of this node");
+  words.complaint = "Job step 7.3 was cancelled";
+  CHECK(end_words(words, true, kAfter) ==
+        "srun: Job step 7.3 was cancelled (it ended after 0.1 s)");
+}
+
 TEST_CASE("other complaints are kept, noise and odd text are not") {
   CHECK(parse_srun_words("srun: error: Only allocated 4 nodes asked for 5\n").complaint ==
         "Only allocated 4 nodes asked for 5");

@@ -54,14 +54,14 @@ TEST_CASE("python3 runs a copy from memory, which deletes it") {
 }
 
 TEST_CASE("what is said of the nodes that a copy was sent to") {
-  NodeAnswer plain;
+  reach::NodeAnswer plain;
   plain.host = "n0";
-  NodeAnswer one;
+  reach::NodeAnswer one;
   one.host = "n1";
   one.copied_to = "/tmp";
-  NodeAnswer two = one;
+  reach::NodeAnswer two = one;
   two.host = "n2";
-  NodeAnswer three = one;
+  reach::NodeAnswer three = one;
   three.host = "n3";
   three.from_memory = true;
   CHECK(copy_notes({plain}, "/x/oddrank").empty());

@@ -1,4 +1,4 @@
-#include "slurm/node_clock.h"
+#include "reach/wire/node_clock.h"
 
 #include <algorithm>
 #include <chrono>
@@ -6,7 +6,7 @@
 
 #include "base/span_words.h"
 
-namespace oddrank::slurm {
+namespace oddrank::reach {
 namespace {
 
 constexpr std::int64_t kSecondUs = 1'000'000;
@@ -78,4 +78,4 @@ std::string clock_note(const std::vector<NodeClock>& clocks) {
   return text + "; the times in their captures were corrected";
 }
 
-}  // namespace oddrank::slurm
+}  // namespace oddrank::reach

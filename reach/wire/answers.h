@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace oddrank::slurm {
+namespace oddrank::reach {
 
 struct NodeAnswer {
   std::string host;
@@ -64,4 +64,4 @@ struct AgentOptions {
 
 GatherProgress progress_of(const std::vector<NodeAnswer>& nodes);
 
-}  // namespace oddrank::slurm
+}  // namespace oddrank::reach

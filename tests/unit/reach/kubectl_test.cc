@@ -1,10 +1,10 @@
-#include "slurm/kubectl.h"
+#include "reach/kubectl.h"
 
 #include <string>
 
 #include "tests/support/catch.h"
 
-namespace oddrank::slurm {
+namespace oddrank::reach {
 namespace {
 
 std::string pod(const std::string& name,
@@ -63,4 +63,4 @@ TEST_CASE("kubectl: its own failures are told from those of the agent") {
 }
 
 }  // namespace
-}  // namespace oddrank::slurm
+}  // namespace oddrank::reach

@@ -1,4 +1,4 @@
-#include "slurm/remote_shells.h"
+#include "reach/remote_shells.h"
 
 #include <poll.h>
 
@@ -10,10 +10,11 @@
 
 #include "base/deadline.h"
 #include "base/shell_words.h"
-#include "slurm/frames.h"
-#include "slurm/silence.h"
+#include "reach/complaints.h"
+#include "reach/silence.h"
+#include "reach/wire/frames.h"
 
-namespace oddrank::slurm {
+namespace oddrank::reach {
 namespace {
 
 using std::chrono::milliseconds;
@@ -248,7 +249,7 @@ void ShellGathering::explain(Session& session) {
       options_.node_timeout + (node.doing.empty() ? milliseconds(0) : options_.longest_delay);
   silence.interrupted = is_interrupted();
   silence.heard = session.output().heard_of(node.host);
-  silence.agent_text = session.words();
+  silence.complaint = first_complaint(session.words());
   if (session.exit()) {
     silence.exit = session.exit()->code >= 0
                        ? "exited with status " + std::to_string(session.exit()->code)
@@ -306,4 +307,4 @@ Result<GatherResult> gather_over(const RemoteShells& shells, const ShellOptions&
   return ShellGathering(shells, options).run();
 }
 
-}  // namespace oddrank::slurm
+}  // namespace oddrank::reach

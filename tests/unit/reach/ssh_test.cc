@@ -1,4 +1,4 @@
-#include "slurm/ssh.h"
+#include "reach/ssh.h"
 
 #include <sys/stat.h>
 #include <unistd.h>
@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
-#include "slurm/frames.h"
+#include "reach/wire/frames.h"
 #include "tests/support/catch.h"
 
-namespace oddrank::slurm {
+namespace oddrank::reach {
 namespace {
 
 // A folder with a stand-in for ssh: it drops ssh's options and runs the remote command here. Host
@@ -185,4 +185,4 @@ TEST_CASE("a host that cannot be contacted at all is an error") {
 }
 
 }  // namespace
-}  // namespace oddrank::slurm
+}  // namespace oddrank::reach

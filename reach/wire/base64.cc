@@ -1,10 +1,10 @@
-#include "slurm/base64.h"
+#include "reach/wire/base64.h"
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
 
-namespace oddrank::slurm {
+namespace oddrank::reach {
 namespace {
 
 constexpr std::string_view kAlphabet =
@@ -72,4 +72,4 @@ std::optional<std::string> base64_decode(std::string_view text) {
   return bytes;
 }
 
-}  // namespace oddrank::slurm
+}  // namespace oddrank::reach

@@ -1,11 +1,11 @@
-#include "slurm/ssh.h"
+#include "reach/ssh.h"
 
 #include <chrono>
 
 #include "base/shell_words.h"
-#include "base/split.h"
+#include "reach/complaints.h"
 
-namespace oddrank::slurm {
+namespace oddrank::reach {
 namespace {
 
 constexpr int kSshFailed = 255;
@@ -57,17 +57,12 @@ ProgramCall ssh_command(const std::string& host, const SshOptions& options, bool
 }
 
 std::string ssh_complaint(std::string_view said) {
-  std::string_view last;
-  for (std::string_view line : split(said, '\n')) {
-    while (!line.empty() && (line.back() == '\r' || line.back() == ' ')) {
-      line.remove_suffix(1);
-    }
-    last = line.empty() ? last : line;
-  }
+  const std::string_view last = last_line(said);
   if (last.empty()) {
     return "ssh failed without a message";
   }
-  std::string why = (last.starts_with("ssh: ") ? "" : "ssh: ") + std::string(last.substr(0, 200));
+  std::string why =
+      (last.starts_with("ssh: ") ? "" : "ssh: ") + std::string(last.substr(0, kMaxComplaint));
   if (last.find("Permission denied") != std::string_view::npos) {
     why += "; ssh must log in without a password (a key, and an agent that holds it)";
   } else if (last.find("Host key verification failed") != std::string_view::npos) {
@@ -88,4 +83,4 @@ Result<GatherResult> gather_ssh(const std::vector<std::string>& hosts, const Ssh
   return gather_over(SshShells(hosts, options), options);
 }
 
-}  // namespace oddrank::slurm
+}  // namespace oddrank::reach

@@ -13,7 +13,7 @@
 
 #include "snapshot/capture.h"
 
-namespace oddrank::slurm {
+namespace oddrank::reach {
 
 // Microseconds since the epoch, by the clock here.
 struct Stay {
@@ -39,4 +39,4 @@ struct NodeClock {
 // behind; ..."; "" for none. Names at most eight nodes.
 std::string clock_note(const std::vector<NodeClock>& clocks);
 
-}  // namespace oddrank::slurm
+}  // namespace oddrank::reach

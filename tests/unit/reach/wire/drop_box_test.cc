@@ -1,4 +1,4 @@
-#include "slurm/drop_box.h"
+#include "reach/wire/drop_box.h"
 
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -9,7 +9,7 @@
 
 #include "tests/support/catch.h"
 
-namespace oddrank::slurm {
+namespace oddrank::reach {
 namespace {
 
 class Scratch {
@@ -121,4 +121,4 @@ TEST_CASE("a folder that cannot be made is an error with a hint") {
 }
 
 }  // namespace
-}  // namespace oddrank::slurm
+}  // namespace oddrank::reach

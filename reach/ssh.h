@@ -8,10 +8,10 @@
 
 #include "base/programs/child_command.h"
 #include "base/result.h"
-#include "slurm/answers.h"
-#include "slurm/remote_shells.h"
+#include "reach/remote_shells.h"
+#include "reach/wire/answers.h"
 
-namespace oddrank::slurm {
+namespace oddrank::reach {
 
 struct SshOptions : ShellOptions {
   std::vector<std::string> ssh{"ssh"};  // the program and the user's options for it
@@ -32,4 +32,4 @@ std::string_view host_of(std::string_view destination);
 // Returns why ssh failed, from its stderr, as a sentence without the host.
 std::string ssh_complaint(std::string_view said);
 
-}  // namespace oddrank::slurm
+}  // namespace oddrank::reach

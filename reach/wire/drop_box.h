@@ -16,7 +16,7 @@
 #include "base/result.h"
 #include "base/unique_fd.h"
 
-namespace oddrank::slurm {
+namespace oddrank::reach {
 
 // The receiving side: a new folder below `parent`. The destructor removes it with its contents.
 // Move-only.
@@ -53,4 +53,4 @@ Result<std::string> leave_in_box(const std::string& folder,
                                  const std::string& host,
                                  std::string_view bytes);
 
-}  // namespace oddrank::slurm
+}  // namespace oddrank::reach

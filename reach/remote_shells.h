@@ -1,5 +1,5 @@
 // Starts one agent on each host by a program that runs a shell's script elsewhere (ssh, kubectl
-// exec), and returns their answers: what gather.h does with srun, for clusters without SLURM.
+// exec), and returns their answers: what slurm/gather.h does with srun, for clusters without SLURM.
 //
 // The agent is our own binary at the same path. If a host lacks it, it is sent through the
 // program's stdin into a temporary folder, which is removed when the agent has exited.
@@ -12,9 +12,9 @@
 
 #include "base/programs/child_command.h"
 #include "base/result.h"
-#include "slurm/answers.h"
+#include "reach/wire/answers.h"
 
-namespace oddrank::slurm {
+namespace oddrank::reach {
 
 struct ShellOptions : AgentOptions {
   // Time beyond node_timeout for the connection and for sending the binary.
@@ -54,4 +54,4 @@ Result<GatherResult> gather_over(const RemoteShells& shells, const ShellOptions&
 // Returns the script for a POSIX shell on that host.
 std::string remote_script(const ShellOptions& options, std::string_view host, bool ship);
 
-}  // namespace oddrank::slurm
+}  // namespace oddrank::reach

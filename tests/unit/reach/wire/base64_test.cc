@@ -1,8 +1,8 @@
-#include "slurm/base64.h"
+#include "reach/wire/base64.h"
 
 #include "tests/support/catch.h"
 
-namespace oddrank::slurm {
+namespace oddrank::reach {
 namespace {
 
 // RFC 4648, section 10.
@@ -37,4 +37,4 @@ TEST_CASE("base64 refuses invalid text") {
 }
 
 }  // namespace
-}  // namespace oddrank::slurm
+}  // namespace oddrank::reach

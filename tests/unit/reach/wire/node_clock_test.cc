@@ -1,10 +1,10 @@
-#include "slurm/node_clock.h"
+#include "reach/wire/node_clock.h"
 
 #include <limits>
 
 #include "tests/support/catch.h"
 
-namespace oddrank::slurm {
+namespace oddrank::reach {
 namespace {
 
 constexpr std::int64_t kSecond = 1'000'000;
@@ -85,4 +85,4 @@ TEST_CASE("the note names the nodes and how far they are off") {
 }
 
 }  // namespace
-}  // namespace oddrank::slurm
+}  // namespace oddrank::reach

@@ -1,4 +1,4 @@
-#include "slurm/frames.h"
+#include "reach/wire/frames.h"
 
 #include <zlib.h>
 
@@ -12,9 +12,9 @@
 #include "base/parse_number.h"
 #include "base/printable.h"
 #include "base/write_file.h"
-#include "slurm/base64.h"
+#include "reach/wire/base64.h"
 
-namespace oddrank::slurm {
+namespace oddrank::reach {
 namespace {
 
 constexpr std::string_view kMark = "@odd2 ";
@@ -427,4 +427,4 @@ std::vector<IncompletePayload> FrameCollector::incomplete() const {
   return missing;
 }
 
-}  // namespace oddrank::slurm
+}  // namespace oddrank::reach

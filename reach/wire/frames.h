@@ -35,7 +35,7 @@
 
 #include "base/result.h"
 
-namespace oddrank::slurm {
+namespace oddrank::reach {
 
 inline constexpr std::size_t kMaxFrameLine = 900;  // newline included
 
@@ -157,4 +157,4 @@ class FrameCollector {
   std::size_t held_ = 0;
 };
 
-}  // namespace oddrank::slurm
+}  // namespace oddrank::reach

@@ -1,8 +1,8 @@
-#include "slurm/silence.h"
+#include "reach/silence.h"
 
 #include "tests/support/catch.h"
 
-namespace oddrank::slurm {
+namespace oddrank::reach {
 namespace {
 
 using std::chrono::milliseconds;
@@ -11,21 +11,22 @@ TEST_CASE("a silent node's reason is the most telling one") {
   Silence silence;
   silence.timeout = milliseconds(20000);
   CHECK(why_silent(silence) == "node did not answer in 20 s");
-  silence.complaint = "Requested nodes are busy";
+  silence.of_all = "srun: Requested nodes are busy";
   CHECK(why_silent(silence) == "srun: Requested nodes are busy; node did not answer in 20 s");
-  silence.node_state = "down (bad dimm)";
+  silence.known = "SLURM says: down (bad dimm)";
   CHECK(why_silent(silence) ==
         "srun: Requested nodes are busy; node did not answer in 20 s; "
         "SLURM says: down (bad dimm)");
-  silence.node_state.clear();
+  silence.known.clear();
   silence.heard = true;
   CHECK(why_silent(silence) == "its agent started but did not answer in 20 s");
-  silence.launch_failure = "Communication connection failure";
+  silence.ended = "srun ended after 0.1 s";
+  CHECK(why_silent(silence) == "srun ended after 0.1 s");
+  silence.not_started = "SLURM could not start an agent there: Communication connection failure";
   CHECK(why_silent(silence) ==
         "SLURM could not start an agent there: Communication connection failure");
   silence.exit = "Exited with exit code 2";
-  silence.agent_text =
-      "slurmstepd-n0: error: execve(): /no/such: No such file or directory\nmore\n";
+  silence.complaint = "execve(): /no/such: No such file or directory";
   CHECK(why_silent(silence) ==
         "its agent ended without an answer: Exited with exit code 2 "
         "(execve(): /no/such: No such file or directory)");
@@ -38,26 +39,14 @@ TEST_CASE("a silent node's reason is the most telling one") {
   CHECK(why_silent(silence) == "its answer arrived incomplete: 12 of 300 pieces");
 }
 
-TEST_CASE("if srun has ended, that is what happened, and when") {
-  Silence silence;
-  silence.timeout = milliseconds(1200);
-  CHECK(why_silent(silence) == "node did not answer in 1.2 s");
-  silence.srun_ended = milliseconds(130);
-  CHECK(why_silent(silence) == "srun ended after 0.1 s without an answer of this node");
-  silence.heard = true;
-  CHECK(why_silent(silence) ==
-        "its agent started, and srun ended after 0.1 s without an answer of this node");
-  silence.complaint = "Job step 7.3 was cancelled";
-  CHECK(why_silent(silence) == "srun: Job step 7.3 was cancelled (it ended after 0.1 s)");
-}
-
 TEST_CASE("an interrupt is not blamed on the node") {
   Silence silence;
   silence.interrupted = true;
+  silence.ended = "srun ended after 0.1 s";
   CHECK(why_silent(silence) == "interrupted before its agent started");
   silence.heard = true;
   CHECK(why_silent(silence) == "interrupted while its agent was reading");
 }
 
 }  // namespace
-}  // namespace oddrank::slurm
+}  // namespace oddrank::reach

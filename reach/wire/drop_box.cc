@@ -1,4 +1,4 @@
-#include "slurm/drop_box.h"
+#include "reach/wire/drop_box.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -15,9 +15,9 @@
 #include "base/directory.h"
 #include "base/read_file.h"
 #include "base/write_file.h"
-#include "slurm/frames.h"
+#include "reach/wire/frames.h"
 
-namespace oddrank::slurm {
+namespace oddrank::reach {
 namespace {
 
 constexpr std::string_view kNote = "oddrank left ";
@@ -164,4 +164,4 @@ Result<std::string> leave_in_box(const std::string& folder,
   return std::string(kNote) + name;
 }
 
-}  // namespace oddrank::slurm
+}  // namespace oddrank::reach

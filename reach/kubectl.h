@@ -8,10 +8,10 @@
 
 #include "base/deadline.h"
 #include "base/result.h"
-#include "slurm/answers.h"
-#include "slurm/remote_shells.h"
+#include "reach/remote_shells.h"
+#include "reach/wire/answers.h"
 
-namespace oddrank::slurm {
+namespace oddrank::reach {
 
 struct KubectlOptions : ShellOptions {
   std::vector<std::string> kubectl{"kubectl"};  // the program and the user's options for it
@@ -56,4 +56,4 @@ Result<std::vector<Pod>> parse_pods(std::string_view text,
 // Returns why kubectl itself failed; "" if the agent did.
 std::string kubectl_complaint(int status, std::string_view said);
 
-}  // namespace oddrank::slurm
+}  // namespace oddrank::reach

@@ -1,8 +1,8 @@
-#include "slurm/answers.h"
+#include "reach/wire/answers.h"
 
 #include <algorithm>
 
-namespace oddrank::slurm {
+namespace oddrank::reach {
 namespace {
 
 // More names than this do not help.
@@ -67,4 +67,4 @@ GatherProgress progress_of(const std::vector<NodeAnswer>& nodes) {
   return progress;
 }
 
-}  // namespace oddrank::slurm
+}  // namespace oddrank::reach

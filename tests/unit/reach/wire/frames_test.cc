@@ -1,4 +1,4 @@
-#include "slurm/frames.h"
+#include "reach/wire/frames.h"
 
 #include <algorithm>
 #include <random>
@@ -6,7 +6,7 @@
 #include "base/split.h"
 #include "tests/support/catch.h"
 
-namespace oddrank::slurm {
+namespace oddrank::reach {
 namespace {
 
 std::string noise(std::size_t size, unsigned seed) {
@@ -347,4 +347,4 @@ TEST_CASE("stream ids are not repeated") {
 }
 
 }  // namespace
-}  // namespace oddrank::slurm
+}  // namespace oddrank::reach

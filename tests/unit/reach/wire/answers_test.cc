@@ -1,8 +1,8 @@
-#include "slurm/answers.h"
+#include "reach/wire/answers.h"
 
 #include "tests/support/catch.h"
 
-namespace oddrank::slurm {
+namespace oddrank::reach {
 namespace {
 
 // One node for each letter: "a" has answered, "r" reads, "y" has given a reason, "-" is not
@@ -35,4 +35,4 @@ TEST_CASE("before the first answer, only nodes that start late are named") {
 }
 
 }  // namespace
-}  // namespace oddrank::slurm
+}  // namespace oddrank::reach

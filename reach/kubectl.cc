@@ -1,4 +1,4 @@
-#include "slurm/kubectl.h"
+#include "reach/kubectl.h"
 
 #include <algorithm>
 #include <array>
@@ -7,12 +7,12 @@
 
 #include "base/programs/run_command.h"
 #include "base/split.h"
+#include "reach/complaints.h"
 
-namespace oddrank::slurm {
+namespace oddrank::reach {
 namespace {
 
 constexpr std::size_t kMaxPods = 65536;
-constexpr std::size_t kMaxKubectlWords = 200;
 constexpr std::size_t kMaxPodsText = std::size_t{64} << 20;
 constexpr int kKubectlFailed = 1;
 
@@ -152,7 +152,7 @@ std::string kubectl_complaint(int status, std::string_view said) {
     if (line.starts_with("error:") || line.starts_with("Error:") ||
         line.starts_with("Error from server") || line.starts_with("Unable to connect") ||
         line.starts_with("The connection to the server")) {
-      std::string why = "kubectl: " + std::string(trim(line).substr(0, kMaxKubectlWords));
+      std::string why = "kubectl: " + std::string(trim(line).substr(0, kMaxComplaint));
       if (why.find("orbidden") != std::string::npos) {
         why += "; you need the right to create pods/exec";
       }
@@ -184,7 +184,7 @@ Result<std::vector<Pod>> find_pods(const PodChoice& choice,
   }
   if (!ran->exit.success()) {
     const std::string why = kubectl_complaint(ran->exit.code, ran->err);
-    const std::string said(trim(ran->err).substr(0, kMaxKubectlWords));
+    const std::string said(trim(ran->err).substr(0, kMaxComplaint));
     const Errc code = why.empty()                                 ? Errc::kIo
                       : why.find("orbidden") != std::string::npos ? Errc::kPermission
                                                                   : Errc::kNotFound;
@@ -217,4 +217,4 @@ Result<GatherResult> gather_pods(const std::vector<Pod>& pods, const KubectlOpti
   return result;
 }
 
-}  // namespace oddrank::slurm
+}  // namespace oddrank::reach

@@ -1,0 +1,23 @@
+// What programs that start agents, and agents themselves, write to stderr when they fail.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace oddrank::reach {
+
+// A complaint that is passed on is cut here.
+inline constexpr std::size_t kMaxComplaint = 200;
+
+// Returns a program's line without blanks around it and what says how bad it is: "srun: error: x",
+// "slurm_load_jobs error: x" -> "x".
+std::string_view without_level(std::string_view line);
+
+// Returns the first line that is not empty, without its level; "" if there is none.
+std::string first_complaint(std::string_view said);
+
+// Returns the last line that is not empty, as it is; "" if there is none.
+std::string_view last_line(std::string_view said);
+
+}  // namespace oddrank::reach
