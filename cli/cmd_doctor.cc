@@ -8,19 +8,17 @@
 
 #include "base/deadline.h"
 #include "base/isolated.h"
-#include "cli/agent_options.h"
+#include "cli/ask_nodes.h"
 #include "cli/commands.h"
 #include "cli/host_list.h"
 #include "cli/output.h"
 #include "cli/parser.h"
 #include "cli/shipped_copy.h"
-#include "cli/terminal/progress_line.h"
 #include "node/examine_node.h"
 #include "reach/ssh.h"
 #include "reach/wire/frames.h"
 #include "report/doctor.h"
-#include "slurm/gather.h"
-#include "slurm/job.h"
+#include "slurm/front_end.h"
 #include "snapshot/node_health.h"
 
 namespace oddrank::cli {
@@ -68,29 +66,19 @@ int answer(DoctorOptions& options) {
   return send_bytes(STDOUT_FILENO, reach::encode_frames(sender, health)) ? kAllRead : kToolFault;
 }
 
-Result<reach::GatherResult> ask_job(const DoctorOptions& options) {
-  ODDRANK_TRY(const slurm::Job job,
-              slurm::find_job(options.job, Deadline::after(options.capture.timeout)));
-  ProgressLine progress("nodes", false);
-  std::vector<std::string> words{"doctor", "--framed", "--slurm-job", job.id};
-  if (job.uid >= 0) {
-    words.insert(words.end(), {"--slurm-user", std::to_string(job.uid)});
-  }
-  ODDRANK_TRY(auto agents, agent_options(std::move(words), options.capture, progress));
-  slurm::GatherOptions gather{std::move(agents)};
+Result<NodeAnswers> ask_job(const DoctorOptions& options) {
+  slurm::StepOptions step;
   if (!options.send_to.empty()) {
-    gather.send_to = {options.send_to};
+    step.send_to = {options.send_to};
   }
-  return slurm::gather(job, gather);
+  slurm::SlurmFrontEnd nodes(options.job, std::move(step));
+  return ask_nodes(nodes, {{"doctor", "--framed"}}, options.capture);
 }
 
-Result<reach::GatherResult> ask_hosts(const DoctorOptions& options) {
-  ODDRANK_TRY(const std::vector<std::string> hosts, read_host_list(options.hosts));
-  ProgressLine progress("hosts", false);
-  ODDRANK_TRY(auto agents, agent_options({"doctor", "--framed"}, options.capture, progress));
-  reach::SshOptions ssh{{std::move(agents)}};
-  ssh.ssh = command_words(options.ssh);
-  return reach::gather_ssh(hosts, ssh);
+Result<NodeAnswers> ask_hosts(const DoctorOptions& options) {
+  ODDRANK_TRY(std::vector<std::string> hosts, read_host_list(options.hosts));
+  reach::SshHosts ssh(std::move(hosts), command_words(options.ssh));
+  return ask_nodes(ssh, {{"doctor", "--framed"}, {}, "hosts"}, options.capture);
 }
 
 // Says where the agent of a node that lacks this program was run from, or that it was not.
@@ -143,11 +131,11 @@ int run_doctor(DoctorOptions& options) {
   if (options.job.empty() && options.hosts.empty()) {
     nodes.push_back(own_health(options));
   } else {
-    const auto gathered = options.job.empty() ? ask_hosts(options) : ask_job(options);
-    if (!gathered) {
-      return report_error(gathered.error());
+    const auto asked = options.job.empty() ? ask_hosts(options) : ask_job(options);
+    if (!asked) {
+      return report_error(asked.error());
     }
-    for (const reach::NodeAnswer& answer : gathered->nodes) {
+    for (const reach::NodeAnswer& answer : asked->gathered.nodes) {
       nodes.push_back(health_of(answer));
     }
   }
@@ -180,6 +168,7 @@ void add_doctor_command(Parser& parser) {
   add_mode_option(command, options->mode);
   command.flag("--framed", options->framed).hidden();
   command.option("--slurm-job", options->request.slurm_job).hidden();
+  command.option("--slurm-step", options->request.slurm_step).hidden();
   command.option("--slurm-user", options->request.slurm_user).hidden();
   command.option("--host", options->request.host).hidden();
   command.option("--delete-self", options->shipped).hidden();

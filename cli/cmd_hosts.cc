@@ -3,14 +3,12 @@
 #include <utility>
 #include <vector>
 
-#include "cli/agent_options.h"
+#include "cli/ask_nodes.h"
 #include "cli/commands.h"
 #include "cli/host_list.h"
-#include "cli/join_answers.h"
 #include "cli/output.h"
 #include "cli/parser.h"
 #include "cli/terminal/make_report.h"
-#include "cli/terminal/progress_line.h"
 #include "node/sources/collect_dumps.h"
 #include "reach/ssh.h"
 
@@ -28,26 +26,13 @@ struct HostsOptions {
 };
 
 Result<snapshot::Capture> capture_hosts(const HostsOptions& options) {
-  ODDRANK_TRY(const std::vector<std::string> hosts, read_host_list(options.hosts));
-  std::vector<std::string> command{"agent", "--framed"};
+  ODDRANK_TRY(std::vector<std::string> hosts, read_host_list(options.hosts));
+  reach::SshHosts ssh(std::move(hosts), command_words(options.ssh), {.at_once = options.at_once});
+  NodeQuestion question{{"agent", "--framed"}, options.agent, "hosts", options.output.quiet};
   if (!options.select.empty()) {
-    command.insert(command.end(), {"--select", options.select});
+    question.command.insert(question.command.end(), {"--select", options.select});
   }
-  ProgressLine progress("hosts", options.output.quiet);
-  ODDRANK_TRY(auto agents, agent_options(std::move(command), options.capture, progress));
-  reach::SshOptions ssh{{std::move(agents)}};
-  ssh.ssh = command_words(options.ssh);
-  if (!options.agent.empty()) {
-    ssh.agent_path = options.agent;
-  }
-  ssh.at_once = options.at_once;
-  ODDRANK_TRY(const reach::GatherResult gathered, reach::gather_ssh(hosts, ssh));
-  snapshot::JobInfo job;
-  job.source = snapshot::JobSource::kHosts;
-  for (const reach::NodeAnswer& node : gathered.nodes) {
-    job.hosts.push_back(node.host);
-  }
-  snapshot::Capture whole = join_answers(std::move(job), gathered);
+  ODDRANK_TRY(snapshot::Capture whole, capture_nodes(ssh, question, options.capture));
   node::add_given_dumps(whole, options.capture.fr, true, options.capture.timeout);
   return whole;
 }

@@ -3,23 +3,17 @@
 #include <utility>
 #include <vector>
 
-#include "base/deadline.h"
-#include "base/step_log.h"
-#include "cli/agent_options.h"
+#include "cli/ask_nodes.h"
 #include "cli/commands.h"
 #include "cli/diagnosed_job.h"
-#include "cli/join_answers.h"
 #include "cli/output.h"
 #include "cli/output_age.h"
 #include "cli/parser.h"
 #include "cli/terminal/make_report.h"
-#include "cli/terminal/progress_line.h"
 #include "node/sources/collect_dumps.h"
 #include "node/sources/collect_log.h"
-#include "slurm/gather.h"
-#include "slurm/job.h"
+#include "slurm/front_end.h"
 #include "slurm/job_outlook.h"
-#include "slurm/own_job.h"
 
 namespace oddrank::cli {
 namespace {
@@ -33,51 +27,19 @@ struct JobOptions {
   OutputOptions output;
 };
 
-snapshot::JobInfo job_info(const slurm::Job& job) {
-  snapshot::JobInfo info;
-  info.id = job.label;
-  info.source = snapshot::JobSource::kSlurm;
-  info.name = job.name;
-  info.user = job.user;
-  info.state = job.state;
-  info.output_path = job.stdout_path;
-  info.elapsed_s = job.elapsed_s;
-  info.time_left_s = job.time_left_s;
-  info.hosts = job.hosts;
-  return info;
-}
-
 Result<snapshot::Capture> capture_job(const JobOptions& options) {
-  const Deadline deadline = Deadline::after(options.capture.timeout);
-  StepLog steps;
-  std::string id = options.id;
-  if (options.mine) {
-    ODDRANK_TRY(id, slurm::own_running_job(deadline));
-  }
-  ODDRANK_TRY(const slurm::JobId asked, slurm::parse_job_id(id));
-  ODDRANK_TRY(const slurm::Job job, slurm::find_job(id, deadline));
-  steps.done("asked SLURM: job " + job.label + " of " + job.user + " on " + job.node_list);
-  std::vector<std::string> command{"agent", "--framed", "--slurm-job", job.id};
-  if (!asked.step.empty()) {
-    command.insert(command.end(), {"--slurm-step", asked.step});
-  }
-  if (job.uid >= 0) {
-    command.insert(command.end(), {"--slurm-user", std::to_string(job.uid)});
-  }
-  ProgressLine progress("nodes", options.output.quiet);
-  ODDRANK_TRY(auto agents, agent_options(std::move(command), options.capture, progress));
-  slurm::GatherOptions gather{std::move(agents)};
-  gather.via = options.via;
+  slurm::StepOptions step;
+  step.via = options.via;
   if (!options.send_to.empty()) {
-    gather.send_to = {options.send_to};
+    step.send_to = {options.send_to};
   }
-  ODDRANK_TRY(const reach::GatherResult gathered, slurm::gather(job, gather));
-  steps.done("asked the nodes");
-  snapshot::Capture whole = join_answers(job_info(job), gathered);
-  steps.done("joined their answers");
-  if (asked.step.empty()) {
+  slurm::SlurmFrontEnd nodes(options.mine ? "" : options.id, std::move(step));
+  const NodeQuestion question{{"agent", "--framed"}, {}, "nodes", options.output.quiet};
+  ODDRANK_TRY(snapshot::Capture whole, capture_nodes(nodes, question, options.capture));
+  if (!nodes.is_step()) {
     keep_diagnosed_job(whole);
   }
+  const slurm::Job& job = nodes.job();
   // The ranks' own data takes precedence: with torchrun, SLURM's tasks are launchers.
   if (whole.job.world_size < 0 && whole.processes.empty()) {
     whole.job.world_size = job.tasks;

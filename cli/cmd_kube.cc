@@ -3,13 +3,11 @@
 #include <utility>
 #include <vector>
 
-#include "cli/agent_options.h"
+#include "cli/ask_nodes.h"
 #include "cli/commands.h"
-#include "cli/join_answers.h"
 #include "cli/output.h"
 #include "cli/parser.h"
 #include "cli/terminal/make_report.h"
-#include "cli/terminal/progress_line.h"
 #include "node/sources/collect_dumps.h"
 #include "reach/kubectl.h"
 
@@ -18,43 +16,23 @@ namespace {
 
 struct KubeOptions {
   reach::PodChoice pods;
+  reach::KubectlOptions reach;
   std::string kubectl = "kubectl";
-  std::string name_space;
-  std::string container;
   std::string agent;
-  std::string debug_image;
-  std::string debug_profile = "sysadmin";
   std::size_t at_once = 64;
   node::CaptureOptions capture;
   OutputOptions output;
 };
 
 Result<snapshot::Capture> capture_pods(const KubeOptions& options) {
-  ProgressLine progress("pods", options.output.quiet);
-  ODDRANK_TRY(auto agents, agent_options({"agent", "--framed"}, options.capture, progress));
-  reach::KubectlOptions kubectl{{std::move(agents)}};
+  reach::KubectlOptions kubectl = options.reach;
   kubectl.kubectl = command_words(options.kubectl);
-  kubectl.name_space = options.name_space;
-  kubectl.container = options.container;
-  kubectl.debug_image = options.debug_image;
-  kubectl.debug_profile = options.debug_profile;
-  kubectl.at_once = options.at_once;
-  if (!options.agent.empty()) {
-    kubectl.agent_path = options.agent;
-  }
   if (kubectl.kubectl.empty()) {
     return fail(Errc::kUsage, "--kubectl names no program");
   }
-  const Deadline deadline = Deadline::after(options.capture.timeout);
-  ODDRANK_TRY(const std::vector<reach::Pod> pods, find_pods(options.pods, kubectl, deadline));
-  ODDRANK_TRY(const reach::GatherResult gathered, gather_pods(pods, kubectl));
-  snapshot::JobInfo job;
-  job.source = snapshot::JobSource::kHosts;
-  job.name = options.pods.job;
-  for (const reach::NodeAnswer& pod : gathered.nodes) {
-    job.hosts.push_back(pod.host);
-  }
-  snapshot::Capture whole = join_answers(std::move(job), gathered);
+  reach::KubePods pods(options.pods, std::move(kubectl), {.at_once = options.at_once});
+  const NodeQuestion question{{"agent", "--framed"}, options.agent, "pods", options.output.quiet};
+  ODDRANK_TRY(snapshot::Capture whole, capture_nodes(pods, question, options.capture));
   node::add_given_dumps(whole, options.capture.fr, true, options.capture.timeout);
   return whole;
 }
@@ -80,10 +58,12 @@ void add_kube_command(Parser& parser) {
       "Job");
   command.option("-l,--selector", options->pods.selector, "Labels of the pods, instead of a job")
       .value("LABELS");
-  command.option("-n,--namespace", options->name_space, "Their namespace [kubectl's own default]")
+  command
+      .option("-n,--namespace", options->reach.name_space,
+              "Their namespace [kubectl's own default]")
       .value("NAME");
   command
-      .option("-c,--container", options->container,
+      .option("-c,--container", options->reach.container,
               "The container of each pod in which the ranks run [its default, or else its first]")
       .value("NAME");
   command.option("--kubectl", options->kubectl, "kubectl to use, with your own options")
@@ -94,12 +74,12 @@ void add_kube_command(Parser& parser) {
               "Path of oddrank in the containers [same as here; copied if missing]")
       .value("PATH");
   command
-      .option("--debug", options->debug_image,
+      .option("--debug", options->reach.debug_image,
               "Start a container of this image in each pod instead (kubectl debug), for pods whose "
               "containers may not read processes or have no shell")
       .value("IMAGE");
   command
-      .option("--debug-profile", options->debug_profile,
+      .option("--debug-profile", options->reach.debug_profile,
               "What that container may do; '' for kubectl before 1.27, which knows no profiles")
       .value("NAME")
       .shows_default();

@@ -65,6 +65,9 @@ snapshot::Capture join_answers(snapshot::JobInfo job, const reach::GatherResult&
   confine(kReporter);
   snapshot::Capture whole;
   whole.job = std::move(job);
+  for (const reach::NodeAnswer& node : gathered.nodes) {
+    whole.job.hosts.push_back(node.host);
+  }
   snapshot::Merger merger(whole);
   const Arrivals arrivals(gathered.took);
   std::vector<reach::NodeClock> clocks;

@@ -30,82 +30,12 @@ constexpr const char* kPodLines =
     "{.metadata.annotations.kubectl\\.kubernetes\\.io/default-container}{\"\\t\"}"
     "{.spec.containers[*].name}{\"\\t\"}{.metadata.labels}{\"\\n\"}{end}";
 
-std::vector<std::string> kubectl_words(const KubectlOptions& options,
-                                       std::vector<std::string> more) {
-  std::vector<std::string> words = options.kubectl;
-  if (!options.name_space.empty()) {
-    words.insert(words.end(), {"--namespace", options.name_space});
-  }
-  words.insert(words.end(), std::make_move_iterator(more.begin()),
-               std::make_move_iterator(more.end()));
-  return words;
-}
-
 // `labels` is JSON. Neither names nor values of labels may have characters that JSON escapes.
 bool is_of_job(std::string_view labels, std::string_view job) {
   return std::any_of(kJobLabels.begin(), kJobLabels.end(), [&](std::string_view label) {
     const std::string wanted = "\"" + std::string(label) + "\":\"" + std::string(job) + "\"";
     return labels.find(wanted) != std::string_view::npos;
   });
-}
-
-Error no_kubectl(const std::string& program) {
-  return {Errc::kNotFound, program + " not found",
-          "install kubectl, or name another with --kubectl"};
-}
-
-class PodShells : public RemoteShells {
- public:
-  PodShells(const std::vector<Pod>& pods, const KubectlOptions& options)
-      : pods_(pods), options_(options) {}
-
-  std::size_t size() const override { return pods_.size(); }
-  std::string host(std::size_t node) const override { return pods_[node].name; }
-  bool can_ship() const override { return options_.debug_image.empty(); }
-  ProgramCall call(std::size_t node, bool ship) const override;
-  std::string complaint(const ProgramEnd& end, std::string_view said) const override {
-    return kubectl_complaint(end.code, said);
-  }
-  Error no_program() const override { return no_kubectl(options_.kubectl.front()); }
-
- private:
-  const std::vector<Pod>& pods_;
-  const KubectlOptions& options_;
-};
-
-// What a container says before kubectl has attached to it is lost, so the agent waits for a line on
-// its stdin.
-std::vector<std::string> debug_words(const Pod& pod, const KubectlOptions& options) {
-  std::vector<std::string> words{"debug",           pod.name,      "--image", options.debug_image,
-                                 "--target",        pod.container, "--stdin", "--quiet",
-                                 "--arguments-only"};
-  if (!options.debug_profile.empty()) {
-    words.insert(words.end(), {"--profile", options.debug_profile});
-  }
-  words.emplace_back("--");
-  words.insert(words.end(), options.agent_args.begin(), options.agent_args.end());
-  words.insert(words.end(), {"--after-stdin", "--host", pod.name});
-  return words;
-}
-
-ProgramCall PodShells::call(std::size_t node, bool ship) const {
-  const Pod& pod = pods_[node];
-  if (!options_.debug_image.empty()) {
-    ProgramCall call;
-    call.argv = kubectl_words(options_, debug_words(pod, options_));
-    call.stdin_stays_open = true;
-    return call;
-  }
-  std::vector<std::string> words{"exec"};
-  if (ship) {
-    words.emplace_back("--stdin");
-  }
-  words.insert(words.end(), {pod.name, "--container", pod.container, "--", "/bin/sh", "-c",
-                             remote_script(options_, pod.name, ship)});
-  ProgramCall call;
-  call.argv = kubectl_words(options_, std::move(words));
-  call.stdin_path = ship ? options_.agent_path : "";
-  return call;
 }
 
 }  // namespace
@@ -165,19 +95,37 @@ std::string kubectl_complaint(int status, std::string_view said) {
   return "";
 }
 
-Result<std::vector<Pod>> find_pods(const PodChoice& choice,
-                                   const KubectlOptions& options,
-                                   const Deadline& deadline) {
+KubePods::KubePods(PodChoice choice, KubectlOptions options, ShellLimits limits)
+    : RemoteShells(limits), choice_(std::move(choice)), options_(std::move(options)) {}
+
+Result<snapshot::JobInfo> KubePods::find_job(const Deadline& deadline) {
+  ODDRANK_TRY(const std::string text, list_pods(deadline));
+  ODDRANK_TRY(std::vector<Pod> pods, parse_pods(text, choice_.job, options_.container));
+  if (pods.empty()) {
+    return fail(
+        Errc::kNotFound,
+        choice_.job.empty() ? "no pod has the labels " + choice_.selector
+                            : "no pod belongs to a job " + choice_.job,
+        "kubectl get pods --show-labels lists them; give a namespace by -n, or labels by -l");
+  }
+  for (Pod& pod : pods) {
+    (pod.phase == "Running" ? running_ : others_).push_back(std::move(pod));
+  }
+  ODDRANK_TRY(snapshot::JobInfo job, RemoteShells::find_job(deadline));
+  job.name = choice_.job;
+  return job;
+}
+
+Result<std::string> KubePods::list_pods(const Deadline& deadline) const {
   std::vector<std::string> words{"get", "pods", "--output", kPodLines};
-  if (!choice.selector.empty()) {
-    words.insert(words.end(), {"--selector", choice.selector});
+  if (!choice_.selector.empty()) {
+    words.insert(words.end(), {"--selector", choice_.selector});
   }
   ProgramCall call;
-  call.argv = kubectl_words(options, std::move(words));
+  call.argv = kubectl_words(std::move(words));
   auto ran = run_command(call, deadline, kMaxPodsText);
   if (!ran) {
-    return fail(ran.error().code == Errc::kNotFound ? no_kubectl(options.kubectl.front())
-                                                    : ran.error());
+    return fail(ran.error().code == Errc::kNotFound ? no_program() : ran.error());
   }
   if (ran->timed_out) {
     return fail(Errc::kTimeout, "kubectl did not list the pods in time", "try: kubectl get pods");
@@ -191,30 +139,70 @@ Result<std::vector<Pod>> find_pods(const PodChoice& choice,
     return fail(code, why.empty() ? "kubectl get pods failed: " + said : why,
                 "try: kubectl get pods");
   }
-  ODDRANK_TRY(std::vector<Pod> pods, parse_pods(ran->out, choice.job, options.container));
-  if (pods.empty()) {
-    return fail(
-        Errc::kNotFound,
-        choice.job.empty() ? "no pod has the labels " + choice.selector
-                           : "no pod belongs to a job " + choice.job,
-        "kubectl get pods --show-labels lists them; give a namespace by -n, or labels by -l");
-  }
-  return pods;
+  return std::move(ran->out);
 }
 
-Result<GatherResult> gather_pods(const std::vector<Pod>& pods, const KubectlOptions& options) {
-  std::vector<Pod> running;
-  std::copy_if(pods.begin(), pods.end(), std::back_inserter(running),
-               [](const Pod& pod) { return pod.phase == "Running"; });
-  ODDRANK_TRY(GatherResult result, gather_over(PodShells(running, options), options));
-  for (const Pod& pod : pods) {
-    if (pod.phase != "Running") {
-      result.nodes.emplace_back();
-      result.nodes.back().host = pod.name;
-      result.nodes.back().why = "the pod does not run (" + pod.phase + ")";
-    }
+Result<GatherResult> KubePods::gather(const AgentOptions& options) const {
+  ODDRANK_TRY(GatherResult result, RemoteShells::gather(options));
+  for (const Pod& pod : others_) {
+    result.nodes.emplace_back();
+    result.nodes.back().host = pod.name;
+    result.nodes.back().why = "the pod does not run (" + pod.phase + ")";
   }
   return result;
+}
+
+std::vector<std::string> KubePods::kubectl_words(std::vector<std::string> more) const {
+  std::vector<std::string> words = options_.kubectl;
+  if (!options_.name_space.empty()) {
+    words.insert(words.end(), {"--namespace", options_.name_space});
+  }
+  words.insert(words.end(), std::make_move_iterator(more.begin()),
+               std::make_move_iterator(more.end()));
+  return words;
+}
+
+// What a container says before kubectl has attached to it is lost, so the agent waits for a line on
+// its stdin.
+std::vector<std::string> KubePods::debug_words(const Pod& pod, const AgentOptions& options) const {
+  std::vector<std::string> words{"debug",           pod.name,      "--image", options_.debug_image,
+                                 "--target",        pod.container, "--stdin", "--quiet",
+                                 "--arguments-only"};
+  if (!options_.debug_profile.empty()) {
+    words.insert(words.end(), {"--profile", options_.debug_profile});
+  }
+  words.emplace_back("--");
+  words.insert(words.end(), options.agent_args.begin(), options.agent_args.end());
+  words.insert(words.end(), {"--after-stdin", "--host", pod.name});
+  return words;
+}
+
+ProgramCall KubePods::call(std::size_t node, const AgentOptions& options, bool ship) const {
+  const Pod& pod = running_[node];
+  ProgramCall call;
+  if (!options_.debug_image.empty()) {
+    call.argv = kubectl_words(debug_words(pod, options));
+    call.stdin_stays_open = true;
+    return call;
+  }
+  std::vector<std::string> words{"exec"};
+  if (ship) {
+    words.emplace_back("--stdin");
+  }
+  words.insert(words.end(), {pod.name, "--container", pod.container, "--", "/bin/sh", "-c",
+                             remote_script(options, pod.name, ship)});
+  call.argv = kubectl_words(std::move(words));
+  call.stdin_path = ship ? options.agent_path : "";
+  return call;
+}
+
+std::string KubePods::complaint(const ProgramEnd& end, std::string_view said) const {
+  return kubectl_complaint(end.code, said);
+}
+
+Error KubePods::no_program() const {
+  return {Errc::kNotFound, options_.kubectl.front() + " not found",
+          "install kubectl, or name another with --kubectl"};
 }
 
 }  // namespace oddrank::reach

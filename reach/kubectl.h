@@ -2,18 +2,20 @@
 // kubectl exec.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/deadline.h"
+#include "base/programs/child_command.h"
 #include "base/result.h"
 #include "reach/remote_shells.h"
 #include "reach/wire/answers.h"
 
 namespace oddrank::reach {
 
-struct KubectlOptions : ShellOptions {
+struct KubectlOptions {
   std::vector<std::string> kubectl{"kubectl"};  // the program and the user's options for it
   std::string name_space = {};                  // "": kubectl's own default
   std::string container = {};                   // "": each pod's default one, or else its first
@@ -35,15 +37,34 @@ struct PodChoice {
   std::string selector;
 };
 
-// Asks kubectl. kNotFound: there is no kubectl, or no such pod; kUsage: a container that a pod does
-// not have; else what kubectl says.
-Result<std::vector<Pod>> find_pods(const PodChoice& choice,
-                                   const KubectlOptions& options,
-                                   const Deadline& deadline);
+// The answers are named by pods. Pods that do not run have a row that says so.
+class KubePods : public RemoteShells {
+ public:
+  // Precondition: `options.kubectl` names a program.
+  KubePods(PodChoice choice, KubectlOptions options, ShellLimits limits = {});
 
-// The answers are named by pods. Pods that do not run have a row that says so. Errors as
-// gather_over().
-Result<GatherResult> gather_pods(const std::vector<Pod>& pods, const KubectlOptions& options);
+  // Asks kubectl. kNotFound: there is no kubectl, or no such pod; kUsage: a container that a pod
+  // does not have; else what kubectl says.
+  Result<snapshot::JobInfo> find_job(const Deadline& deadline) override;
+  Result<GatherResult> gather(const AgentOptions& options) const override;
+
+  std::size_t size() const override { return running_.size(); }
+  std::string host(std::size_t node) const override { return running_[node].name; }
+  bool can_ship() const override { return options_.debug_image.empty(); }
+  ProgramCall call(std::size_t node, const AgentOptions& options, bool ship) const override;
+  std::string complaint(const ProgramEnd& end, std::string_view said) const override;
+  Error no_program() const override;
+
+ private:
+  std::vector<std::string> kubectl_words(std::vector<std::string> more) const;
+  std::vector<std::string> debug_words(const Pod& pod, const AgentOptions& options) const;
+  Result<std::string> list_pods(const Deadline& deadline) const;
+
+  PodChoice choice_;
+  KubectlOptions options_;
+  std::vector<Pod> running_;
+  std::vector<Pod> others_;
+};
 
 // --- parts, for tests ---
 

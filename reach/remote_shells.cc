@@ -31,7 +31,7 @@ class Session {
  public:
   static Result<Session> start(std::size_t node,
                                const RemoteShells& shells,
-                               const ShellOptions& options,
+                               const AgentOptions& options,
                                bool ship);
 
   std::size_t node() const { return node_; }
@@ -76,10 +76,10 @@ class Session {
 
 Result<Session> Session::start(std::size_t node,
                                const RemoteShells& shells,
-                               const ShellOptions& options,
+                               const AgentOptions& options,
                                bool ship) {
-  ODDRANK_TRY(ChildCommand child, ChildCommand::start(shells.call(node, ship)));
-  const milliseconds usual = options.node_timeout + options.slack;
+  ODDRANK_TRY(ChildCommand child, ChildCommand::start(shells.call(node, options, ship)));
+  const milliseconds usual = options.node_timeout + shells.limits().slack;
   Speakers speakers{options.run, {shells.host(node)}, true};
   return Session(std::move(child), node, ship, Deadline::after(usual),
                  Deadline::after(usual + options.longest_delay), std::move(speakers));
@@ -102,7 +102,7 @@ bool Session::advance() {
 
 class ShellGathering {
  public:
-  ShellGathering(const RemoteShells& shells, const ShellOptions& options);
+  ShellGathering(const RemoteShells& shells, const AgentOptions& options);
 
   Result<GatherResult> run();
 
@@ -122,14 +122,14 @@ class ShellGathering {
   }
 
   const RemoteShells& shells_;
-  const ShellOptions& options_;
+  const AgentOptions& options_;
   Deadline::Clock::time_point began_ = Deadline::Clock::now();
   GatherResult result_;
   std::list<Session> running_;
   std::size_t next_ = 0;  // the next host to start
 };
 
-ShellGathering::ShellGathering(const RemoteShells& shells, const ShellOptions& options)
+ShellGathering::ShellGathering(const RemoteShells& shells, const AgentOptions& options)
     : shells_(shells), options_(options) {
   for (std::size_t node = 0; node < shells.size(); ++node) {
     result_.nodes.emplace_back();
@@ -161,7 +161,8 @@ Result<GatherResult> ShellGathering::run() {
 }
 
 Status ShellGathering::start_more() {
-  while (next_ < shells_.size() && running_.size() < std::max<std::size_t>(options_.at_once, 1)) {
+  while (next_ < shells_.size() &&
+         running_.size() < std::max<std::size_t>(shells_.limits().at_once, 1)) {
     ODDRANK_TRY_STATUS(start(next_, false));
     ++next_;
   }
@@ -291,7 +292,7 @@ std::string shipping_script(const std::string& arguments) {
 
 }  // namespace
 
-std::string remote_script(const ShellOptions& options, std::string_view host, bool ship) {
+std::string remote_script(const AgentOptions& options, std::string_view host, bool ship) {
   std::string arguments;
   for (const std::string& word : options.agent_args) {
     arguments += " " + shell_quoted(word);
@@ -300,11 +301,17 @@ std::string remote_script(const ShellOptions& options, std::string_view host, bo
   return ship ? shipping_script(arguments) : "exec " + shell_quoted(options.agent_path) + arguments;
 }
 
-Result<GatherResult> gather_over(const RemoteShells& shells, const ShellOptions& options) {
+Result<snapshot::JobInfo> RemoteShells::find_job(const Deadline& /*deadline*/) {
+  snapshot::JobInfo job;
+  job.source = snapshot::JobSource::kHosts;
+  return job;
+}
+
+Result<GatherResult> RemoteShells::gather(const AgentOptions& options) const {
   if (options.agent_path.empty() || options.agent_path.front() != '/') {
     return fail(Errc::kUsage, "the agent's path must be absolute: " + options.agent_path);
   }
-  return ShellGathering(shells, options).run();
+  return ShellGathering(*this, options).run();
 }
 
 }  // namespace oddrank::reach

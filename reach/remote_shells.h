@@ -12,46 +12,46 @@
 
 #include "base/programs/child_command.h"
 #include "base/result.h"
+#include "reach/front_end.h"
 #include "reach/wire/answers.h"
 
 namespace oddrank::reach {
 
-struct ShellOptions : AgentOptions {
+struct ShellLimits {
   // Time beyond node_timeout for the connection and for sending the binary.
   std::chrono::milliseconds slack{5000};
   std::size_t at_once = 64;
 };
 
-// How the hosts are reached.
-class RemoteShells {
+// What such front ends share. Each says how one host is reached.
+class RemoteShells : public FrontEnd {
  public:
-  RemoteShells() = default;
-  virtual ~RemoteShells() = default;
-  RemoteShells(const RemoteShells&) = delete;
-  RemoteShells& operator=(const RemoteShells&) = delete;
-  RemoteShells(RemoteShells&&) = delete;
-  RemoteShells& operator=(RemoteShells&&) = delete;
+  explicit RemoteShells(ShellLimits limits) : limits_(limits) {}
 
+  // The hosts are known: returns no more than that.
+  Result<snapshot::JobInfo> find_job(const Deadline& deadline) override;
+  // Errors: no such program here (kNotFound). Returns within ceil(hosts / at_once) x (node_timeout
+  // + longest_delay + slack).
+  Result<GatherResult> gather(const AgentOptions& options) const override;
+
+  const ShellLimits& limits() const { return limits_; }
   virtual std::size_t size() const = 0;
   // The name that the host has in reports, and its agent in its answer.
   virtual std::string host(std::size_t node) const = 0;
   // Returns whether a host that lacks the binary can be sent it.
   virtual bool can_ship() const { return true; }
   // Returns the command that runs remote_script() there. `ship`: the binary is sent on stdin.
-  virtual ProgramCall call(std::size_t node, bool ship) const = 0;
+  virtual ProgramCall call(std::size_t node, const AgentOptions& options, bool ship) const = 0;
   // Returns why the program itself failed, as a sentence without the host; "" if the script did.
   virtual std::string complaint(const ProgramEnd& end, std::string_view said) const = 0;
   // Returns the error for a machine without the program.
   virtual Error no_program() const = 0;
+
+ private:
+  ShellLimits limits_;
 };
 
-// Hosts without an answer are not an error: their rows say why. Errors: no such program here
-// (kNotFound), a relative agent_path (kUsage). Returns within ceil(hosts / at_once) x (node_timeout
-// + longest_delay + slack). However we exit, no agent of ours runs on a host for longer than
-// node_timeout + longest_delay plus its own grace.
-Result<GatherResult> gather_over(const RemoteShells& shells, const ShellOptions& options);
-
 // Returns the script for a POSIX shell on that host.
-std::string remote_script(const ShellOptions& options, std::string_view host, bool ship);
+std::string remote_script(const AgentOptions& options, std::string_view host, bool ship);
 
 }  // namespace oddrank::reach

@@ -1,6 +1,7 @@
 #include "reach/ssh.h"
 
 #include <chrono>
+#include <utility>
 
 #include "base/shell_words.h"
 #include "reach/complaints.h"
@@ -10,50 +11,53 @@ namespace {
 
 constexpr int kSshFailed = 255;
 
-class SshShells : public RemoteShells {
- public:
-  SshShells(const std::vector<std::string>& hosts, const SshOptions& options)
-      : hosts_(hosts), options_(options) {}
-
-  std::size_t size() const override { return hosts_.size(); }
-  std::string host(std::size_t node) const override { return std::string(host_of(hosts_[node])); }
-  ProgramCall call(std::size_t node, bool ship) const override {
-    return ssh_command(hosts_[node], options_, ship);
-  }
-  std::string complaint(const ProgramEnd& end, std::string_view said) const override {
-    return end.code == kSshFailed ? ssh_complaint(said) : "";
-  }
-  Error no_program() const override;
-
- private:
-  const std::vector<std::string>& hosts_;
-  const SshOptions& options_;
-};
-
-Error SshShells::no_program() const {
-  return {Errc::kNotFound, options_.ssh.front() + " not found",
-          "install an ssh client, or name another with --ssh"};
-}
-
 }  // namespace
 
-std::string_view host_of(std::string_view destination) {
-  const auto at = destination.rfind('@');
-  return at == std::string_view::npos ? destination : destination.substr(at + 1);
+SshHosts::SshHosts(std::vector<std::string> hosts, std::vector<std::string> ssh, ShellLimits limits)
+    : RemoteShells(limits), hosts_(std::move(hosts)), ssh_(std::move(ssh)) {}
+
+Result<GatherResult> SshHosts::gather(const AgentOptions& options) const {
+  if (hosts_.empty() || ssh_.empty()) {
+    return fail(Errc::kUsage, "no hosts to ask");
+  }
+  for (const std::string& host : hosts_) {
+    if (host.empty() || host.front() == '-') {
+      return fail(Errc::kUsage, "'" + host + "' is not a host name");
+    }
+  }
+  return RemoteShells::gather(options);
 }
 
-ProgramCall ssh_command(const std::string& host, const SshOptions& options, bool ship) {
-  const std::string script = remote_script(options, host_of(host), ship);
+std::string SshHosts::host(std::size_t node) const {
+  return std::string(host_of(hosts_[node]));
+}
+
+ProgramCall SshHosts::call(std::size_t node, const AgentOptions& options, bool ship) const {
+  const std::string script = remote_script(options, host(node), ship);
   ProgramCall command;
-  command.argv = options.ssh;
+  command.argv = ssh_;
   const auto patience = std::chrono::ceil<std::chrono::seconds>(options.node_timeout).count();
   command.argv.insert(command.argv.end(),
                       {"-T", "-o", "BatchMode=yes", "-o", "LogLevel=ERROR", "-o",
-                       "ConnectTimeout=" + std::to_string(patience), "--", host,
+                       "ConnectTimeout=" + std::to_string(patience), "--", hosts_[node],
                        // A POSIX shell reads the script, whatever the user's shell is.
                        "exec /bin/sh -c " + shell_quoted(script)});
   command.stdin_path = ship ? options.agent_path : "";
   return command;
+}
+
+std::string SshHosts::complaint(const ProgramEnd& end, std::string_view said) const {
+  return end.code == kSshFailed ? ssh_complaint(said) : "";
+}
+
+Error SshHosts::no_program() const {
+  return {Errc::kNotFound, ssh_.front() + " not found",
+          "install an ssh client, or name another with --ssh"};
+}
+
+std::string_view host_of(std::string_view destination) {
+  const auto at = destination.rfind('@');
+  return at == std::string_view::npos ? destination : destination.substr(at + 1);
 }
 
 std::string ssh_complaint(std::string_view said) {
@@ -69,18 +73,6 @@ std::string ssh_complaint(std::string_view said) {
     why += "; log in once by hand to accept the host's key";
   }
   return why;
-}
-
-Result<GatherResult> gather_ssh(const std::vector<std::string>& hosts, const SshOptions& options) {
-  if (hosts.empty() || options.ssh.empty()) {
-    return fail(Errc::kUsage, "no hosts to ask");
-  }
-  for (const std::string& host : hosts) {
-    if (host.empty() || host.front() == '-') {
-      return fail(Errc::kUsage, "'" + host + "' is not a host name");
-    }
-  }
-  return gather_over(SshShells(hosts, options), options);
 }
 
 }  // namespace oddrank::reach

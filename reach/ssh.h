@@ -2,6 +2,7 @@
 // such.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,23 +14,30 @@
 
 namespace oddrank::reach {
 
-struct SshOptions : ShellOptions {
-  std::vector<std::string> ssh{"ssh"};  // the program and the user's options for it
+class SshHosts : public RemoteShells {
+ public:
+  // `hosts`: as ssh takes them ("n0", "eve@n0"); the answers name them without the user. `ssh`: the
+  // program and the user's options for it.
+  SshHosts(std::vector<std::string> hosts, std::vector<std::string> ssh, ShellLimits limits = {});
+
+  // Errors: also hosts that ssh would take for options (kUsage).
+  Result<GatherResult> gather(const AgentOptions& options) const override;
+
+  std::size_t size() const override { return hosts_.size(); }
+  std::string host(std::size_t node) const override;
+  ProgramCall call(std::size_t node, const AgentOptions& options, bool ship) const override;
+  std::string complaint(const ProgramEnd& end, std::string_view said) const override;
+  Error no_program() const override;
+
+ private:
+  std::vector<std::string> hosts_;
+  std::vector<std::string> ssh_;
 };
-
-// `hosts`: as ssh takes them ("n0", "eve@n0"); the answers name them without the user. Errors: as
-// gather_over(), and no hosts (kUsage).
-Result<GatherResult> gather_ssh(const std::vector<std::string>& hosts, const SshOptions& options);
-
-// --- parts, for tests ---
-
-// Returns the command for one host. `ship`: the binary is sent on stdin, from the file agent_path.
-ProgramCall ssh_command(const std::string& host, const SshOptions& options, bool ship);
 
 // Returns "n0" for "eve@n0".
 std::string_view host_of(std::string_view destination);
 
-// Returns why ssh failed, from its stderr, as a sentence without the host.
+// Returns why ssh failed, from its stderr, as a sentence without the host. For tests.
 std::string ssh_complaint(std::string_view said);
 
 }  // namespace oddrank::reach

@@ -25,7 +25,7 @@
 
 namespace oddrank::slurm {
 
-struct GatherOptions : reach::AgentOptions {
+struct StepOptions {
   // Node-local folders that the agent is copied to, tried in turn (shipment.h). Not a shared one:
   // each agent deletes its copy. Empty: copy_folders().
   std::vector<std::string> send_to = {};
@@ -36,6 +36,8 @@ struct GatherOptions : reach::AgentOptions {
   // answers come through srun.
   std::string via = {};
 };
+
+struct GatherOptions : reach::AgentOptions, StepOptions {};
 
 // Errors: no srun here (kNotFound), SLURM refuses the step as a whole (kPermission, kGone,
 // kNotFound, kTimeout), a relative agent_path or a job without hosts (kUsage). Nodes without an

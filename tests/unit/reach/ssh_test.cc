@@ -62,6 +62,15 @@ std::string agent_script(const std::string& host, const std::string& payload) {
          "EOF\n";
 }
 
+struct SshOptions : AgentOptions {
+  std::vector<std::string> ssh{"ssh"};
+  std::chrono::milliseconds slack{5000};
+};
+
+Result<GatherResult> gather_ssh(std::vector<std::string> hosts, const SshOptions& options) {
+  return SshHosts(std::move(hosts), options.ssh, {options.slack}).gather(options);
+}
+
 SshOptions options_for(const FakeSsh& ssh, const std::string& agent) {
   SshOptions options;
   options.ssh = {ssh.path("ssh")};

@@ -1,0 +1,37 @@
+// A job of SLURM as the commands reach it.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "reach/front_end.h"
+#include "slurm/gather.h"
+#include "slurm/job.h"
+#include "snapshot/capture.h"
+
+namespace oddrank::slurm {
+
+class SlurmFrontEnd : public reach::FrontEnd {
+ public:
+  // `id`: as parse_job_id() takes it; empty: our user's only running job.
+  explicit SlurmFrontEnd(std::string id, StepOptions options = {});
+
+  // Errors: as find_job() and own_running_job().
+  Result<snapshot::JobInfo> find_job(const Deadline& deadline) override;
+  std::vector<std::string> job_arguments() const override;
+  // Errors: as slurm::gather().
+  Result<reach::GatherResult> gather(const reach::AgentOptions& options) const override;
+
+  // After find_job().
+  const Job& job() const { return job_; }
+  // Returns whether `id` named a step.
+  bool is_step() const { return !asked_.step.empty(); }
+
+ private:
+  std::string id_;
+  StepOptions options_;
+  JobId asked_;
+  Job job_;
+};
+
+}  // namespace oddrank::slurm
