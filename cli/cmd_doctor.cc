@@ -15,7 +15,6 @@
 #include "cli/parser.h"
 #include "cli/shipped_copy.h"
 #include "node/examine_node.h"
-#include "reach/ssh.h"
 #include "reach/wire/frames.h"
 #include "report/doctor.h"
 #include "slurm/front_end.h"
@@ -31,7 +30,7 @@ using snapshot::NodeHealth;
 struct DoctorOptions {
   std::string job;
   std::vector<std::string> hosts;
-  std::string ssh = "ssh";
+  HostsReach reach;
   std::string send_to;
   std::string json;
   FileMode mode;
@@ -76,9 +75,8 @@ Result<NodeAnswers> ask_job(const DoctorOptions& options) {
 }
 
 Result<NodeAnswers> ask_hosts(const DoctorOptions& options) {
-  ODDRANK_TRY(std::vector<std::string> hosts, read_host_list(options.hosts));
-  reach::SshHosts ssh(std::move(hosts), command_words(options.ssh));
-  return ask_nodes(ssh, {{"doctor", "--framed"}, {}, "hosts"}, options.capture);
+  ODDRANK_TRY(const auto front_end, reach_hosts(options.hosts, options.reach));
+  return ask_nodes(*front_end, {{"doctor", "--framed"}, {}, "hosts"}, options.capture);
 }
 
 // Says where the agent of a node that lacks this program was run from, or that it was not.
@@ -162,7 +160,7 @@ void add_doctor_command(Parser& parser) {
   command.option("--hosts", options->hosts, "Check these hosts over ssh: n[0-3], or @FILE")
       .value("HOST")
       .not_with(job);
-  add_ssh_option(command, options->ssh);
+  add_reach_options(command, options->reach);
   add_send_option(command, options->send_to);
   command.option("--json", options->json, "Write the results as JSON; '-' is stdout").value("FILE");
   add_mode_option(command, options->mode);

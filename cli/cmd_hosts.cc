@@ -10,29 +10,26 @@
 #include "cli/parser.h"
 #include "cli/terminal/make_report.h"
 #include "node/sources/collect_dumps.h"
-#include "reach/ssh.h"
 
 namespace oddrank::cli {
 namespace {
 
 struct HostsOptions {
   std::vector<std::string> hosts;
-  std::string ssh = "ssh";
+  HostsReach reach;
   std::string agent;
   std::string select;
-  std::size_t at_once = 64;
   node::CaptureOptions capture;
   OutputOptions output;
 };
 
 Result<snapshot::Capture> capture_hosts(const HostsOptions& options) {
-  ODDRANK_TRY(std::vector<std::string> hosts, read_host_list(options.hosts));
-  reach::SshHosts ssh(std::move(hosts), command_words(options.ssh), {.at_once = options.at_once});
+  ODDRANK_TRY(const auto front_end, reach_hosts(options.hosts, options.reach));
   NodeQuestion question{{"agent", "--framed"}, options.agent, "hosts", options.output.quiet};
   if (!options.select.empty()) {
     question.command.insert(question.command.end(), {"--select", options.select});
   }
-  ODDRANK_TRY(snapshot::Capture whole, capture_nodes(ssh, question, options.capture));
+  ODDRANK_TRY(snapshot::Capture whole, capture_nodes(*front_end, question, options.capture));
   node::add_given_dumps(whole, options.capture.fr, true, options.capture.timeout);
   return whole;
 }
@@ -52,13 +49,14 @@ void add_hosts_command(Parser& parser) {
       .option("HOST", options->hosts,
               "Hosts: n0,n1 or n[0-3] or eve@n0, or @FILE with some on each line")
       .required();
-  add_ssh_option(command, options->ssh);
+  add_reach_options(command, options->reach);
   command
       .option("--agent", options->agent,
               "Path of oddrank on those hosts [same as here; copied if missing]")
       .value("PATH");
   command
-      .option("--at-once", options->at_once, "Number of hosts to ask at the same time, 1 to 1024")
+      .option("--at-once", options->reach.at_once,
+              "Number of hosts to ask at the same time, 1 to 1024")
       .between(1, 1024)
       .shows_default();
   command
@@ -74,13 +72,18 @@ void add_hosts_command(Parser& parser) {
   command.footer(
       "ssh must let you in without a password. If oddrank is missing on a host, it is copied "
       "there,\n"
-      "run, and removed again.\n\n"
+      "run, and removed again. --via takes any command that runs another one on a host; if it "
+      "does\n"
+      "so without a shell, end it with sh -c.\n\n"
       "Examples:\n"
       "  oddrank hosts n[0-3]                     all ranks of these hosts\n"
       "  oddrank hosts @hostfile --json out.json  hosts from a file, also as JSON\n"
       "  oddrank hosts @$PBS_NODEFILE             in a job of PBS\n"
       "  oddrank hosts $LSB_HOSTS                 in a job of LSF\n"
-      "  oddrank hosts n0,n1 --ssh 'ssh -p 2222 -i key'");
+      "  oddrank hosts n0,n1 --ssh 'ssh -p 2222 -i key'\n"
+      "  oddrank hosts n[0-3] --via 'ssh -J bastion {host}'\n"
+      "  oddrank hosts $LSB_HOSTS --via 'blaunch {host}'            by LSF itself\n"
+      "  oddrank hosts 0 1 2 --via 'flux exec -r {host} sh -c'      ranks of Flux");
   command.runs([options] { return run_hosts(*options); });
 }
 

@@ -9,6 +9,9 @@
 #include "base/hostlist.h"
 #include "base/read_file.h"
 #include "base/split.h"
+#include "cli/options.h"
+#include "reach/by_command.h"
+#include "reach/ssh.h"
 
 namespace oddrank::cli {
 namespace {
@@ -84,6 +87,25 @@ Result<std::vector<std::string>> read_host_list(const std::vector<std::string>& 
     return fail(Errc::kUsage, "no hosts given", "give n0,n1 or n[0-3] or @FILE");
   }
   return std::move(hosts.names);
+}
+
+void add_reach_options(Command& command, HostsReach& reach) {
+  const Option ssh = command.option("--ssh", reach.ssh, "ssh program to use, with your own options")
+                         .value("COMMAND")
+                         .shows_default();
+  command.option("--via", reach.via, "Command to use instead of ssh; {host} in it becomes the host")
+      .value("COMMAND")
+      .not_with(ssh);
+}
+
+Result<std::unique_ptr<reach::FrontEnd>> reach_hosts(const std::vector<std::string>& words,
+                                                     const HostsReach& reach) {
+  ODDRANK_TRY(std::vector<std::string> hosts, read_host_list(words));
+  const reach::ShellLimits limits{.at_once = reach.at_once};
+  if (!reach.via.empty()) {
+    return reach::HostsByCommand::make(reach.via, std::move(hosts), limits);
+  }
+  return std::make_unique<reach::SshHosts>(std::move(hosts), command_words(reach.ssh), limits);
 }
 
 }  // namespace oddrank::cli

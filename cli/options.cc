@@ -186,12 +186,6 @@ std::vector<std::string> agent_arguments(const node::CaptureOptions& options) {
   return arguments;
 }
 
-void add_ssh_option(Command& command, std::string& ssh) {
-  command.option("--ssh", ssh, "ssh program to use, with your own options")
-      .value("COMMAND")
-      .shows_default();
-}
-
 void add_send_option(Command& command, std::string& folder) {
   command
       .option("--send-to", folder,

@@ -46,8 +46,6 @@ void add_locals_options(Command& command, node::ReadOptions& read, OutputOptions
 // Adds --locals for a command that only prints.
 void add_locals_output(Command& command, OutputOptions& output);
 
-// Adds --ssh: the program, with the user's own options.
-void add_ssh_option(Command& command, std::string& ssh);
 void add_send_option(Command& command, std::string& folder);
 std::vector<std::string> command_words(const std::string& text);
 

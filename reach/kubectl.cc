@@ -196,8 +196,8 @@ ProgramCall KubePods::call(std::size_t node, const AgentOptions& options, bool s
   return call;
 }
 
-std::string KubePods::complaint(const ProgramEnd& end, std::string_view said) const {
-  return kubectl_complaint(end.code, said);
+std::string KubePods::complaint(const ShellFailure& failure) const {
+  return kubectl_complaint(failure.end.code, failure.said);
 }
 
 Error KubePods::no_program() const {

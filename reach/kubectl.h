@@ -52,7 +52,7 @@ class KubePods : public RemoteShells {
   std::string host(std::size_t node) const override { return running_[node].name; }
   bool can_ship() const override { return options_.debug_image.empty(); }
   ProgramCall call(std::size_t node, const AgentOptions& options, bool ship) const override;
-  std::string complaint(const ProgramEnd& end, std::string_view said) const override;
+  std::string complaint(const ShellFailure& failure) const override;
   Error no_program() const override;
 
  private:

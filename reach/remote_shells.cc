@@ -22,9 +22,6 @@ using std::chrono::milliseconds;
 constexpr milliseconds kMaxShellPoll{20};
 constexpr milliseconds kShellGrace{100};
 constexpr std::size_t kMaxWords = 16384;
-// A POSIX shell's "not executable" and "not found".
-constexpr int kNotExecutable = 126;
-constexpr int kNoSuchProgram = 127;
 
 // One running program that reaches a host.
 class Session {
@@ -212,9 +209,7 @@ bool ShellGathering::advance(Session& session) {
   if (node.answered) {
     return false;
   }
-  const int code = running ? -1 : session.exit()->code;
-  if ((code == kNoSuchProgram || code == kNotExecutable) && !session.shipped() &&
-      shells_.can_ship()) {
+  if (!running && is_lacking(*session.exit()) && !session.shipped() && shells_.can_ship()) {
     if (start(session.node(), true)) {
       return false;
     }
@@ -239,23 +234,22 @@ void ShellGathering::take(Session& session) {
 void ShellGathering::explain(Session& session) {
   NodeAnswer& node = result_.nodes[session.node()];
   node.agent_text = session.words();
+  Silence silence;
   if (session.exit()) {
-    node.why = shells_.complaint(*session.exit(), session.words());
+    const ShellFailure failure{session.node(), *session.exit(),
+                               session.output().heard_of(node.host), session.words()};
+    node.why = shells_.complaint(failure);
     if (!node.why.empty()) {
       return;
     }
+    silence.exit = failure.end_words();
   }
-  Silence silence;
+
   silence.timeout =
       options_.node_timeout + (node.doing.empty() ? milliseconds(0) : options_.longest_delay);
   silence.interrupted = is_interrupted();
   silence.heard = session.output().heard_of(node.host);
   silence.complaint = first_complaint(session.words());
-  if (session.exit()) {
-    silence.exit = session.exit()->code >= 0
-                       ? "exited with status " + std::to_string(session.exit()->code)
-                       : "ended by signal " + std::to_string(session.exit()->signal);
-  }
   for (const IncompletePayload& part : session.output().incomplete()) {
     silence.received = part.received;
     silence.total = part.total;
@@ -299,6 +293,19 @@ std::string remote_script(const AgentOptions& options, std::string_view host, bo
   }
   arguments += " --host " + shell_quoted(host);
   return ship ? shipping_script(arguments) : "exec " + shell_quoted(options.agent_path) + arguments;
+}
+
+std::string remote_command(const AgentOptions& options, std::string_view host, bool ship) {
+  return "exec /bin/sh -c " + shell_quoted(remote_script(options, host, ship));
+}
+
+std::string ShellFailure::end_words() const {
+  return end.code >= 0 ? "exited with status " + std::to_string(end.code)
+                       : "ended by signal " + std::to_string(end.signal);
+}
+
+bool is_lacking(const ProgramEnd& end) {
+  return end.code == 126 || end.code == 127;
 }
 
 Result<snapshot::JobInfo> RemoteShells::find_job(const Deadline& /*deadline*/) {

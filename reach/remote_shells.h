@@ -23,6 +23,16 @@ struct ShellLimits {
   std::size_t at_once = 64;
 };
 
+// How the program that reaches a host ended, without an answer.
+struct ShellFailure {
+  std::size_t node = 0;
+  ProgramEnd end;
+  bool heard = false;     // the agent had started
+  std::string_view said;  // the program's stderr, and the agent's
+
+  std::string end_words() const;  // "exited with status 2"
+};
+
 // What such front ends share. Each says how one host is reached.
 class RemoteShells : public FrontEnd {
  public:
@@ -43,7 +53,7 @@ class RemoteShells : public FrontEnd {
   // Returns the command that runs remote_script() there. `ship`: the binary is sent on stdin.
   virtual ProgramCall call(std::size_t node, const AgentOptions& options, bool ship) const = 0;
   // Returns why the program itself failed, as a sentence without the host; "" if the script did.
-  virtual std::string complaint(const ProgramEnd& end, std::string_view said) const = 0;
+  virtual std::string complaint(const ShellFailure& failure) const = 0;
   // Returns the error for a machine without the program.
   virtual Error no_program() const = 0;
 
@@ -51,7 +61,13 @@ class RemoteShells : public FrontEnd {
   ShellLimits limits_;
 };
 
+// Returns whether a POSIX shell says by this exit status that a program is not there, or may not be
+// run.
+bool is_lacking(const ProgramEnd& end);
+
 // Returns the script for a POSIX shell on that host.
 std::string remote_script(const AgentOptions& options, std::string_view host, bool ship);
+// Returns a command line for any shell there, which has a POSIX shell read that script.
+std::string remote_command(const AgentOptions& options, std::string_view host, bool ship);
 
 }  // namespace oddrank::reach

@@ -3,7 +3,6 @@
 #include <chrono>
 #include <utility>
 
-#include "base/shell_words.h"
 #include "reach/complaints.h"
 
 namespace oddrank::reach {
@@ -33,21 +32,19 @@ std::string SshHosts::host(std::size_t node) const {
 }
 
 ProgramCall SshHosts::call(std::size_t node, const AgentOptions& options, bool ship) const {
-  const std::string script = remote_script(options, host(node), ship);
   ProgramCall command;
   command.argv = ssh_;
   const auto patience = std::chrono::ceil<std::chrono::seconds>(options.node_timeout).count();
   command.argv.insert(command.argv.end(),
                       {"-T", "-o", "BatchMode=yes", "-o", "LogLevel=ERROR", "-o",
                        "ConnectTimeout=" + std::to_string(patience), "--", hosts_[node],
-                       // A POSIX shell reads the script, whatever the user's shell is.
-                       "exec /bin/sh -c " + shell_quoted(script)});
+                       remote_command(options, host(node), ship)});
   command.stdin_path = ship ? options.agent_path : "";
   return command;
 }
 
-std::string SshHosts::complaint(const ProgramEnd& end, std::string_view said) const {
-  return end.code == kSshFailed ? ssh_complaint(said) : "";
+std::string SshHosts::complaint(const ShellFailure& failure) const {
+  return failure.end.code == kSshFailed ? ssh_complaint(failure.said) : "";
 }
 
 Error SshHosts::no_program() const {

@@ -26,7 +26,7 @@ class SshHosts : public RemoteShells {
   std::size_t size() const override { return hosts_.size(); }
   std::string host(std::size_t node) const override;
   ProgramCall call(std::size_t node, const AgentOptions& options, bool ship) const override;
-  std::string complaint(const ProgramEnd& end, std::string_view said) const override;
+  std::string complaint(const ShellFailure& failure) const override;
   Error no_program() const override;
 
  private:

@@ -224,6 +224,13 @@ class HostsTest(unittest.TestCase):
     def test_hosts(self):
         self.check_report(self.oddrank("hosts", "n[0-1]", "--ssh", self.ssh, "--json", "-", "-q"))
 
+    def test_hosts_by_a_command(self):
+        """A command of the user's reaches them, also to send a host what it lacks."""
+        via = f"ssh -F '{self.folder}/ssh_config' -o BatchMode=yes {{host}}"
+        for program in (None, self.copy_for_us_alone()):
+            self.check_report(self.oddrank("hosts", "n[0-1]", "--via", via, "--json", "-", "-q",
+                                           program=program))
+
     def test_a_host_without_oddrank_is_sent_it(self):
         program = self.copy_for_us_alone()
         self.check_report(self.oddrank("hosts", "n0,n1", "--ssh", self.ssh, "--json", "-", "-q",

@@ -32,4 +32,30 @@ TEST_CASE("a shell gives the word back") {
   }
 }
 
+TEST_CASE("a command is split as a shell splits it, and not expanded") {
+  for (const char* text : {"ssh -J bastion n0", "  a\tb\n", "a 'b c' \"d  e\"f",
+                           "a\\ b '\\' \"\\\"\\\\x\\y\"", "'' \"\"", "it\\'s", ""}) {
+    ProgramCall call;
+    call.argv = {"/bin/sh", "-c",
+                 std::string("for word in ") + text + "\ndo printf '%s\\n' \"$word\"; done"};
+    const auto result = run_command(call, Deadline::after(std::chrono::seconds(20)));
+    REQUIRE(result);
+    const auto words = split_as_shell(text);
+    REQUIRE(words);
+    std::string lines;
+    for (const std::string& word : *words) {
+      lines += word + "\n";
+    }
+    INFO(text);
+    CHECK(lines == result->out);
+  }
+  const auto plain = split_as_shell("$HOME * a;b `id` end\\");
+  REQUIRE(plain);
+  CHECK(*plain == std::vector<std::string>{"$HOME", "*", "a;b", "`id`", "end\\"});
+  const auto open = split_as_shell("ssh 'n0");
+  REQUIRE_FALSE(open);
+  CHECK(open.error().code == Errc::kUsage);
+  CHECK(open.error().what == "a quote is not closed: ssh 'n0");
+}
+
 }  // namespace oddrank
