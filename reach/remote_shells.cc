@@ -113,7 +113,6 @@ class ShellGathering {
   void take(Session& session);
   void explain(Session& session);
   void stop_all();
-  bool is_interrupted() const { return options_.interrupted != nullptr && *options_.interrupted; }
   milliseconds elapsed() const {
     return std::chrono::duration_cast<milliseconds>(Deadline::Clock::now() - began_);
   }
@@ -135,7 +134,7 @@ ShellGathering::ShellGathering(const RemoteShells& shells, const AgentOptions& o
 }
 
 Result<GatherResult> ShellGathering::run() {
-  while (!is_interrupted()) {
+  while (!options_.is_interrupted()) {
     ODDRANK_TRY_STATUS(start_more());
     if (running_.empty()) {
       break;
@@ -146,7 +145,7 @@ Result<GatherResult> ShellGathering::run() {
       options_.progress(progress_of(result_.nodes));
     }
   }
-  result_.interrupted = is_interrupted() && (!running_.empty() || next_ < shells_.size());
+  result_.interrupted = options_.is_interrupted() && (!running_.empty() || next_ < shells_.size());
   stop_all();
   for (NodeAnswer& node : result_.nodes) {
     if (!node.answered && node.why.empty()) {
@@ -221,13 +220,8 @@ bool ShellGathering::advance(Session& session) {
 void ShellGathering::take(Session& session) {
   for (Payload& payload : session.output().take_complete()) {
     NodeAnswer& node = result_.nodes[session.node()];
-    if (node.answered) {
-      continue;
-    }
-    node.answered = !payload.draft;
-    node.payload = std::move(payload.bytes);
+    node.take(std::move(payload), elapsed());
     node.agent_text = session.words();
-    node.after = elapsed();
   }
 }
 
@@ -245,9 +239,8 @@ void ShellGathering::explain(Session& session) {
     silence.exit = failure.end_words();
   }
 
-  silence.timeout =
-      options_.node_timeout + (node.doing.empty() ? milliseconds(0) : options_.longest_delay);
-  silence.interrupted = is_interrupted();
+  silence.timeout = options_.limit_of(node);
+  silence.interrupted = options_.is_interrupted();
   silence.heard = session.output().heard_of(node.host);
   silence.complaint = first_complaint(session.words());
   for (const IncompletePayload& part : session.output().incomplete()) {

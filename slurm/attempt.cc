@@ -88,6 +88,11 @@ int Attempt::label_of(const std::string& host) const {
   return static_cast<int>(found - nodes_.begin());
 }
 
+bool any_heard_of(const Attempts& attempts, std::string_view host) {
+  return std::any_of(attempts.begin(), attempts.end(),
+                     [host](const Attempt& each) { return each.heard_of(host); });
+}
+
 std::string Attempt::agent_text(const std::string& host) const {
   std::string text;
   for (const reach::FrameCollector* output : {&out_, &err_}) {

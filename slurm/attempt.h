@@ -4,6 +4,8 @@
 #include <poll.h>
 
 #include <csignal>
+#include <deque>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -47,6 +49,7 @@ class Attempt {
   const std::vector<std::string>& nodes() const { return nodes_; }
   // Returns the path of the program that it runs on the nodes.
   const std::string& program() const { return program_; }
+  const std::optional<SentCopy>& copy() const { return copy_; }
   bool covers(std::string_view host) const;
   // Returns what srun wrote until it exited or was terminated.
   const SrunWords& words() const { return words_; }
@@ -61,6 +64,7 @@ class Attempt {
       : child_(std::move(child)),
         nodes_(step.nodes),
         program_(step.agent_path),
+        copy_(step.copy),
         out_(reach::FrameLimits(), std::move(speakers)),
         err_(stderr_limits()) {}
   static reach::FrameLimits stderr_limits();
@@ -70,6 +74,7 @@ class Attempt {
   ChildCommand child_;
   std::vector<std::string> nodes_;
   std::string program_;
+  std::optional<SentCopy> copy_;
   reach::FrameCollector out_;
   reach::FrameCollector err_;  // for its labels only: no frames come on stderr
   SrunWords words_;
@@ -77,5 +82,10 @@ class Attempt {
   bool ended_ = false;
   Deadline::Clock::time_point end_;
 };
+
+// All of a gathering: the first covers all nodes, each other one a part of them.
+using Attempts = std::deque<Attempt>;
+// Returns true once anything came from an agent on `host`.
+bool any_heard_of(const Attempts& attempts, std::string_view host);
 
 }  // namespace oddrank::slurm

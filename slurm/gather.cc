@@ -4,18 +4,18 @@
 
 #include <algorithm>
 #include <deque>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <utility>
 
 #include "base/deadline.h"
 #include "base/log.h"
-#include "reach/silence.h"
 #include "reach/wire/drop_box.h"
 #include "reach/wire/frames.h"
 #include "slurm/attempt.h"
 #include "slurm/client.h"
-#include "slurm/node_state.h"
+#include "slurm/explain.h"
 #include "slurm/shipment.h"
 
 namespace oddrank::slurm {
@@ -28,15 +28,7 @@ using std::chrono::milliseconds;
 constexpr milliseconds kSrunGrace{300};
 constexpr milliseconds kTermGrace{300};
 constexpr milliseconds kMaxSrunPoll{20};
-constexpr milliseconds kStatePatience{2000};
 constexpr milliseconds kMaxShipment{20000};
-
-// Agents that SLURM or we end die by a signal ("Killed", "Terminated").
-bool ended_by_itself(const SrunWords& words, const std::string& host) {
-  const auto exit = words.exits.find(host);
-  return exit != words.exits.end() &&
-         (!words.aborted || exit->second.find("Exited") != std::string::npos);
-}
 
 class Gathering {
  public:
@@ -56,7 +48,6 @@ class Gathering {
   static bool cannot_run(const Attempt& attempt, const std::string& host);
   void ship_to(const std::vector<std::string>& nodes);
   bool ship_by(std::size_t way, std::vector<std::string> nodes);
-  std::size_t ways_tried(const Attempt& attempt) const;
   void remove_copies();
   void pump(milliseconds patience);
   void take(reach::Payload payload);
@@ -67,13 +58,9 @@ class Gathering {
   void start_queued();
   void stop_all();
   void note_copies();
-  void explain();
-  reach::Silence silence_of(const reach::NodeAnswer& node) const;
 
   void note_doing();
   bool is_late() const;
-  bool is_interrupted() const { return options_.interrupted != nullptr && *options_.interrupted; }
-  bool heard_of(const std::string& host) const;
   std::size_t running() const;
   bool all_settled() const;
   milliseconds elapsed() const {
@@ -90,18 +77,11 @@ class Gathering {
   reach::GatherResult result_;
   std::vector<NodeState> states_;  // as result_.nodes
   std::map<std::string, std::size_t, std::less<>> index_;
-  std::deque<Attempt> attempts_;  // the first covers all nodes, each other one node
+  Attempts attempts_;
   std::deque<std::size_t> queue_;
   std::optional<Error> refusal_;
   std::size_t answers_ = 0;
   std::optional<reach::DropBox> box_;
-  // A copy of our program on all nodes, and the attempt that runs it.
-  struct Copy {
-    std::string path;
-    std::size_t way = 0;  // index into ways_
-    std::size_t attempt = 0;
-  };
-  std::vector<Copy> copies_;
   std::vector<CopyWay> ways_;
   std::vector<std::string> complaints_;  // of sbcast; they matter if no copy could be run
 };
@@ -112,18 +92,12 @@ Gathering::Gathering(const Job& job, const GatherOptions& options)
       deadline_(Deadline::after(options.node_timeout + options.slack)),
       last_deadline_(Deadline::after(options.node_timeout + options.longest_delay + options.slack)),
       hedge_(Deadline::after(options.node_timeout * 3 / 10)),
+      result_(job.hosts),
       states_(job.hosts.size()),
       ways_(copy_ways(options.send_to.empty() ? copy_folders() : options.send_to)) {
-  for (const std::string& host : job.hosts) {
-    index_.emplace(host, result_.nodes.size());
-    result_.nodes.emplace_back();
-    result_.nodes.back().host = host;
+  for (std::size_t i = 0; i < job.hosts.size(); ++i) {
+    index_.emplace(job.hosts[i], i);
   }
-}
-
-bool Gathering::heard_of(const std::string& host) const {
-  return std::any_of(attempts_.begin(), attempts_.end(),
-                     [&host](const Attempt& each) { return each.heard_of(host); });
 }
 
 std::size_t Gathering::running() const {
@@ -146,7 +120,7 @@ Result<reach::GatherResult> Gathering::run() {
                                                       : std::move(first).error());
   }
   attempts_.push_back(*std::move(first));
-  while (!all_settled() && !refusal_ && !is_late() && !is_interrupted()) {
+  while (!all_settled() && !refusal_ && !is_late() && !options_.is_interrupted()) {
     pump(std::min(last_deadline_.left(), kMaxSrunPoll));
     note_doing();
     if (options_.progress) {
@@ -160,13 +134,14 @@ Result<reach::GatherResult> Gathering::run() {
       break;
     }
   }
-  result_.interrupted = is_interrupted() && !all_settled();
+  result_.interrupted = options_.is_interrupted() && !all_settled();
   stop_all();
   remove_copies();
   if (refusal_ && answers_ == 0) {
     return fail(std::move(*refusal_).in("job " + job_.id));
   }
-  explain();
+  note_copies();
+  explain_nodes(result_, attempts_, options_, began_);
   result_.took = elapsed();
   return std::move(result_);
 }
@@ -252,7 +227,7 @@ bool Gathering::ship_by(std::size_t way, std::vector<std::string> nodes) {
   const auto& [folder, from_memory] = ways_[way];
   AgentStep step = step_for(std::move(nodes), false);
   const std::string path = folder + "/" + reach::unique_name();
-  run_copy(step, path, from_memory);
+  run_copy(step, {path, way}, from_memory);
   const Status sent = send_program(job_, options_.agent_path, path,
                                    Deadline::after(std::min(deadline_.left(), kMaxShipment)));
   if (!sent) {
@@ -267,33 +242,21 @@ bool Gathering::ship_by(std::size_t way, std::vector<std::string> nodes) {
   log_line(LogLevel::kInfo,
            "sent a copy of oddrank to " + folder + (from_memory ? ", to be run from memory" : ""));
   attempts_.push_back(*std::move(attempt));
-  copies_.push_back({path, way, attempts_.size() - 1});
   return true;
-}
-
-// Returns how many ways had been tried when this attempt was started.
-std::size_t Gathering::ways_tried(const Attempt& attempt) const {
-  const auto found = std::find_if(copies_.begin(), copies_.end(), [&](const Copy& copy) {
-    return &attempts_[copy.attempt] == &attempt;
-  });
-  return found == copies_.end() ? 0 : found->way + 1;
 }
 
 // Removes the copies that no agent has deleted: those that could not be run, and those on nodes
 // that had the file.
 void Gathering::remove_copies() {
   std::vector<AgentStep> removals;
-  for (const Copy& copy : copies_) {
+  for (const Attempt& attempt : attempts_) {
     std::vector<std::string> nodes;
-    for (const std::string& host : job_.hosts) {
-      if (!attempts_[copy.attempt].heard_of(host)) {
-        nodes.push_back(host);
-      }
-    }
-    if (!nodes.empty()) {
+    std::copy_if(job_.hosts.begin(), job_.hosts.end(), std::back_inserter(nodes),
+                 [&attempt](const std::string& host) { return !attempt.heard_of(host); });
+    if (attempt.copy() && !nodes.empty()) {
       removals.push_back(step_for(nodes, nodes.size() == job_.hosts.size()));
       removals.back().agent_path = "/bin/rm";
-      removals.back().agent_args = {"-f", "--", copy.path};
+      removals.back().agent_args = {"-f", "--", attempt.copy()->path};
     }
   }
   run_removals(removals);
@@ -342,12 +305,9 @@ void Gathering::take(reach::Payload payload) {
     }
     payload.bytes = *std::move(left);
   }
-  node.payload = std::move(payload.bytes);
-  node.after = elapsed();
-  if (payload.draft) {
+  if (!node.take(std::move(payload), elapsed())) {
     return;
   }
-  node.answered = true;
   log_line(LogLevel::kInfo, node.host + " answered after " + std::to_string(node.after.count()) +
                                 " ms (" + std::to_string(node.payload.size()) + " bytes)");
   states_[found->second].settled = true;
@@ -373,7 +333,7 @@ void Gathering::conclude_first(const Attempt& first) {
     }
     const bool is_the_one =
         words.launch_failures.size() == 1 && words.launch_failures.count(host) == 1;
-    if (ended_by_itself(words, host) || is_the_one) {
+    if (words.ended_by_itself(host) || is_the_one) {
       states_[i].settled = true;
     } else if (!states_[i].settled) {
       ask_alone(i);
@@ -385,7 +345,7 @@ void Gathering::conclude_first(const Attempt& first) {
 }
 
 void Gathering::conclude_alone(const Attempt& attempt) {
-  const std::size_t tried = ways_tried(attempt);
+  const std::size_t tried = attempt.copy() ? attempt.copy()->way + 1 : 0;
   std::vector<std::string> lacking;
   for (const std::string& host : attempt.nodes()) {
     const auto found = index_.find(host);
@@ -413,7 +373,8 @@ void Gathering::conclude_alone(const Attempt& attempt) {
 bool Gathering::ask_silent_alone() {
   std::vector<std::size_t> silent;
   for (std::size_t i = 0; i < states_.size(); ++i) {
-    if (!states_[i].settled && !states_[i].sent_agent && !heard_of(result_.nodes[i].host)) {
+    if (!states_[i].settled && !states_[i].sent_agent &&
+        !any_heard_of(attempts_, result_.nodes[i].host)) {
       silent.push_back(i);
     }
   }
@@ -474,59 +435,16 @@ void Gathering::stop_all() {
   }
 }
 
-reach::Silence Gathering::silence_of(const reach::NodeAnswer& node) const {
-  reach::Silence silence;
-  const milliseconds limit =
-      options_.node_timeout + (node.doing.empty() ? milliseconds(0) : options_.longest_delay);
-  silence.timeout = std::min(limit, elapsed());
-  silence.interrupted = result_.interrupted;
-  silence.heard = heard_of(node.host);
-  const Attempt* last = nullptr;
-  SrunWords last_words;
-  for (const Attempt& attempt : attempts_) {
-    if (!attempt.covers(node.host)) {
-      continue;
-    }
-    last = &attempt;
-    const SrunWords& words = attempt.words();
-    if (const auto failure = words.launch_failures.find(node.host);
-        failure != words.launch_failures.end()) {
-      silence.not_started = "SLURM could not start an agent there: " + failure->second;
-    }
-    if (ended_by_itself(words, node.host)) {
-      silence.exit = words.exits.at(node.host);
-    }
-    if (!words.complaint.empty()) {
-      last_words.complaint = words.complaint;
-      silence.of_all = "srun: " + words.complaint;
-    }
-    for (const reach::IncompletePayload& part : attempt.incomplete()) {
-      if (part.host == node.host && part.received >= silence.received) {
-        silence.received = part.received;
-        silence.total = part.total;
-      }
-    }
-  }
-  // The last one that was tried counts.
-  if (last != nullptr && last->ended_by_itself()) {
-    silence.ended = end_words(last_words, silence.heard,
-                              std::chrono::duration_cast<milliseconds>(last->end() - began_));
-  }
-  silence.complaint = first_complaint(node.agent_text);
-  silence.no_copy_runs = node.lacks_program && node.copied_to.empty();
-  return silence;
-}
-
 // Notes which nodes lack the program, and how a copy was run there.
 void Gathering::note_copies() {
   bool all_run = true;
   for (std::size_t i = 0; i < states_.size(); ++i) {
     reach::NodeAnswer& node = result_.nodes[i];
     node.lacks_program = states_[i].sent_agent > 0;
-    for (const Copy& copy : copies_) {
-      if (attempts_[copy.attempt].heard_of(node.host)) {
-        node.copied_to = ways_[copy.way].folder;
-        node.from_memory = ways_[copy.way].from_memory;
+    for (const Attempt& attempt : attempts_) {
+      if (attempt.copy() && attempt.heard_of(node.host)) {
+        node.copied_to = ways_[attempt.copy()->way].folder;
+        node.from_memory = ways_[attempt.copy()->way].from_memory;
       }
     }
     all_run = all_run && (!node.lacks_program || !node.copied_to.empty());
@@ -536,38 +454,6 @@ void Gathering::note_copies() {
   }
   const auto notes = copy_notes(result_.nodes, options_.agent_path);
   result_.notes.insert(result_.notes.end(), notes.begin(), notes.end());
-}
-
-void Gathering::explain() {
-  note_copies();
-  for (const Attempt& attempt : attempts_) {
-    result_.notes.insert(result_.notes.end(), attempt.refusals().begin(), attempt.refusals().end());
-  }
-  for (reach::NodeAnswer& node : result_.nodes) {
-    for (const Attempt& attempt : attempts_) {
-      // For a node that was retried, the last attempt's words count.
-      if (attempt.covers(node.host) && !attempt.agent_text(node.host).empty()) {
-        node.agent_text = attempt.agent_text(node.host);
-      }
-    }
-  }
-  // After Ctrl-C, do not wait for sinfo.
-  const auto known = result_.interrupted ? std::map<std::string, std::string>{}
-                                         : node_states(job_.hosts, Deadline::after(kStatePatience));
-  for (reach::NodeAnswer& node : result_.nodes) {
-    const auto state = known.find(node.host);
-    if (node.answered) {
-      if (state != known.end()) {
-        result_.notes.push_back("SLURM says of " + node.host + ": " + state->second);
-      }
-      continue;
-    }
-    reach::Silence silence = silence_of(node);
-    if (state != known.end()) {
-      silence.known = "SLURM says: " + state->second;
-    }
-    node.why = reach::why_silent(silence);
-  }
 }
 
 }  // namespace

@@ -140,11 +140,17 @@ ProgramCall agent_command(const AgentStep& step) {
   return command;
 }
 
-std::string end_words(const SrunWords& words, bool heard, std::chrono::milliseconds after) {
+// Agents that SLURM or we end die by a signal ("Killed", "Terminated").
+bool SrunWords::ended_by_itself(const std::string& host) const {
+  const auto exit = exits.find(host);
+  return exit != exits.end() && (!aborted || contains(exit->second, "Exited"));
+}
+
+std::string end_words(const std::string& complaint, bool heard, std::chrono::milliseconds after) {
   const std::string when = "after " + span_words(after);
-  return words.complaint.empty() ? std::string(heard ? "its agent started, and " : "") +
-                                       "srun ended " + when + " without an answer of this node"
-                                 : "srun: " + words.complaint + " (it ended " + when + ")";
+  return complaint.empty() ? std::string(heard ? "its agent started, and " : "") + "srun ended " +
+                                 when + " without an answer of this node"
+                           : "srun: " + complaint + " (it ended " + when + ")";
 }
 
 SrunWords parse_srun_words(std::string_view text) {

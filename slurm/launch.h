@@ -5,6 +5,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <map>
 #include <optional>
 #include <string>
@@ -17,6 +18,12 @@
 
 namespace oddrank::slurm {
 
+// A copy of this program that was sent to nodes (shipment.h).
+struct SentCopy {
+  std::string path;
+  std::size_t way = 0;  // index into copy_ways()
+};
+
 struct AgentStep {
   std::string job;                 // Job::id
   std::vector<std::string> nodes;  // where; one agent on each
@@ -24,6 +31,7 @@ struct AgentStep {
   std::vector<HetPart> parts;      // Job::parts
   std::string agent_path;          // absolute, the same on all nodes
   std::vector<std::string> agent_args;
+  std::optional<SentCopy> copy;        // what it runs, if that is one
   std::chrono::seconds kill_wait{30};  // srun ends the others this long after the first one exits
 };
 
@@ -38,12 +46,15 @@ struct SrunWords {
   std::optional<Error> refusal;
   bool aborted = false;   // SLURM ended all agents because of one node
   std::string complaint;  // the first message of any other kind; may be empty
+
+  // Returns whether the agent of this host ended, and neither SLURM nor we have ended it.
+  bool ended_by_itself(const std::string& host) const;
 };
 
 // Returns what an srun that ended by itself has left of a node without an answer: "srun: Requested
 // node configuration is not available (it ended after 0.1 s)". `heard`: the node's agent had
 // started.
-std::string end_words(const SrunWords& words, bool heard, std::chrono::milliseconds after);
+std::string end_words(const std::string& complaint, bool heard, std::chrono::milliseconds after);
 
 // Parses srun's stderr, without lines that carry a task's label.
 SrunWords parse_srun_words(std::string_view text);

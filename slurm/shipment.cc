@@ -88,7 +88,9 @@ std::vector<CopyWay> copy_ways(const std::vector<std::string>& folders) {
   return ways;
 }
 
-void run_copy(AgentStep& step, const std::string& path, bool from_memory) {
+void run_copy(AgentStep& step, SentCopy copy, bool from_memory) {
+  const std::string path = copy.path;
+  step.copy = std::move(copy);
   if (!from_memory) {
     step.agent_path = path;
     step.agent_args.insert(step.agent_args.end(), {"--delete-self", path});

@@ -33,8 +33,8 @@ std::vector<std::string> copy_folders();
 // Returns all ways, in the order in which they are tried: each folder, and then each from memory.
 std::vector<CopyWay> copy_ways(const std::vector<std::string>& folders);
 
-// Makes the step run the copy at `path`, which deletes itself when it starts.
-void run_copy(AgentStep& step, const std::string& path, bool from_memory);
+// Makes the step run the copy, which deletes itself when it starts.
+void run_copy(AgentStep& step, SentCopy copy, bool from_memory);
 
 // Returns one note for all nodes that ran a copy in the same way.
 std::vector<std::string> copy_notes(const std::vector<reach::NodeAnswer>& nodes,

@@ -1,6 +1,7 @@
 #include "reach/wire/answers.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace oddrank::reach {
 namespace {
@@ -50,6 +51,26 @@ std::vector<const NodeAnswer*> silent_nodes(const std::vector<NodeAnswer>& nodes
 }
 
 }  // namespace
+
+bool NodeAnswer::take(Payload sent, std::chrono::milliseconds when) {
+  if (answered) {
+    return false;
+  }
+  answered = !sent.draft;
+  payload = std::move(sent.bytes);
+  after = when;
+  return answered;
+}
+
+GatherResult::GatherResult(const std::vector<std::string>& hosts) : nodes(hosts.size()) {
+  for (std::size_t i = 0; i < hosts.size(); ++i) {
+    nodes[i].host = hosts[i];
+  }
+}
+
+std::chrono::milliseconds AgentOptions::limit_of(const NodeAnswer& node) const {
+  return node_timeout + (node.doing.empty() ? std::chrono::milliseconds(0) : longest_delay);
+}
 
 std::size_t GatherResult::answered() const {
   return count_answered(nodes);

@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "reach/wire/frames.h"
+
 namespace oddrank::reach {
 
 struct NodeAnswer {
@@ -25,6 +27,10 @@ struct NodeAnswer {
   bool lacks_program = false;
   std::string copied_to;
   bool from_memory = false;  // the agent was started from memory by python3 (slurm/shipment.h)
+
+  // Keeps an answer or a draft that came `when` since the gathering began. Returns whether it is
+  // the answer; one is enough.
+  bool take(Payload sent, std::chrono::milliseconds when);
 };
 
 struct GatherResult {
@@ -33,6 +39,8 @@ struct GatherResult {
   bool interrupted = false;
   std::chrono::milliseconds took{0};
 
+  GatherResult() = default;
+  explicit GatherResult(const std::vector<std::string>& hosts);
   std::size_t answered() const;
 };
 
@@ -48,7 +56,7 @@ struct GatherProgress {
 // Called after each answer, and every 20 ms or so between answers.
 using ProgressSink = std::function<void(const GatherProgress&)>;
 
-// What is requested from every node, over srun or ssh.
+// What is requested from every node, however it is reached.
 struct AgentOptions {
   std::string agent_path;               // absolute; the same on every node, or copied there
   std::vector<std::string> agent_args;  // "agent --framed ..."; --host and the like are added
@@ -60,6 +68,10 @@ struct AgentOptions {
   ProgressSink progress;  // may be empty
   // Set by a signal handler: the gathering ends soon, with the answers that have arrived.
   const std::atomic<bool>* interrupted = nullptr;
+
+  bool is_interrupted() const { return interrupted != nullptr && *interrupted; }
+  // Returns how long the agent of this node may take.
+  std::chrono::milliseconds limit_of(const NodeAnswer& node) const;
 };
 
 GatherProgress progress_of(const std::vector<NodeAnswer>& nodes);

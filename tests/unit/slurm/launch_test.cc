@@ -100,12 +100,10 @@ TEST_CASE("srun's refusals are errors with a hint") {
 
 TEST_CASE("if srun has ended, that is what happened, and when") {
   constexpr std::chrono::milliseconds kAfter{130};
-  SrunWords words;
-  CHECK(end_words(words, false, kAfter) == "srun ended after 0.1 s without an answer of this node");
-  CHECK(end_words(words, true, kAfter) ==
+  CHECK(end_words("", false, kAfter) == "srun ended after 0.1 s without an answer of this node");
+  CHECK(end_words("", true, kAfter) ==
         "its agent started, and srun ended after 0.1 s without an answer of this node");
-  words.complaint = "Job step 7.3 was cancelled";
-  CHECK(end_words(words, true, kAfter) ==
+  CHECK(end_words("Job step 7.3 was cancelled", true, kAfter) ==
         "srun: Job step 7.3 was cancelled (it ended after 0.1 s)");
 }
 

@@ -45,7 +45,7 @@ TEST_CASE("python3 runs a copy from memory, which deletes it") {
   std::filesystem::permissions(path, std::filesystem::perms::owner_read);  // not even executable
   AgentStep step;
   step.agent_args = {"/proc/self/exe"};
-  run_copy(step, path, true);
+  run_copy(step, {path}, true);
   CHECK(run_here(step) == "/memfd:oddrank (deleted)\n");
   CHECK_FALSE(std::filesystem::exists(path));
   CHECK(run_here(step) ==
