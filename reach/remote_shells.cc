@@ -229,7 +229,8 @@ void ShellGathering::explain(Session& session) {
   NodeAnswer& node = result_.nodes[session.node()];
   node.agent_text = session.words();
   Silence silence;
-  if (session.exit()) {
+  // After Ctrl-C it is we who have ended the program.
+  if (session.exit() && !options_.is_interrupted()) {
     const ShellFailure failure{session.node(), *session.exit(),
                                session.output().heard_of(node.host), session.words()};
     node.why = shells_.complaint(failure);
@@ -238,7 +239,6 @@ void ShellGathering::explain(Session& session) {
     }
     silence.exit = failure.end_words();
   }
-
   silence.timeout = options_.limit_of(node);
   silence.interrupted = options_.is_interrupted();
   silence.heard = session.output().heard_of(node.host);

@@ -182,6 +182,17 @@ TEST_CASE("an interrupt ends the waiting") {
   CHECK(result->nodes[0].why == "interrupted before it was asked");
 }
 
+TEST_CASE("a host that was being waited for is not blamed for the interrupt") {
+  FakeSsh ssh;
+  std::atomic<bool> interrupted{false};
+  SshOptions options = options_for(ssh, ssh.path("agent"));
+  options.interrupted = &interrupted;
+  options.progress = [&interrupted](const GatherProgress& /*now*/) { interrupted = true; };
+  const auto result = gather_ssh({"mute"}, options);
+  REQUIRE(result);
+  CHECK(result->nodes[0].why == "interrupted before its agent started");
+}
+
 TEST_CASE("a host that cannot be contacted at all is an error") {
   SshOptions options;
   options.agent_path = "/bin/true";
