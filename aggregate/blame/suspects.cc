@@ -370,6 +370,13 @@ std::vector<std::size_t> apart_from(const RuleInput& input,
   }
   const std::vector<std::size_t> from_explained = distances(graph.out, explained);
   const std::vector<std::size_t> from_others = distances(graph.out, others);
+  std::vector<std::size_t> own;
+  std::copy_if(vague.begin(), vague.end(), std::back_inserter(own), [&](std::size_t at) {
+    return input.blame.is_sure(at) && input.blame.blocked[at] == BlockedOn::kOwnProcess;
+  });
+  if (!own.empty()) {
+    return own;
+  }
   std::erase_if(vague, [&](std::size_t at) {
     return !input.blame.is_sure(at) || from_explained[at] != kFar || from_others[at] == kFar;
   });
