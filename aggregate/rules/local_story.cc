@@ -195,7 +195,7 @@ bool is_in_unread_call(const RuleInput& input, const RankView& rank) {
 bool is_busy(const RuleInput& input, const RankView& rank) {
   // A rank without a stack may run in the very call that the others wait in: MPI waits by running.
   if (rank.sample() == nullptr || rank.decider->call || rank.polls ||
-      input.view.model().fold(*rank.sample()).frames.empty()) {
+      (rank.process->is_rank && input.view.model().fold(*rank.sample()).frames.empty())) {
     return false;
   }
   const bool runs = rank.decider->wait.on == WaitOn::kNothing || rank.state() == 'R';

@@ -258,9 +258,59 @@ const std::size_t* find_only_child(const Capture& capture,
   return found;
 }
 
+// Returns whether the system call ends with any child: as that of a shell, which waits for all.
+bool is_for_any_child(const Capture& capture, const Wait& wait) {
+  return wait.on == WaitOn::kChild && capture.tables.text(wait.syscall_name).starts_with("wait");
+}
+
+std::uint64_t cpu_of(const ThreadCapture& thread) {
+  return thread.samples.empty() ? 0 : thread.samples.back().cpu_us - thread.samples.front().cpu_us;
+}
+
+// A process that works may sleep for a moment.
+bool is_working(const ThreadCapture& thread) {
+  constexpr std::uint64_t kWorkUs = 100'000;
+  return !thread.samples.empty() &&
+         (thread.samples.back().state == 'R' || cpu_of(thread) >= kWorkUs);
+}
+
+// Returns the child for which the others wait, as those of a pipeline do for each other; if several
+// run, the one that works most. Null if it is not known.
+const std::size_t* find_working_child(const Capture& capture, const ProcessList& children) {
+  const auto is_sibling = [&](pid_t pid) {
+    return std::any_of(children.begin(), children.end(),
+                       [&](std::size_t at) { return capture.processes[at].pid == pid; });
+  };
+  const std::size_t* found = nullptr;
+  for (const std::size_t& at : children) {
+    const ProcessCapture& child = capture.processes[at];
+    if (is_dead(child) || child.threads.empty()) {
+      continue;
+    }
+    const ThreadCapture& main = child.threads.front();
+    if (!is_working(main) && is_sibling(main.wait.holder_pid)) {
+      continue;
+    }
+    if (found == nullptr) {
+      found = &at;
+      continue;
+    }
+    const ThreadCapture& other = capture.processes[*found].threads.front();
+    if (!is_working(main) || !is_working(other)) {
+      return nullptr;
+    }
+    found = cpu_of(main) > cpu_of(other) ? &at : found;
+  }
+  return found;
+}
+
 void join_only_child(Capture& capture, std::size_t process, Wait& wait, bool dead_only) {
   const ProcessList children = children_of(capture, process);
-  if (const std::size_t* child = find_only_child(capture, children, dead_only)) {
+  const std::size_t* child = find_only_child(capture, children, dead_only);
+  if (child == nullptr && is_for_any_child(capture, wait)) {
+    child = find_working_child(capture, children);
+  }
+  if (child != nullptr) {
     set_holder(capture, *child, wait);
     wait.inferred = true;
     wait.rare.edit().about = children.size() == 1 ? WaitAbout::kOnlyChild : WaitAbout::kHolder;

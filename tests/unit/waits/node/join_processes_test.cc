@@ -218,6 +218,39 @@ TEST_CASE("a join without a pid names an only child, and none of several") {
   CHECK(second.wait(other).holder_pid == 0);
 }
 
+TEST_CASE("a shell waits for the process of its pipeline for which the others wait") {
+  CaptureBuilder builder;
+  const std::size_t shell = builder.add(100, 1, {});
+  builder.wait(shell).on = WaitOn::kChild;
+  builder.wait(shell).syscall_name = builder.capture.tables.string("wait4");
+  const auto add_member = [&](pid_t pid, char state, std::uint64_t cpu_us, pid_t waits_for) {
+    const std::size_t member = builder.add(pid, 100, {});
+    snapshot::ThreadCapture& thread = builder.process(member).threads.front();
+    thread.samples.push_back(thread.samples.back());
+    thread.samples.edit_back().state = state;
+    thread.samples.edit_back().cpu_us = cpu_us;
+    thread.wait.holder_pid = waits_for;
+  };
+  add_member(203, 'S', 0, 202);
+  SECTION("one of them stands otherwise") {
+    add_member(202, 'S', 0, 999);
+    join_processes(builder.capture);
+    CHECK(builder.wait(shell).holder_pid == 202);
+  }
+  SECTION("two run: the one that works most") {
+    add_member(202, 'R', 900, 0);
+    add_member(201, 'R', 50, 202);
+    join_processes(builder.capture);
+    CHECK(builder.wait(shell).holder_pid == 202);
+  }
+  SECTION("one runs and one stands: which one is meant is not known") {
+    add_member(202, 'S', 0, 0);
+    add_member(201, 'R', 50, 0);
+    join_processes(builder.capture);
+    CHECK(builder.wait(shell).holder_pid == 0);
+  }
+}
+
 TEST_CASE("a queue whose only producer is dead") {
   CaptureBuilder builder;
   const std::size_t rank = builder.add(100, 1, {{"_recv", kConnection}, {"Queue.get", kQueues}});
