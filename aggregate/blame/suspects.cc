@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "aggregate/evidence/server_waits.h"
 #include "aggregate/evidence/wait_end.h"
 #include "aggregate/rules/all_rules.h"
 #include "aggregate/rules/local_story.h"
@@ -324,6 +325,7 @@ std::size_t first_to_stop(const RuleInput& input, const std::vector<std::size_t>
 Suspects choose_vague(const RuleInput& input, std::vector<std::size_t> ranks) {
   const Blame& blame = input.blame;
   Suspects chosen{Basis::kVague, {}, false};
+  std::erase_if(ranks, [&input](std::size_t at) { return may_be_idle(input.view, at); });
   std::copy_if(ranks.begin(), ranks.end(), std::back_inserter(chosen.ranks),
                [&blame](std::size_t at) { return blame.blocked[at] == BlockedOn::kOwnProcess; });
   const auto may_move = [](BlockedOn stand) {

@@ -149,6 +149,12 @@ std::vector<std::size_t> connected_ranks(const JobView& view, std::size_t at) {
   return found;
 }
 
+bool may_be_idle(const JobView& view, std::size_t at) {
+  const RankView& rank = view.ranks()[at];
+  return rank.decider != nullptr && !rank.decider->call &&
+         awaits_connections(view, rank.decider->wait) && connected_ranks(view, at).empty();
+}
+
 std::optional<std::vector<std::size_t>> ServerClients::distances_to(std::size_t server) {
   constexpr std::size_t kMaxServers = 64;
   if (++servers_ > kMaxServers) {

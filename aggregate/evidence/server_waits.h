@@ -38,6 +38,10 @@ bool answers_beside(const JobView& view,
 // its like at nothing but sockets that listen.
 bool awaits_connections(const JobView& view, const snapshot::Wait& wait);
 
+// Returns whether the rank waits for new connections, and no rank of the job has one there: it may
+// be a server without requests, which holds nobody up, or wait for somebody outside of the job.
+bool may_be_idle(const JobView& view, std::size_t at);
+
 // Returns whether a thread of the process other than `waiting` takes in what other processes send:
 // it waits at connections, or for new ones, and is no thread of a collective library or a pool.
 // What it gets may end any wait of a thread of its process.

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "aggregate/evidence/server_waits.h"
 #include "aggregate/evidence/wait_chain.h"
 #include "aggregate/rules/all_rules.h"
 #include "base/printable.h"
@@ -74,6 +75,15 @@ std::string describe(const RuleInput& input) {
         "they "
         "have come to different stores",
         count_of(total, input.view.unit()), slot->words);
+  }
+  for (std::size_t at = 0; at < input.view.ranks().size(); ++at) {
+    if (input.graph.awaited[at] && may_be_idle(input.view, at)) {
+      return fmt::format(
+          "{} waits for connections, and no rank connects to it: it is idle, if it is a server "
+          "that "
+          "has no requests; or it waits for somebody who is not of this job",
+          JobView::name(input.view.ranks()[at]));
+    }
   }
   return fmt::format("{} read, and nothing shows that {}", count_of(read, input.view.unit()),
                      read == 1 ? "it waits for another one" : "they wait for one of them");

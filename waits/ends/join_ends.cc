@@ -294,9 +294,11 @@ void Joiner::join_socket(std::size_t process,
   const SocketTable* table = node_.table_of(process);
   const SocketRow* row = table == nullptr ? nullptr : table->by_inode(inode);
   if (row == nullptr) {
-    const auto peer = node_.local_peers.find(inode);
-    if (peer != node_.local_peers.end()) {
-      const std::string other = join_local(process, peer->second, wait);
+    const auto local = node_.local_sockets.find(inode);
+    if (local != node_.local_sockets.end() && local->second.listens) {
+      file.state = snapshot::kTcpListens;
+    } else if (local != node_.local_sockets.end()) {
+      const std::string other = join_local(process, local->second.peer, wait);
       note(file, other.empty() ? "local socket" : "local socket; " + other);
     }
     return;

@@ -49,10 +49,10 @@ struct NodeEnds {
   // Named pipes that a thread reads or writes, by path: a number that stands for the inode in
   // `ends`. (The inode itself would need a stat of the file, which may hang.)
   std::map<std::string, std::uint64_t, std::less<>> named_pipes;
-  // For sockets that a thread waits for, by inode: the other end of a local socket, and how long a
+  // For sockets that a thread waits for, by inode: what is known of a local socket, and how long a
   // TCP connection has been silent and what it carried, also of those in trouble (transfers.h).
   // Only in the network namespace of the agent.
-  std::map<std::uint64_t, std::uint64_t> local_peers;
+  std::map<std::uint64_t, LocalSocket> local_sockets;
   std::map<std::uint64_t, TcpInfo> tcp;
   std::map<std::size_t, Routes> routes;  // by network namespace, of those with trouble
 

@@ -51,8 +51,8 @@ class NetworkReader {
 
   void read(const Capture& capture);
 
-  // Returns the other end; nullopt if it is not a local socket, or has no other end.
-  std::optional<std::uint64_t> local_peer(std::uint64_t inode) const;
+  // Returns the local socket, if it has another end or listens; else null.
+  const LocalSocket* local(std::uint64_t inode) const;
 
   // Reads more about a connection of this process, unless it is in another network namespace.
   void ask(std::size_t process, const SocketRow& row) const;
@@ -109,9 +109,11 @@ void NetworkReader::ask(std::size_t process, const SocketRow& row) const {
   }
 }
 
-std::optional<std::uint64_t> NetworkReader::local_peer(std::uint64_t inode) const {
+const LocalSocket* NetworkReader::local(std::uint64_t inode) const {
   const auto found = local_.find(inode);
-  return found == local_.end() || found->second == 0 ? std::nullopt : std::optional(found->second);
+  return found == local_.end() || (found->second.peer == 0 && !found->second.listens)
+             ? nullptr
+             : &found->second;
 }
 
 // Reads how long a socket that a thread of the process waits for has been silent, if it is a
@@ -162,9 +164,9 @@ std::set<std::uint64_t> read_sockets(const Capture& capture, NodeEnds& node) {
   for (std::size_t i = 0; i < capture.processes.size(); ++i) {
     for (const std::uint64_t inode :
          awaited_inodes(capture.processes[i], attach::FdKind::kSocket, capture.tables)) {
-      if (const auto peer = networks.local_peer(inode)) {
-        node.local_peers.emplace(inode, *peer);
-        others.insert(*peer);
+      if (const LocalSocket* local = networks.local(inode)) {
+        node.local_sockets.emplace(inode, *local);
+        others.insert(local->peer);
       } else {
         ask_for_connection(inode, i, networks, node, others);
       }

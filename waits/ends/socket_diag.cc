@@ -214,7 +214,10 @@ std::optional<LocalSockets> SocketDiag::local_sockets() const {
         const auto peer = attribute(answer, sizeof(unix_diag_msg), UNIX_DIAG_PEER);
         const auto socket = read_at<unix_diag_msg>(answer, sizeof(nlmsghdr));
         if (socket && sockets.size() < SocketTable::kMaxRows) {
-          sockets.emplace(socket->udiag_ino, read_at<std::uint32_t>(peer, 0).value_or(0));
+          const bool listens =
+              socket->udiag_state == static_cast<std::uint8_t>(SocketState::kListen);
+          sockets.emplace(socket->udiag_ino,
+                          LocalSocket{read_at<std::uint32_t>(peer, 0).value_or(0), listens});
         }
       });
   return all ? std::optional(std::move(sockets)) : std::nullopt;

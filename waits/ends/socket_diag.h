@@ -23,9 +23,12 @@ struct TcpInfo {
   std::int64_t received = -1;      // bytes in order; -1: not known
 };
 
-// Inodes of local (AF_UNIX) sockets, and of the sockets that they are connected to; 0: not
-// connected, or the other end is closed.
-using LocalSockets = std::unordered_map<std::uint64_t, std::uint64_t>;
+struct LocalSocket {
+  std::uint64_t peer = 0;  // inode of the other end; 0: not connected, or it is closed
+  bool listens = false;
+};
+// The local (AF_UNIX) sockets by inode.
+using LocalSockets = std::unordered_map<std::uint64_t, LocalSocket>;
 
 class SocketDiag {
  public:

@@ -81,6 +81,17 @@ TEST_CASE("accepting ranks: one that waits for a client too many is named itself
   CHECK(hall.named() == RankNumbers{0});
 }
 
+TEST_CASE("accepting ranks: one to which nobody connects may be idle") {
+  Hall hall;
+  for (const std::int32_t rank : {1, 2, 3}) {
+    tests::replace(hall.job, rank, tests::in_all_reduce());
+  }
+  const Verdict verdict = diagnose(hall.job.capture).verdict;
+  INFO(verdict.summary);
+  CHECK(verdict.kind == Kind::kUnknown);
+  CHECK(verdict.summary.find("it is idle, if it is a server") != std::string::npos);
+}
+
 // Rank 0 waits until its other thread, which listens, has got something; ranks 1 and 3 wait for an
 // answer of rank 0.
 CaptureBuilder open_hall(const ThreadSpec& of_rank_2, const ThreadSpec& of_rank_3) {

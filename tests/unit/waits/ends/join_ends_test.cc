@@ -359,16 +359,25 @@ TEST_CASE("both ends of a local socket") {
   Sockets scene;
   const auto client = scene.add_socket(10, 801);
   scene.add_socket(20, 802);
-  scene.node.local_peers[801] = 802;
+  scene.node.local_sockets[801] = {802, false};
   scene.waits(client, "recvmsg", "socket:[801]");
   CHECK(scene.join(client).holder_pid == 20);
   CHECK(scene.build.says(client) == "local socket; the other end is pid 20");
 }
 
+TEST_CASE("a local socket that listens") {
+  Sockets scene;
+  const auto server = scene.add_socket(10, 801);
+  scene.node.local_sockets[801] = {0, true};
+  scene.waits(server, "accept4", "socket:[801]");
+  CHECK(scene.join(server).rare->awaited.front().state == snapshot::kTcpListens);
+  CHECK(scene.build.says(server) == "listens at a local socket");
+}
+
 TEST_CASE("a local socket whose other end is in no process that was read") {
   Sockets scene;
   const auto client = scene.add_socket(10, 801);
-  scene.node.local_peers[801] = 803;
+  scene.node.local_sockets[801] = {803, false};
   scene.waits(client, "recvmsg", "socket:[801]");
   CHECK(scene.join(client).holder_pid == 0);
   CHECK(scene.build.says(client) == "local socket");
@@ -572,7 +581,7 @@ TEST_CASE("a program that receives from ZeroMQ waits for the peer of the library
   CHECK(other_node.join(other_node.client).holder_pid == 0);
   MessageQueue two({"socket:[702]", "socket:[9702]"});
   two.add(30, false, false);
-  two.node.local_peers[9702] = 9701;
+  two.node.local_sockets[9702] = {9701, false};
   two.node.ends.push_back({9701, true, true, true, 2, 30});
   CHECK(two.join(two.client).holder_pid == 0);
   MessageQueue many({"socket:[702]", "socket:[1]", "socket:[2]", "socket:[3]", "socket:[4]",

@@ -3,6 +3,7 @@
 
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 
 #include <array>
 
@@ -57,10 +58,18 @@ TEST_CASE("both ends of a local socket know each other") {
   const UniqueFd one(ends[0]);
   UniqueFd other(ends[1]);
   const LocalSockets both = local_sockets();
-  CHECK(both.at(inode_of(one)) == inode_of(other));
-  CHECK(both.at(inode_of(other)) == inode_of(one));
+  CHECK(both.at(inode_of(one)).peer == inode_of(other));
+  CHECK(both.at(inode_of(other)).peer == inode_of(one));
+  CHECK_FALSE(both.at(inode_of(one)).listens);
   other.reset();
-  CHECK(local_sockets().at(inode_of(one)) == 0);
+  CHECK(local_sockets().at(inode_of(one)).peer == 0);
+  const UniqueFd listener(::socket(AF_UNIX, SOCK_STREAM, 0));
+  sockaddr_un address{};  // the kernel gives it a name of its own
+  address.sun_family = AF_UNIX;
+  REQUIRE(::bind(listener.get(), reinterpret_cast<const sockaddr*>(&address),
+                 sizeof address.sun_family) == 0);
+  REQUIRE(::listen(listener.get(), 1) == 0);
+  CHECK(local_sockets().at(inode_of(listener)).listens);
 }
 
 TEST_CASE("a connection is no local socket") {
