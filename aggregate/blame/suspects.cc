@@ -7,6 +7,8 @@
 #include <string>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "aggregate/evidence/server_waits.h"
 #include "aggregate/evidence/wait_end.h"
 #include "aggregate/rules/all_rules.h"
@@ -132,6 +134,13 @@ std::size_t only_one(const RuleInput& input,
   return blocked.size() < 2 || has_company(input, found) ? JobView::kNone : found;
 }
 
+// Returns where a rank stands: its frames, and the key for which it asks a store.
+std::string place_of(const JobView& view, const RankView& rank) {
+  const std::string& frames = view.model().fold(*rank.sample()).key;
+  return frames.empty() ? frames
+                        : fmt::format("{}\n{}", frames, view.text(rank.decider->wait.rare->key));
+}
+
 // Returns the one rank that is elsewhere while at least two others are all at one place; kNone if
 // there is none, or if a rank is not still.
 std::size_t only_elsewhere(const RuleInput& input) {
@@ -142,7 +151,7 @@ std::size_t only_elsewhere(const RuleInput& input) {
         !rank.motion.measured) {
       return JobView::kNone;
     }
-    places[input.view.model().fold(*rank.sample()).key].push_back(at);
+    places[place_of(input.view, rank)].push_back(at);
     if (places.size() > 2) {
       return JobView::kNone;
     }

@@ -310,6 +310,21 @@ TEST_CASE("suspects: without a visible call, the odd one out is possible, and on
   CHECK(named_in(job).empty());
 }
 
+TEST_CASE("suspects: at one place, the one that asks a store for another key is the odd one") {
+  CaptureBuilder job = eight_ranks(waiting_on(WaitOn::kSocket));
+  const auto asks_for = [&job](std::int32_t rank, std::string_view key) {
+    job.process(pid_of(rank)).threads[0].wait.rare.edit().key = job.capture.tables.string(key);
+  };
+  for (std::int32_t rank = 0; rank < 8; ++rank) {
+    asks_for(rank, "epoch/go");
+  }
+  CHECK(named_in(job).empty());
+  asks_for(5, "restart/go");
+  CHECK(named_in(job) == Named{5});
+  asks_for(3, "end/go");  // each asks for something else
+  CHECK(named_in(job).empty());
+}
+
 TEST_CASE(
     "suspects: among ranks that sleep or run in code of their own, different work is no hang") {
   const ThreadSpec other = GENERATE(tests::sleeping(), tests::computing());
