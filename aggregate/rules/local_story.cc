@@ -129,8 +129,9 @@ bool is_in_lock_circle(const RuleInput& input, const RankView& rank) {
 }
 
 bool is_in_gil_circle(const RuleInput& input, const RankView& rank) {
-  (void)input;
-  return has_gil(circle_of(rank));
+  return has_gil(circle_of(rank)) ||
+         (rank.sample() != nullptr && !rank.decider->call &&
+          sleeping_gil_owner(*rank.process, *rank.decider, input.view.model()) != nullptr);
 }
 
 bool is_failed(const RuleInput& input, const RankView& rank) {

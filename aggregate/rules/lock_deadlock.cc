@@ -1,5 +1,6 @@
 // Threads of one rank wait for each other in a circle: for locks (lock_deadlock), or for locks and
-// the GIL (gil_deadlock). The sentence names every thread and every lock of the circle.
+// the GIL (gil_deadlock). The sentence names every thread and every lock of the circle. A thread
+// that sleeps and keeps the GIL is gil_deadlock, too: no other thread can do what it waits for.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -58,8 +59,22 @@ std::string circle_words(const JobView& view, const ThreadList& circle) {
              : text;
 }
 
+// Returns "keeps the GIL while thread 12 (feeder) waits in read() in load (train.py:8)".
+std::string keeper_predicate(const JobView& view,
+                             const RankView& rank,
+                             const ThreadCapture& keeper) {
+  const auto wants = std::find_if(rank.process->threads.begin(), rank.process->threads.end(),
+                                  [](const ThreadCapture& each) { return each.wants_gil; });
+  return fmt::format("stands still: {}{} waits in {} and keeps the GIL, which {} wants",
+                     thread_name(view, keeper), place(view, keeper),
+                     system_call_words(view, keeper, false), thread_name(view, *wants));
+}
+
 std::string deadlock_predicate(const JobView& view, const RankView& rank) {
   const ThreadChain chain = follow_threads(*rank.process, *rank.decider);
+  if (const auto* keeper = sleeping_gil_owner(*rank.process, *rank.decider, view.model())) {
+    return keeper_predicate(view, rank, *keeper);
+  }
   std::string text;
   if (chain.circle.size() == 1) {
     text = "is deadlocked, a thread of it waits for itself: ";
@@ -78,7 +93,7 @@ std::string deadlock_predicate(const JobView& view, const RankView& rank) {
 std::vector<Advice> deadlock_advice(const RankView& rank, const ThreadChain& chain) {
   std::vector<Advice> advice = {
       on_live(rank, fmt::format("oddrank node {} --all-threads", rank.pid()))};
-  if (has_gil(chain.circle)) {
+  if (has_gil(chain.circle) || chain.circle.empty()) {
     advice.emplace_back(
         "release the GIL around the native call that waits (py::gil_scoped_release, "
         "Py_BEGIN_ALLOW_THREADS)");
@@ -98,7 +113,9 @@ Finding find(const RuleInput& input, Kind kind, const std::vector<std::size_t>& 
     finding.confidence = std::min(finding.confidence, Confidence::kLikely);
     finding.weakness = "who holds a Python lock was concluded from the frames";
   }
-  if (!stands_still(chain.circle, input.view.model())) {
+  if (chain.circle.empty()) {
+    finding.confidence = std::min(finding.confidence, Confidence::kLikely);
+  } else if (!stands_still(chain.circle, input.view.model())) {
     finding.confidence = std::min(finding.confidence, Confidence::kPossible);
   }
   finding.summary = sentence(input, ranks, [&input](const RankView& rank) {

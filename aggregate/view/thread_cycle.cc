@@ -61,6 +61,22 @@ bool stands_still(const ThreadList& circle, FrameModel& model) {
   });
 }
 
+const ThreadCapture* sleeping_gil_owner(const ProcessCapture& process,
+                                        const ThreadCapture& from,
+                                        FrameModel& model) {
+  const ThreadChain chain = follow_threads(process, from);
+  const ThreadCapture* last = chain.circle.empty() ? chain.way.back() : nullptr;
+  if (last == nullptr || !last->holds_gil || last->samples.empty() ||
+      last->samples.back().state != 'S') {
+    return nullptr;
+  }
+  const Motion motion = measure_motion(*last, model);
+  const bool stands = motion.measured && !motion.stack && !motion.cpu;
+  const bool wanted = std::any_of(process.threads.begin(), process.threads.end(),
+                                  [](const ThreadCapture& each) { return each.wants_gil; });
+  return stands && wanted ? last : nullptr;
+}
+
 bool is_shared_lock(const snapshot::Wait& wait) {
   return wait.on == WaitOn::kLock && wait.holder_pid == 0 &&
          (wait.lock.shared || wait.lock.kind == snapshot::LockKind::kShared);

@@ -37,6 +37,12 @@ bool is_inferred(const ThreadList& circle);
 // wait for the GIL do not count: they wake up now and then, and go on only when the others do.
 bool stands_still(const ThreadList& circle, FrameModel& model);
 
+// Returns the thread for which `from` waits, or `from` itself, if it keeps the GIL although it
+// sleeps, at one place in all samples, while another thread wants the GIL; null if there is none.
+const snapshot::ThreadCapture* sleeping_gil_owner(const snapshot::ProcessCapture& process,
+                                                  const snapshot::ThreadCapture& from,
+                                                  FrameModel& model);
+
 // Returns whether it waits for a lock that processes share, and which one has it is not known: any
 // of them may release it.
 bool is_shared_lock(const snapshot::Wait& wait);

@@ -118,12 +118,22 @@ TEST_CASE("gil_deadlock: the GIL's holder waits for a thread that wants the GIL"
   CHECK(verdict.summary.find("the GIL, which thread 3003 holds") != std::string::npos);
 }
 
-TEST_CASE("gil_deadlock: a holder that waits for no thread is no deadlock") {
+TEST_CASE("gil_deadlock: a holder that waits for no thread is one only if it keeps the GIL asleep") {
   CaptureBuilder job = tests::gil_deadlock_job();
   auto& threads = job.process(pid_of(3)).threads;
   threads[0].wait.holder_tid = 0;
   threads[0].wait.holder_pid = 0;
+  threads[0].holds_gil = false;
   CHECK(deadlock_verdict(job).kind == Kind::kSkippedCollective);
+  threads[0].holds_gil = true;
+  threads[1].wants_gil = true;
+  const Verdict verdict = deadlock_verdict(job);
+  CHECK(verdict.kind == Kind::kGilDeadlock);
+  CHECK(verdict.confidence == Confidence::kLikely);
+  INFO(verdict.summary);
+  CHECK(verdict.summary.find("keeps the GIL, which thread ") != std::string::npos);
+  threads[0].samples.edit_back().state = 'R';
+  CHECK(deadlock_verdict(job).kind != Kind::kGilDeadlock);
 }
 
 TEST_CASE("if a lock's holder is stuck in a file, the verdict is about the file") {
