@@ -135,7 +135,7 @@ std::size_t only_one(const RuleInput& input,
 }
 
 // Returns where a rank stands: its frames, and the key for which it asks a store.
-std::string place_of(const JobView& view, const RankView& rank) {
+std::string place_and_key(const JobView& view, const RankView& rank) {
   const std::string& frames = view.model().fold(*rank.sample()).key;
   return frames.empty() ? frames
                         : fmt::format("{}\n{}", frames, view.text(rank.decider->wait.rare->key));
@@ -151,7 +151,7 @@ std::size_t only_elsewhere(const RuleInput& input) {
         !rank.motion.measured) {
       return JobView::kNone;
     }
-    places[place_of(input.view, rank)].push_back(at);
+    places[place_and_key(input.view, rank)].push_back(at);
     if (places.size() > 2) {
       return JobView::kNone;
     }

@@ -118,7 +118,8 @@ TEST_CASE("gil_deadlock: the GIL's holder waits for a thread that wants the GIL"
   CHECK(verdict.summary.find("the GIL, which thread 3003 holds") != std::string::npos);
 }
 
-TEST_CASE("gil_deadlock: a holder that waits for no thread is one only if it keeps the GIL asleep") {
+TEST_CASE(
+    "gil_deadlock: a holder that waits for no thread is one only if it keeps the GIL asleep") {
   CaptureBuilder job = tests::gil_deadlock_job();
   auto& threads = job.process(pid_of(3)).threads;
   threads[0].wait.holder_tid = 0;

@@ -63,7 +63,7 @@ TEST_CASE("suspects: without numbers, nobody in a rooted call is said to be behi
   rooted.call->op = gathers ? "gather" : "broadcast";
   replace(job, 3, rooted);
   replace(job, 5, rooted);
-  // Of a broadcast, the others cannot have got what these wait for.
+  // The others cannot have got from a broadcast what these wait for.
   CHECK(named_in(job) == (gathers ? Named{} : Named{3, 5}));
 }
 
