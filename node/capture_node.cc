@@ -429,8 +429,7 @@ Result<Capture> capture_node(NodeRequest request, const CaptureOptions& options)
     hardware.emplace();
   }
   collect_counts(capture, options, budget);
-  start.faults = waits::read_major_faults(capture);
-  start.written.emplace(capture);
+  waits::start_counting(start, capture);
   steps.done("counters of NCCL, and sockets");
   budget.begin_reading();
   take_samples(capture, options, request, reading);

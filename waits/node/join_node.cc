@@ -52,6 +52,11 @@ void add_notes(std::string_view lines, Capture& capture) {
 
 }  // namespace
 
+void start_counting(NodeStart& start, const Capture& capture) {
+  start.faults = read_major_faults(capture);
+  start.written.emplace(capture);
+}
+
 void join_node(NodeStart& start,
                const OpenTarget& open,
                Capture& capture,

@@ -2,8 +2,7 @@
 // (collect_waits.h): which process holds what another one waits for, and what the node lacks.
 //
 //   NodeStart start;                               // as early as possible
-//   start.faults = read_major_faults(capture);     // before the first sample
-//   start.written.emplace(capture);
+//   start_counting(start, capture);                // before the first sample
 //   ... samples of all processes, names of their frames ...
 //   join_node(start, open, capture);
 #pragma once
@@ -28,6 +27,9 @@ struct NodeStart {
   MajorFaults faults;                   // of the capture's processes
   std::optional<WrittenBytes> written;  // of its ranks
 };
+
+// Reads what join_node compares with the state after the last sample. Call once.
+void start_counting(NodeStart& start, const snapshot::Capture& capture);
 
 // Fills in the holders and notes of the capture's waits, and the notes of its node. Call once per
 // capture of one live node, while its processes still wait and after the frames have their names.
