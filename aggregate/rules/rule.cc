@@ -15,6 +15,7 @@
 #include "aggregate/view/decider.h"
 #include "aggregate/view/quiet_span.h"
 #include "aggregate/view/rank_set.h"
+#include "aggregate/view/thread_cycle.h"
 #include "aggregate/words/wait_words.h"
 #include "base/printable.h"
 
@@ -168,6 +169,21 @@ bool is_minority(const RuleInput& input,
   return side + static_cast<std::size_t>(unread) < other_side;
 }
 
+// Returns whether somebody woke the rank between the samples, from a wait that has no time limit:
+// it has got something since, and now waits for the next. That is no progress of the job, but nor
+// does the rank stand.
+bool was_woken(const RankView& rank) {
+  constexpr std::uint64_t kWakesOfStop = 2;
+  if (rank.decider == nullptr || rank.decider->call || !is_at_own_lock(*rank.decider) ||
+      rank.decider->samples.size() < 2) {
+    return false;
+  }
+  const auto& samples = rank.decider->samples;
+  const auto stops = static_cast<std::uint64_t>(std::count_if(
+      samples.begin(), samples.end(), [](const auto& sample) { return sample.stopped; }));
+  return snapshot::ran_between(samples.front(), samples.back()).wakes > kWakesOfStop * stops + 1;
+}
+
 bool waiters_stand_still(const RuleInput& input, std::size_t rank) {
   const auto& sources = input.graph.in[rank];
   const auto [at, is_new] =
@@ -180,7 +196,7 @@ bool waiters_stand_still(const RuleInput& input, std::size_t rank) {
   for (const std::size_t waiter : waiters_of(input.graph, rank)) {
     const Motion& motion = input.view.ranks()[waiter].motion;
     measured += motion.measured ? 1 : 0;
-    still += motion.still() ? 1 : 0;
+    still += motion.still() && !was_woken(input.view.ranks()[waiter]) ? 1 : 0;
   }
   at->second = still * 2 > measured || measured == 0;
   return at->second;

@@ -310,6 +310,21 @@ TEST_CASE("suspects: without a visible call, the odd one out is possible, and on
   CHECK(named_in(job).empty());
 }
 
+TEST_CASE("suspects: ranks that somebody wakes between the samples do not stand") {
+  CaptureBuilder job({"n0"}, 3);
+  job.thread(job.rank(0, "n0", pid_of(0)), tests::sleeping());
+  ThreadSpec waits = tests::at_python_lock();
+  const bool woken = GENERATE(false, true);
+  waits.switch_step = woken ? 5 : 0;
+  for (const std::int32_t rank : {1, 2}) {
+    snapshot::ProcessCapture& process = job.rank(rank, "n0", pid_of(rank));
+    job.thread(process, waits);
+    job.thread(process, tests::asking_rank(0)).tid =
+        pid_of(rank) + 500;  // it gives out what it gets
+  }
+  CHECK(named_in(job) == (woken ? Named{} : Named{0}));
+}
+
 TEST_CASE("suspects: at one place, the one that asks a store for another key is the odd one") {
   CaptureBuilder job = eight_ranks(waiting_on(WaitOn::kSocket));
   const auto asks_for = [&job](std::int32_t rank, std::string_view key) {
