@@ -470,8 +470,12 @@ std::optional<CollectiveCall> find_call(const ThreadCapture& thread,
     return std::nullopt;
   }
   if (python.call != nullptr) {
-    return python_call(python_frames, python, merged ? native : NativeMatches{}, groups,
-                       process.is_rank ? process.rank : -1, tables);
+    CollectiveCall call = python_call(python_frames, python, merged ? native : NativeMatches{},
+                                      groups, process.is_rank ? process.rank : -1, tables);
+    // The local variable says less: NCCL has no tags.
+    const bool transfers = call.kind == CallKind::kSend || call.kind == CallKind::kRecv;
+    call.tag = transfers && thread.call ? thread.call->tag : -1;
+    return call;
   }
   if (native.innermost.call != nullptr && !native.only_store) {
     return native_call(frames, native, groups, thread.call, tables);

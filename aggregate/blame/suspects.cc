@@ -263,8 +263,8 @@ std::vector<std::size_t> find_odd(const RuleInput& input, const std::vector<Bloc
     }
   }
   std::erase_if(odd, [&input](std::size_t at) {
-    return makes_something(input.view.ranks()[at]) || !anything_waits(input, at) ||
-           others_go_on(input, at);
+    return makes_something(input.view.ranks()[at]) || may_be_idle(input.view, at) ||
+           !anything_waits(input, at) || others_go_on(input, at);
   });
   return odd;
 }

@@ -151,8 +151,22 @@ std::vector<std::size_t> connected_ranks(const JobView& view, std::size_t at) {
 
 bool may_be_idle(const JobView& view, std::size_t at) {
   const RankView& rank = view.ranks()[at];
-  return rank.decider != nullptr && !rank.decider->call &&
-         awaits_connections(view, rank.decider->wait) && connected_ranks(view, at).empty();
+  if (rank.decider == nullptr || rank.decider->call) {
+    return false;
+  }
+  const auto listens = [&view](const ThreadCapture& thread) {
+    return awaits_connections(view, thread.wait);
+  };
+  const auto& threads = rank.process->threads;
+  const bool waits_for_work =
+      listens(*rank.decider) ||
+      (is_open(view, rank) && std::any_of(threads.begin(), threads.end(), listens));
+  const auto& ranks = view.ranks();
+  const auto may_ask = [&](const RankView& other) {
+    return &other != &rank && other.decider != nullptr && !other.decider->call &&
+           other.decider->wait.on == WaitOn::kSocket;
+  };
+  return waits_for_work && std::none_of(ranks.begin(), ranks.end(), may_ask);
 }
 
 std::optional<std::vector<std::size_t>> ServerClients::distances_to(std::size_t server) {

@@ -38,8 +38,9 @@ bool answers_beside(const JobView& view,
 // its like at nothing but sockets that listen.
 bool awaits_connections(const JobView& view, const snapshot::Wait& wait);
 
-// Returns whether the rank waits for new connections, and no rank of the job has one there: it may
-// be a server without requests, which holds nobody up, or wait for somebody outside of the job.
+// Returns whether the rank waits for new connections, or for what a thread of it gets that does,
+// and no other rank waits at a connection: it may be a server without requests, which holds nobody
+// up, or wait for somebody outside of the job.
 bool may_be_idle(const JobView& view, std::size_t at);
 
 // Returns whether a thread of the process other than `waiting` takes in what other processes send:

@@ -9,6 +9,7 @@ namespace oddrank::collectives {
 namespace {
 
 using snapshot::CallKind;
+using snapshot::CollectiveCall;
 
 constexpr std::string_view kWorkWait =
     "_ZN4c10d4Work4waitENSt6chrono8durationIlSt5ratioILl1ELl1000EEEE";
@@ -60,6 +61,20 @@ TEST_CASE("the workers of torch.distributed.rpc meet in a call of Python code") 
   CHECK(meeting("<set>", 4).empty());
   CHECK(meeting("<set of x>", 4).empty());
   CHECK(meeting("<set of 4>", -1).empty());
+}
+
+TEST_CASE("the tag of a transfer is what gloo has, not what the program gave") {
+  ThreadBuilder send;
+  send.python("send", kC10dFile, 2753, {{"dst", "1"}, {"tag", "7"}});
+  CHECK(found_call(send).tag == -1);  // NCCL knows no tags
+  CollectiveCall told;
+  told.tag = 4;
+  send.thread().call = told;
+  CHECK(found_call(send).tag == 4);
+  ThreadBuilder broadcast;
+  broadcast.python("broadcast", kC10dFile, 1, {{"src", "3"}});
+  broadcast.thread().call = told;
+  CHECK(found_call(broadcast).tag == -1);
 }
 
 TEST_CASE("a thread that waits for the GIL is in no call") {
