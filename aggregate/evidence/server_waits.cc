@@ -158,9 +158,10 @@ bool may_be_idle(const JobView& view, std::size_t at) {
     return awaits_connections(view, thread.wait);
   };
   const auto& threads = rank.process->threads;
+  // What its own threads wake, these may have to wake.
+  const bool itself = listens(*rank.decider) && !rank.decider->wait.rare->own_wakers;
   const bool waits_for_work =
-      listens(*rank.decider) ||
-      (is_open(view, rank) && std::any_of(threads.begin(), threads.end(), listens));
+      itself || (is_open(view, rank) && std::any_of(threads.begin(), threads.end(), listens));
   const auto& ranks = view.ranks();
   const auto may_ask = [&](const RankView& other) {
     return &other != &rank && other.decider != nullptr && !other.decider->call &&
