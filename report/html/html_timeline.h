@@ -1,4 +1,6 @@
-// What ranks did in each sample (timeline.h), as data of the HTML report.
+// What ranks did in each sample and between samples, as data of the HTML report: where their
+// decider threads were, in which state, how much CPU they used and how often they woke. Ranks of
+// one group that did the same are one row; those that moved have rows of their own.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +16,8 @@ namespace oddrank::report {
 // report's group of each rank, in the order of view.ranks(), which is also the order of the rows;
 // -1 = in none. Data that is equal on many ranks is sent once, and rows beyond what a person reads
 // are only counted: a job of any size takes some tens of kilobytes, besides the texts and stacks
-// that it adds to `tables`.
+// that it adds to `tables`. Of many samples the last twelve are sent; a rank that was read less
+// often lacks the first ones.
 std::string html_timeline(const aggregate::JobView& view,
                           const std::vector<std::int64_t>& group_of_rank,
                           HtmlTables& tables);
