@@ -10,12 +10,12 @@
 #include "aggregate/view/job_view.h"
 #include "aggregate/view/quiet_span.h"
 #include "aggregate/view/rank_set.h"
-#include "aggregate/view/thread_classes.h"
 #include "aggregate/words/wait_words.h"
 #include "base/printable.h"
 #include "report/state_words.h"
 #include "report/style.h"
 #include "report/tasks_text.h"
+#include "report/thread_classes.h"
 #include "report/thread_stack_text.h"
 
 namespace oddrank::report {
@@ -168,8 +168,8 @@ std::string print_process(const aggregate::JobView& view,
   const Style style(options);
   std::string text = header(view, process, style);
   bool is_first_pool = true;
-  for (const aggregate::ThreadClass& threads :
-       aggregate::classify_threads(view, process, options.all_threads, options.locals)) {
+  for (const ThreadClass& threads :
+       classify_threads(view, process, options.all_threads, options.locals)) {
     std::vector<std::int32_t> tids = threads.tids();
     if (!threads.pool.empty()) {
       text += is_first_pool ? "\n" : "";

@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include "aggregate/view/job_view.h"
-#include "aggregate/view/prefix_tree.h"
 #include "aggregate/view/rank_set.h"
+#include "report/tree/prefix_tree.h"
 #include "report/wait_picture.h"
 
 namespace oddrank::report {
@@ -40,13 +40,13 @@ std::string wait_cluster(const aggregate::Diagnosis& report, const aggregate::Jo
 }
 
 // Returns whether the children are in order of time, the furthest behind first.
-bool is_in_time(const aggregate::PrefixTree& tree, std::size_t node) {
+bool is_in_time(const PrefixTree& tree, std::size_t node) {
   const auto& children = tree.nodes[node].children;
   return !children.empty() && !tree.nodes[children.front()].counter.empty();
 }
 
 std::string tree_cluster(const aggregate::JobView& view) {
-  const aggregate::PrefixTree tree = aggregate::build_prefix_tree(view);
+  const PrefixTree tree = build_prefix_tree(view);
   std::string text = "  subgraph cluster_stacks {\n    label=\"where they are\";\n";
   for (std::size_t at = 0; at < tree.nodes.size(); ++at) {
     const aggregate::ShownFrame& frame = tree.nodes[at].frame;
@@ -56,7 +56,7 @@ std::string tree_cluster(const aggregate::JobView& view) {
   }
   for (std::size_t at = 0; at < tree.nodes.size(); ++at) {
     for (const std::size_t child : tree.nodes[at].children) {
-      const aggregate::TreeNode& next = tree.nodes[child];
+      const TreeNode& next = tree.nodes[child];
       const std::string told = next.counter.empty() ? ""
                                                     : fmt::format(" | {}{}", next.counter,
                                                                   next.behind ? ", behind" : "");

@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 
 #include "aggregate/view/job_view.h"
-#include "aggregate/view/prefix_tree.h"
+#include "report/tree/prefix_tree.h"
 
 namespace oddrank::report {
 namespace {
@@ -27,9 +27,9 @@ std::string report_folded(const snapshot::Capture& capture) {
 }
 
 std::string report_folded(const aggregate::JobView& view) {
-  const aggregate::PrefixTree tree = aggregate::build_prefix_tree(view);
+  const PrefixTree tree = build_prefix_tree(view);
   std::string text;
-  for (const aggregate::TreeWay& way : aggregate::ways_of(tree)) {
+  for (const TreeWay& way : ways_of(tree)) {
     for (const std::size_t node : way.nodes) {
       text += folded_name(tree.nodes[node].frame) + ';';
     }

@@ -2,10 +2,10 @@
 
 #include <map>
 
-#include "aggregate/view/prefix_tree.h"
 #include "base/printable.h"
 #include "base/version.h"
 #include "report/json_values.h"
+#include "report/tree/prefix_tree.h"
 
 namespace oddrank::report {
 namespace {
@@ -13,7 +13,7 @@ namespace {
 // Frames are equal here if they are equal in the tree: same name, file and line.
 class FrameList {
  public:
-  std::size_t index_of(const aggregate::TreeNode& node);
+  std::size_t index_of(const TreeNode& node);
   Json take() { return std::move(frames_); }
 
  private:
@@ -21,7 +21,7 @@ class FrameList {
   Json frames_ = Json::array();
 };
 
-std::size_t FrameList::index_of(const aggregate::TreeNode& node) {
+std::size_t FrameList::index_of(const TreeNode& node) {
   const auto [at, is_new] = index_.try_emplace(node.key, index_.size());
   if (is_new) {
     Json frame;
@@ -49,12 +49,12 @@ std::string report_speedscope(const snapshot::Capture& capture) {
 }
 
 std::string report_speedscope(const aggregate::JobView& view) {
-  const aggregate::PrefixTree tree = aggregate::build_prefix_tree(view);
+  const PrefixTree tree = build_prefix_tree(view);
   FrameList frames;
   Json samples = Json::array();
   Json weights = Json::array();
   std::size_t total = 0;
-  for (const aggregate::TreeWay& way : aggregate::ways_of(tree)) {
+  for (const TreeWay& way : ways_of(tree)) {
     Json sample = Json::array();  // outermost frame first
     for (const std::size_t node : way.nodes) {
       sample.push_back(frames.index_of(tree.nodes[node]));

@@ -6,21 +6,21 @@
 
 #include <fmt/format.h>
 
-#include "aggregate/symmetry/mesh_layout.h"
 #include "aggregate/view/coordinates.h"
 #include "aggregate/view/job_view.h"
-#include "aggregate/view/prefix_tree.h"
 #include "aggregate/view/quiet_span.h"
 #include "aggregate/view/rank_set.h"
-#include "aggregate/view/thread_classes.h"
 #include "aggregate/words/wait_words.h"
 #include "base/printable.h"
 #include "base/version.h"
 #include "report/html/html_tables.h"
 #include "report/html/html_timeline.h"
 #include "report/html/html_verdict.h"
+#include "report/html/mesh_layout.h"
 #include "report/json_values.h"
 #include "report/tasks_text.h"
+#include "report/thread_classes.h"
+#include "report/tree/prefix_tree.h"
 #include "report/wait_picture.h"
 
 namespace oddrank::report {
@@ -70,7 +70,7 @@ class PageData {
   Json locals(const ThreadCapture& thread);
 
   // Columns: thread ids, name, state, wait, stack, marks, locals.
-  Json thread_row(const ProcessCapture& process, const aggregate::ThreadClass& threads);
+  Json thread_row(const ProcessCapture& process, const ThreadClass& threads);
 
   // Columns: name, what it waits for, stack.
   Json task_row(const snapshot::AsyncTask& task);
@@ -231,7 +231,7 @@ Json PageData::locals(const ThreadCapture& thread) {
   return json;
 }
 
-Json PageData::thread_row(const ProcessCapture& process, const aggregate::ThreadClass& threads) {
+Json PageData::thread_row(const ProcessCapture& process, const ThreadClass& threads) {
   const ThreadCapture& first = *threads.threads.front();
   const std::string python_name = printable(view_.text(first.python_name), 60);
   const std::string name =
@@ -272,7 +272,7 @@ Json PageData::task_row(const snapshot::AsyncTask& task) {
 
 Json PageData::process_row(std::int64_t rank, const ProcessCapture& process) {
   Json threads = Json::array();
-  for (const aggregate::ThreadClass& same : aggregate::classify_threads(view_, process, false)) {
+  for (const ThreadClass& same : classify_threads(view_, process, false)) {
     threads.push_back(thread_row(process, same));
   }
   Json tasks = Json::array();
@@ -323,26 +323,18 @@ Json PageData::picture() {
 }
 
 Json PageData::axes() const {
-  const aggregate::MeshLayout layout = aggregate::mesh_layout(view_);
-  Json order = Json::array();
-  for (const std::vector<std::size_t>& places : layout.places) {
-    std::size_t number = 0;
-    for (std::size_t axis = 0; axis < places.size(); ++axis) {
-      number = number * layout.sizes[axis] + places[axis];
-    }
-    order.push_back(number);
-  }
-  return {{"names", layout.names}, {"sizes", layout.sizes}, {"order", std::move(order)}};
+  const MeshLayout layout = mesh_layout(view_);
+  return {{"names", layout.names}, {"sizes", layout.sizes}, {"order", layout.order}};
 }
 
 Json PageData::tree() {
-  const aggregate::PrefixTree tree = aggregate::build_prefix_tree(view_);
+  const PrefixTree tree = build_prefix_tree(view_);
   Json json = Json::array();
   std::vector<std::pair<std::size_t, std::int64_t>> todo = {{0, -1}};
   while (!todo.empty()) {
     const auto [at, parent] = todo.back();
     todo.pop_back();
-    const aggregate::TreeNode& node = tree.nodes[at];
+    const TreeNode& node = tree.nodes[at];
     const auto row = static_cast<std::int64_t>(json.size());
     json.push_back({at == 0 ? -1 : static_cast<std::int64_t>(tables_.frame(node.frame)), parent,
                     node.count, aggregate::format_ranks(node.ranks), tables_.text(node.counter),

@@ -1,13 +1,16 @@
-#include "aggregate/view/prefix_tree.h"
+#include "report/tree/prefix_tree.h"
 
 #include <algorithm>
 
 #include <fmt/format.h>
 
-#include "aggregate/view/temporal_order.h"
+#include "report/tree/temporal_order.h"
 
-namespace oddrank::aggregate {
+namespace oddrank::report {
 namespace {
+
+using aggregate::RankView;
+using aggregate::ShownFrame;
 
 std::size_t child_of(PrefixTree& tree, std::size_t parent, const ShownFrame& frame) {
   const std::string key = fmt::format("{}|{}", frame.name, frame.place());
@@ -33,7 +36,7 @@ void count_rank(TreeNode& node, std::int32_t rank) {
 
 }  // namespace
 
-PrefixTree build_prefix_tree(const JobView& view) {
+PrefixTree build_prefix_tree(const aggregate::JobView& view) {
   PrefixTree tree;
   tree.nodes.emplace_back();
   for (const RankView& rank : view.ranks()) {
@@ -80,4 +83,4 @@ std::vector<TreeWay> ways_of(const PrefixTree& tree) {
   return ways;
 }
 
-}  // namespace oddrank::aggregate
+}  // namespace oddrank::report

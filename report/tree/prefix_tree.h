@@ -10,10 +10,10 @@
 
 #include "aggregate/view/job_view.h"
 
-namespace oddrank::aggregate {
+namespace oddrank::report {
 
 struct TreeNode {
-  ShownFrame frame;                 // the root's is empty
+  aggregate::ShownFrame frame;      // the root's is empty
   std::vector<std::int32_t> ranks;  // ascending; ranks without a number are left out
   std::size_t count = 0;            // number of processes, also of those without a rank number
   // Indices of PrefixTree::nodes: in the order of time if it is known, else most ranks first.
@@ -27,7 +27,7 @@ struct PrefixTree {
   std::vector<TreeNode> nodes;  // [0] is the root
 };
 
-PrefixTree build_prefix_tree(const JobView& view);
+PrefixTree build_prefix_tree(const aggregate::JobView& view);
 
 // A path from the root to a place where ranks are: the nodes, outermost first, without the root.
 struct TreeWay {
@@ -37,4 +37,4 @@ struct TreeWay {
 
 std::vector<TreeWay> ways_of(const PrefixTree& tree);
 
-}  // namespace oddrank::aggregate
+}  // namespace oddrank::report

@@ -1,4 +1,4 @@
-#include "aggregate/view/thread_classes.h"
+#include "report/thread_classes.h"
 
 #include <algorithm>
 #include <map>
@@ -10,8 +10,9 @@
 #include "aggregate/frames/frame_model.h"
 #include "aggregate/words/wait_words.h"
 
-namespace oddrank::aggregate {
+namespace oddrank::report {
 
+using aggregate::JobView;
 using snapshot::ProcessCapture;
 using snapshot::ThreadCapture;
 
@@ -35,7 +36,8 @@ std::string pool_of(const JobView& view,
 std::string place_of(const JobView& view,
                      const ProcessCapture& process,
                      const ThreadCapture& thread) {
-  return view.model().fold(thread.samples.back()).key + thread_wait_words(view, process, thread);
+  return view.model().fold(thread.samples.back()).key +
+         aggregate::thread_wait_words(view, process, thread);
 }
 
 }  // namespace
@@ -57,7 +59,7 @@ std::vector<ThreadClass> classify_threads(const JobView& view,
   std::unordered_map<std::string, std::size_t> known;
   for (const ThreadCapture& thread : process.threads) {
     if (all || thread.tid == process.pid || thread.samples.empty() ||
-        has_crashed(process, thread)) {
+        aggregate::has_crashed(process, thread)) {
       classes.push_back({{&thread}, {}});
       continue;
     }
@@ -77,7 +79,7 @@ std::vector<ThreadClass> classify_threads(const JobView& view,
     }
   }
   std::stable_partition(classes.begin(), classes.end(), [&process](const ThreadClass& one) {
-    return has_crashed(process, *one.threads.front());
+    return aggregate::has_crashed(process, *one.threads.front());
   });
   for (auto& [words, pool] : pools) {
     pool.pool = words;
@@ -86,4 +88,4 @@ std::vector<ThreadClass> classify_threads(const JobView& view,
   return classes;
 }
 
-}  // namespace oddrank::aggregate
+}  // namespace oddrank::report

@@ -1,10 +1,10 @@
 // Threads at the same place, shown once.
-#include "aggregate/view/thread_classes.h"
+#include "report/thread_classes.h"
 
 #include "tests/support/catch.h"
 #include "tests/support/hung_jobs.h"
 
-namespace oddrank::aggregate {
+namespace oddrank::report {
 namespace {
 
 using Tids = std::vector<std::int32_t>;
@@ -24,8 +24,8 @@ tests::CaptureBuilder five_threads() {
 
 TEST_CASE("thread classes: the main thread alone, equal threads together, pools last") {
   const auto job = five_threads();
-  FrameModel model(job.capture.tables);
-  const JobView view(job.capture, model);
+  aggregate::FrameModel model(job.capture.tables);
+  const aggregate::JobView view(job.capture, model);
   const auto classes = classify_threads(view, job.capture.processes[0], false);
   REQUIRE(classes.size() == 3);
   CHECK(classes[0].tids() == Tids{10});
@@ -37,8 +37,8 @@ TEST_CASE("thread classes: the main thread alone, equal threads together, pools 
 
 TEST_CASE("thread classes: each alone if all threads are wanted") {
   const auto job = five_threads();
-  FrameModel model(job.capture.tables);
-  const JobView view(job.capture, model);
+  aggregate::FrameModel model(job.capture.tables);
+  const aggregate::JobView view(job.capture, model);
   const auto classes = classify_threads(view, job.capture.processes[0], true);
   REQUIRE(classes.size() == 5);
   CHECK(classes[1].tids() == Tids{11});
@@ -48,8 +48,8 @@ TEST_CASE("thread classes: each alone if all threads are wanted") {
 TEST_CASE("thread classes: a thread that runs is not idle") {
   auto job = five_threads();
   job.capture.processes[0].threads[1].samples.edit_back().state = 'R';
-  FrameModel model(job.capture.tables);
-  const JobView view(job.capture, model);
+  aggregate::FrameModel model(job.capture.tables);
+  const aggregate::JobView view(job.capture, model);
   const auto classes = classify_threads(view, job.capture.processes[0], false);
   REQUIRE(classes.size() == 4);
   CHECK(classes[1].tids() == Tids{11});
@@ -57,4 +57,4 @@ TEST_CASE("thread classes: a thread that runs is not idle") {
 }
 
 }  // namespace
-}  // namespace oddrank::aggregate
+}  // namespace oddrank::report

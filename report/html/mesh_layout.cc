@@ -1,4 +1,4 @@
-#include "aggregate/symmetry/mesh_layout.h"
+#include "report/html/mesh_layout.h"
 
 #include <algorithm>
 #include <bit>
@@ -9,8 +9,10 @@
 
 #include "base/printable.h"
 
-namespace oddrank::aggregate {
+namespace oddrank::report {
 namespace {
+
+using aggregate::JobView;
 
 constexpr std::size_t kMaxAxisNames = 8;
 constexpr std::size_t kAxisNameColumns = 20;
@@ -46,7 +48,7 @@ void add_axis_group(const JobView& view, const std::vector<std::int32_t>& member
 std::vector<Axis> possible_axes(const JobView& view) {
   std::map<std::string, Axis> by_name;
   std::set<std::pair<snapshot::StringId, snapshot::StringId>> seen;  // label and members
-  for (const RankView& rank : view.ranks()) {
+  for (const aggregate::RankView& rank : view.ranks()) {
     if (rank.process == nullptr) {
       continue;
     }
@@ -82,20 +84,24 @@ std::vector<Axis> possible_axes(const JobView& view) {
   return axes;
 }
 
-// Returns whether the chosen axes give each rank a place of its own, and leave none empty.
-bool is_layout(const std::vector<Axis>& axes, unsigned chosen, std::size_t ranks) {
+// Returns the place of each rank if the chosen axes give each one of its own, and leave none empty;
+// else nothing.
+std::vector<std::size_t> order_by(const std::vector<Axis>& axes,
+                                  unsigned chosen,
+                                  std::size_t ranks) {
   std::size_t product = 1;
   for (std::size_t at = 0; at < axes.size(); ++at) {
     if ((chosen >> at & 1U) != 0) {
       product *= axes[at].size;
       if (product > ranks) {
-        return false;
+        return {};
       }
     }
   }
   if (product != ranks) {
-    return false;
+    return {};
   }
+  std::vector<std::size_t> order;
   std::vector<bool> taken(ranks, false);
   for (std::size_t rank = 0; rank < ranks; ++rank) {
     std::size_t place = 0;
@@ -105,39 +111,35 @@ bool is_layout(const std::vector<Axis>& axes, unsigned chosen, std::size_t ranks
       }
     }
     if (taken[place]) {
-      return false;
+      return {};
     }
     taken[place] = true;
+    order.push_back(place);
   }
-  return true;
+  return order;
 }
 
 }  // namespace
 
 MeshLayout mesh_layout(const JobView& view) {
   const std::vector<Axis> axes = possible_axes(view);
+  MeshLayout layout;
   unsigned best = 0;
   for (unsigned chosen = 1; chosen < 1U << axes.size(); ++chosen) {
-    if (std::popcount(chosen) > std::popcount(best) &&
-        is_layout(axes, chosen, view.ranks().size())) {
-      best = chosen;
+    if (std::popcount(chosen) > std::popcount(best)) {
+      if (auto order = order_by(axes, chosen, view.ranks().size()); !order.empty()) {
+        layout.order = std::move(order);
+        best = chosen;
+      }
     }
   }
-  MeshLayout layout;
-  if (best == 0) {
-    return layout;
-  }
-  layout.places.resize(view.ranks().size());
   for (std::size_t at = 0; at < axes.size(); ++at) {
     if ((best >> at & 1U) != 0) {
       layout.names.push_back(axes[at].name);
       layout.sizes.push_back(axes[at].size);
-      for (std::size_t rank = 0; rank < view.ranks().size(); ++rank) {
-        layout.places[rank].push_back(axes[at].places[rank]);
-      }
     }
   }
   return layout;
 }
 
-}  // namespace oddrank::aggregate
+}  // namespace oddrank::report

@@ -15,13 +15,13 @@
 #pragma once
 
 #include "aggregate/view/job_view.h"
-#include "aggregate/view/prefix_tree.h"
+#include "report/tree/prefix_tree.h"
 
-namespace oddrank::aggregate {
+namespace oddrank::report {
 
 // Sorts the children of each node for which a counter shows the order: the lowest first; children
 // that it does not tell apart keep their order. Stores the deciding counter in TreeNode::counter.
 // `tree` is of this view.
-void order_in_time(const JobView& view, PrefixTree& tree);
+void order_in_time(const aggregate::JobView& view, PrefixTree& tree);
 
-}  // namespace oddrank::aggregate
+}  // namespace oddrank::report

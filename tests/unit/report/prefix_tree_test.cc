@@ -1,14 +1,14 @@
-#include "aggregate/view/prefix_tree.h"
+#include "report/tree/prefix_tree.h"
 
 #include "tests/support/catch.h"
 #include "tests/support/hung_jobs.h"
 
-namespace oddrank::aggregate {
+namespace oddrank::report {
 
 TEST_CASE("the tree splits where the stacks differ, with the ranks on each edge") {
   const auto job = tests::input_stall_job();
-  FrameModel model(job.capture.tables);
-  const JobView view(job.capture, model);
+  aggregate::FrameModel model(job.capture.tables);
+  const aggregate::JobView view(job.capture, model);
   const PrefixTree tree = build_prefix_tree(view);
   CHECK(tree.nodes[0].count == 8);
   REQUIRE(tree.nodes[0].children.size() == 1);
@@ -22,4 +22,4 @@ TEST_CASE("the tree splits where the stacks differ, with the ranks on each edge"
   CHECK(tree.nodes[main.children[1]].ranks == std::vector<std::int32_t>{5});
 }
 
-}  // namespace oddrank::aggregate
+}  // namespace oddrank::report

@@ -1,6 +1,6 @@
 // Which of several paths through the program is behind, judged by counters; and what must not
 // decide it.
-#include "aggregate/view/temporal_order.h"
+#include "report/tree/temporal_order.h"
 
 #include <functional>
 #include <string>
@@ -12,7 +12,7 @@
 #include "tests/support/catch.h"
 #include "tests/support/hung_jobs.h"
 
-namespace oddrank::aggregate {
+namespace oddrank::report {
 namespace {
 
 using tests::native;
@@ -48,8 +48,8 @@ snapshot::Capture job_in_loops(std::int32_t size,
 // Returns the children of the first node that has several, as "function counter", with "!" if
 // behind.
 std::vector<std::string> siblings(const snapshot::Capture& capture) {
-  FrameModel model(capture.tables);
-  const JobView view(capture, model);
+  aggregate::FrameModel model(capture.tables);
+  const aggregate::JobView view(capture, model);
   const PrefixTree tree = build_prefix_tree(view);
   std::vector<std::string> found;
   for (const TreeNode& node : tree.nodes) {
@@ -84,7 +84,7 @@ TEST_CASE("time: the lower counter is behind and comes first, with its evidence"
     return LoopLocals{{"epoch", "3"}, {"step", loads(rank) ? "1206" : "1207"}};
   });
   CHECK(siblings(capture) == Names{"load step=1206!", "sync step=1207"});
-  const std::string dot = report::report_dot(diagnose(capture), capture);
+  const std::string dot = report_dot(aggregate::diagnose(capture), capture);
   INFO(dot);
   CHECK(dot.find("[label=\"2: 3,5 | step=1206, behind\"]") != std::string::npos);
   CHECK(dot.find("[label=\"6: 0-2,4,6-7 | step=1207\"]") != std::string::npos);
@@ -229,4 +229,4 @@ TEST_CASE("time: the smallest and largest numbers are handled") {
 }
 
 }  // namespace
-}  // namespace oddrank::aggregate
+}  // namespace oddrank::report

@@ -8,17 +8,17 @@
 
 #include "aggregate/view/job_view.h"
 
-namespace oddrank::aggregate {
+namespace oddrank::report {
 
 struct MeshLayout {
   std::vector<std::string> names;  // of the axes, the slowest first; empty: no layout is known
   std::vector<std::size_t> sizes;
-  std::vector<std::vector<std::size_t>> places;  // by rank of the view: its place on each axis
+  std::vector<std::size_t> order;  // by rank of the view: its place, counted along all axes
 };
 
 // Returns axes that give each rank a place of its own and leave no place empty; of several choices
 // the one with the most axes. The place of a rank that was not read is known from the members of
 // the groups of others.
-MeshLayout mesh_layout(const JobView& view);
+MeshLayout mesh_layout(const aggregate::JobView& view);
 
-}  // namespace oddrank::aggregate
+}  // namespace oddrank::report

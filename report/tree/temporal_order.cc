@@ -1,4 +1,4 @@
-#include "aggregate/view/temporal_order.h"
+#include "report/tree/temporal_order.h"
 
 #include <algorithm>
 #include <limits>
@@ -13,8 +13,13 @@
 
 #include "aggregate/view/plain_locals.h"
 
-namespace oddrank::aggregate {
+namespace oddrank::report {
 namespace {
+
+using aggregate::JobView;
+using aggregate::RankNumber;
+using aggregate::ShownFrame;
+using aggregate::Variable;
 
 struct Range {
   std::int64_t low = std::numeric_limits<std::int64_t>::max();
@@ -55,9 +60,9 @@ bool is_each_its_own(const std::vector<RankNumber>& numbers) {
 
 Counters find_counters(const JobView& view) {
   Counters counters;
-  PlainLocals locals(view);
-  for (const RankView& rank : view.ranks()) {
-    for (PlainLocal& local : locals.of(rank)) {
+  aggregate::PlainLocals locals(view);
+  for (const aggregate::RankView& rank : view.ranks()) {
+    for (aggregate::PlainLocal& local : locals.of(rank)) {
       if (const auto number = local.number()) {
         Counter& counter = counters[std::move(local.variable)];
         counter.numbers.push_back({rank.rank, *number});
@@ -260,4 +265,4 @@ void order_in_time(const JobView& view, PrefixTree& tree) {
   Orderer(view, tree).order_all();
 }
 
-}  // namespace oddrank::aggregate
+}  // namespace oddrank::report

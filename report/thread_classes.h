@@ -10,7 +10,7 @@
 
 #include "aggregate/view/job_view.h"
 
-namespace oddrank::aggregate {
+namespace oddrank::report {
 
 struct ThreadClass {
   std::vector<const snapshot::ThreadCapture*> threads;  // in the order of the process; never empty
@@ -22,9 +22,9 @@ struct ThreadClass {
 // Groups the threads of a process. The main thread is a class of its own, and first if it was read;
 // so is every thread if `all`, and with `locals` each thread whose local variables were read. Idle
 // pools come last, in the order of their words.
-std::vector<ThreadClass> classify_threads(const JobView& view,
+std::vector<ThreadClass> classify_threads(const aggregate::JobView& view,
                                           const snapshot::ProcessCapture& process,
                                           bool all,
                                           bool locals = false);
 
-}  // namespace oddrank::aggregate
+}  // namespace oddrank::report

@@ -1,15 +1,15 @@
-#include "aggregate/symmetry/mesh_layout.h"
+#include "report/html/mesh_layout.h"
 
 #include "tests/support/catch.h"
 #include "tests/support/hung_jobs.h"
 #include "tests/support/mesh_job.h"
 
-namespace oddrank::aggregate {
+namespace oddrank::report {
 namespace {
 
 MeshLayout layout_in(const snapshot::Capture& capture) {
-  FrameModel model(capture.tables);
-  return mesh_layout(JobView(capture, model));
+  aggregate::FrameModel model(capture.tables);
+  return mesh_layout(aggregate::JobView(capture, model));
 }
 
 }  // namespace
@@ -18,7 +18,7 @@ TEST_CASE("layout: the axes are the job's dimensions, the slowest first") {
   const MeshLayout layout = layout_in(tests::mesh_job(tests::three_dimensions(2, 3, 4)).capture);
   CHECK(layout.names == std::vector<std::string>{"dp", "pp", "tp"});
   CHECK(layout.sizes == std::vector<std::size_t>{2, 3, 4});
-  CHECK(layout.places[17] == std::vector<std::size_t>{1, 1, 1});
+  CHECK(layout.order[17] == 17);
 }
 
 TEST_CASE("layout: a rank that was not read has the place that other ranks' groups show") {
@@ -26,7 +26,7 @@ TEST_CASE("layout: a rank that was not read has the place that other ranks' grou
   job.remove(3017);
   const MeshLayout layout = layout_in(job.capture);
   REQUIRE(layout.names.size() == 3);
-  CHECK(layout.places[17] == std::vector<std::size_t>{1, 1, 1});
+  CHECK(layout.order[17] == 17);
 }
 
 TEST_CASE("layout: a name that spans two axes is no third axis") {
@@ -54,4 +54,4 @@ TEST_CASE("layout: no axes without labels, or if two ranks have one place") {
   CHECK(layout_in(job.capture).names.empty());
 }
 
-}  // namespace oddrank::aggregate
+}  // namespace oddrank::report
