@@ -1,69 +1,32 @@
 #include "aggregate/flight/flight_history.h"
 
 #include <algorithm>
-#include <map>
-#include <optional>
-#include <tuple>
 #include <utility>
 
+#include "aggregate/flight/past_calls.h"
 #include "base/printable.h"
 
 namespace oddrank::aggregate {
 namespace {
 
-constexpr std::size_t kMaxPeriod = 256;  // calls of one step
-
-// What repeats from step to step.
-using Step = std::tuple<snapshot::StringId, std::size_t, snapshot::StringId>;
-
-std::size_t index_of_record(const FlightJob& job, std::int32_t rank) {
-  const auto at = std::lower_bound(
-      job.records.begin(), job.records.end(), rank,
-      [](const FlightRecord* one, std::int32_t wanted) { return one->rank < wanted; });
-  const bool found = at != job.records.end() && (*at)->rank == rank;
-  return static_cast<std::size_t>((found ? at : job.records.end()) - job.records.begin());
-}
-
-std::vector<Step> steps_of(const FlightJob& job, std::size_t at) {
-  std::vector<Step> steps;
-  const FlightRecord& record = *job.records[at];
-  for (const FlightEntry& entry : record.entries) {
-    const std::size_t group =
-        entry.group < job.group_of[at].size() ? job.group_of[at][entry.group] : SIZE_MAX;
-    steps.emplace_back(entry.op, group, entry.place);
-  }
-  return steps;
-}
-
-// Returns the length of a step: the smallest period of the calls before the last one. Warming up
-// may differ, so the oldest quarter of them need not fit.
-std::optional<std::size_t> period_of(const std::vector<Step>& steps) {
-  const std::size_t past = steps.size() - 1;
-  for (std::size_t period = 1; period <= std::min(past / 2, kMaxPeriod); ++period) {
-    const std::size_t from = std::max(period, std::min(past / 4, past - 2 * period) + period);
-    bool fits = from < past;
-    for (std::size_t i = from; i < past && fits; ++i) {
-      fits = steps[i] == steps[i - period];
-    }
-    if (fits) {
-      return period;
-    }
-  }
-  return std::nullopt;
-}
+constexpr std::size_t kMaxHabit = 1024;  // newest calls of a rank
 
 enum class Habit : std::uint8_t { kUnknown = 0, kKept, kLeft };
 
-Habit habit_of(const FlightJob& job, std::size_t at) {
-  const std::vector<Step> steps = steps_of(job, at);
-  if (steps.size() < 3) {
+// Returns whether the last call is the one that those before it foretell. Warming up may differ, so
+// the oldest quarter of them need not repeat.
+Habit habit_of(const FlightJob& job, std::int32_t rank) {
+  const std::size_t at = job.index_of(rank);
+  if (at == job.records.size()) {
     return Habit::kUnknown;
   }
-  const auto period = period_of(steps);
-  if (!period) {
+  const std::vector<PastCall> calls = newest_calls(job, at, kMaxHabit);
+  const auto repeat = repeat_of(calls, false);
+  if (!repeat || repeat->end + 1 < calls.size() ||
+      4 * (repeat->run + repeat->period) < 3 * (calls.size() - 1)) {
     return Habit::kUnknown;
   }
-  return steps.back() == steps[steps.size() - 1 - *period] ? Habit::kKept : Habit::kLeft;
+  return repeat->end == calls.size() ? Habit::kKept : Habit::kLeft;
 }
 
 HistoryCall history_call(const FlightJob& job, std::size_t at, const FlightEntry& entry) {
@@ -71,8 +34,8 @@ HistoryCall history_call(const FlightJob& job, std::size_t at, const FlightEntry
   HistoryCall call;
   call.op = printable(texts.text(entry.op), 40);
   call.group = "?";
-  if (entry.group < job.group_of[at].size()) {
-    const FlightMembers& members = job.groups[job.group_of[at][entry.group]];
+  if (const std::size_t group = job.group_at(at, entry); group != FlightJob::kNoGroup) {
+    const FlightMembers& members = job.groups[group];
     call.group = members.is_default ? "default" : "group " + printable(members.name, 40);
   }
   call.place = printable(texts.text(entry.place), 80);
@@ -100,8 +63,7 @@ std::vector<std::int32_t> left_own_pattern(const FlightJob& job,
   std::vector<std::int32_t> left;
   std::size_t kept = 0;
   for (const std::int32_t rank : ranks) {
-    const std::size_t at = index_of_record(job, rank);
-    const Habit habit = at == job.records.size() ? Habit::kUnknown : habit_of(job, at);
+    const Habit habit = habit_of(job, rank);
     if (habit == Habit::kUnknown) {
       return {};
     }
@@ -115,17 +77,15 @@ std::vector<std::int32_t> left_own_pattern(const FlightJob& job,
 }
 
 bool is_past_pattern(const FlightJob& job, std::int32_t rank) {
-  const std::size_t at = index_of_record(job, rank);
+  const std::size_t at = job.index_of(rank);
   if (at == job.records.size()) {
     return false;
   }
-  const std::vector<Step> steps = steps_of(job, at);
-  if (steps.size() < 3) {
-    return false;
-  }
-  const auto last = steps.end() - 1;
-  const bool repeats = std::count(steps.begin(), last, *(last - 1)) >= 2;
-  return repeats && std::find(steps.begin(), last, *last) == last;
+  const std::vector<PastCall> calls = newest_calls(job, at, kMaxHabit);
+  const auto times = [&calls](const CallKey& key) {
+    return std::ranges::count(calls, key, &PastCall::key);
+  };
+  return calls.size() > 2 && times(calls.back().key) == 1 && times(calls[calls.size() - 2].key) > 1;
 }
 
 std::vector<CallHistory> histories_of(const FlightJob& job,

@@ -278,16 +278,12 @@ bool FlightTrack::is_before(std::int64_t sequence) const {
 }
 
 const FlightEntry* FlightTrack::at(std::int64_t sequence) const {
-  const auto found = std::lower_bound(
-      calls.begin(), calls.end(), sequence,
-      [](const auto* call, std::int64_t wanted) { return call->sequence < wanted; });
+  const auto found = std::ranges::lower_bound(calls, sequence, {}, &FlightEntry::sequence);
   return found == calls.end() || (*found)->sequence != sequence ? nullptr : *found;
 }
 
 const FlightTrack* FlightMembers::track(std::int32_t rank) const {
-  const auto found = std::lower_bound(
-      tracks.begin(), tracks.end(), rank,
-      [](const FlightTrack& one, std::int32_t wanted) { return one.rank < wanted; });
+  const auto found = std::ranges::lower_bound(tracks, rank, {}, &FlightTrack::rank);
   return found == tracks.end() || found->rank != rank ? nullptr : &*found;
 }
 
@@ -302,11 +298,28 @@ std::string FlightMembers::words() const {
                      format_ranks_within(ranks, kWidth), ranks_known ? "" : ", perhaps more");
 }
 
+std::size_t FlightJob::index_of(std::int32_t rank) const {
+  const auto found = std::ranges::lower_bound(records, rank, {}, &FlightRecord::rank);
+  const bool known = found != records.end() && (*found)->rank == rank;
+  return static_cast<std::size_t>((known ? found : records.end()) - records.begin());
+}
+
 const FlightRecord* FlightJob::record(std::int32_t rank) const {
-  const auto found = std::lower_bound(
-      records.begin(), records.end(), rank,
-      [](const FlightRecord* one, std::int32_t wanted) { return one->rank < wanted; });
-  return found == records.end() || (*found)->rank != rank ? nullptr : *found;
+  const std::size_t at = index_of(rank);
+  return at == records.size() ? nullptr : records[at];
+}
+
+std::size_t FlightJob::group_at(std::size_t record, const FlightEntry& entry) const {
+  const std::vector<std::size_t>& of_record = group_of[record];
+  return entry.group < of_record.size() ? of_record[entry.group] : kNoGroup;
+}
+
+std::int32_t FlightJob::peer_in(std::size_t group, const FlightEntry& entry) const {
+  if (!entry.is_p2p || entry.peer < 0 || group == kNoGroup || !groups[group].ranks_known) {
+    return kNoPeer;
+  }
+  const auto peer = static_cast<std::size_t>(entry.peer);
+  return peer < groups[group].ranks.size() ? groups[group].ranks[peer] : kNoPeer;
 }
 
 bool is_whole(const FlightRecord& record) {

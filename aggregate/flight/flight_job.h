@@ -69,7 +69,17 @@ struct FlightJob {
   // Index into `groups`, by record, then by the record's own number of the group.
   std::vector<std::vector<std::size_t>> group_of;
 
-  const FlightRecord* record(std::int32_t rank) const;
+  static constexpr std::size_t kNoGroup = static_cast<std::size_t>(-1);
+  static constexpr std::int32_t kNoPeer = -1;
+
+  // Returns the index of its record; records.size() if there is none.
+  std::size_t index_of(std::int32_t rank) const;
+  const FlightRecord* record(std::int32_t rank) const;  // null: there is none
+  // Returns the group of a call in the record with this index.
+  std::size_t group_at(std::size_t record, const FlightEntry& entry) const;
+  // Returns the other side of a transfer in that group, as a rank of the job; kNoPeer if it is
+  // unknown, and for collectives.
+  std::int32_t peer_in(std::size_t group, const FlightEntry& entry) const;
 };
 
 // Returns whether the ring has lost nothing: what it does not hold was never called.

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "aggregate/flight/past_calls.h"
 #include "aggregate/view/rank_set.h"
 #include "base/few_notes.h"
 #include "base/printable.h"
@@ -16,88 +17,27 @@ namespace {
 
 constexpr std::size_t kMaxStepHistory = 512;  // newest calls of a rank
 constexpr std::size_t kMaxSteppedRanks = 16384;
-constexpr std::size_t kNoGroup = SIZE_MAX;
-
-// What repeats: operation, group, peer, place and sizes.
-using SteppedCall = std::
-    tuple<snapshot::StringId, std::size_t, std::int32_t, snapshot::StringId, snapshot::StringId>;
-
-// A stretch of calls that repeats, as indices behind the ends of its two last steps.
-struct Repeat {
-  std::size_t end = 0;
-  std::size_t period = 0;
-};
-
-// The newest calls of a rank, without a gap.
-struct SteppedCalls {
-  std::vector<const FlightEntry*> entries;
-  std::vector<std::size_t> groups;  // of each
-};
-
-SteppedCalls newest_calls(const FlightJob& job, std::size_t at) {
-  const auto& entries = job.records[at]->entries;
-  std::size_t first = entries.size();
-  while (first > 0 && entries.size() - first < kMaxStepHistory &&
-         (first == entries.size() || entries[first - 1].record + 1 == entries[first].record)) {
-    --first;
-  }
-  SteppedCalls calls;
-  for (std::size_t i = first; i < entries.size(); ++i) {
-    calls.entries.push_back(&entries[i]);
-    calls.groups.push_back(
-        entries[i].group < job.group_of[at].size() ? job.group_of[at][entries[i].group] : kNoGroup);
-  }
-  return calls;
-}
-
-// Returns the smallest period that most of the calls keep, up to the last step, in which a rank may
-// have left it. What repeats only within a step (microbatches) does not make up most of the calls.
-// `with_sizes`: calls of other sizes are others, such as the buckets of gradients.
-std::optional<Repeat> repeat_of(const SteppedCalls& calls, bool with_sizes) {
-  std::map<SteppedCall, std::size_t> kinds;
-  std::vector<std::size_t> row;  // of each call, which kind it is
-  for (std::size_t i = 0; i < calls.entries.size(); ++i) {
-    const FlightEntry& entry = *calls.entries[i];
-    const SteppedCall call(entry.op, calls.groups[i], entry.is_p2p ? entry.peer : -1, entry.place,
-                           with_sizes ? entry.input_sizes : snapshot::StringId{});
-    row.push_back(kinds.try_emplace(call, kinds.size()).first->second);
-  }
-  std::vector<std::size_t> run(row.size());  // of calls that are those a period before
-  for (std::size_t period = 1; period <= row.size() / 2; ++period) {
-    for (std::size_t i = 0; i < row.size(); ++i) {
-      run[i] = i < period || row[i] != row[i - period] ? 0 : (i == 0 ? 0 : run[i - 1]) + 1;
-    }
-    for (std::size_t end = row.size(); end > row.size() - period; --end) {
-      if (run[end - 1] >= std::max(period, (row.size() - period) / 2)) {
-        return Repeat{end, period};
-      }
-    }
-  }
-  return std::nullopt;
-}
-
 std::int64_t number_of(const FlightEntry& entry) {
   return entry.is_p2p ? entry.transfer : entry.sequence;
 }
 
 // Counts the calls of one kind, a group's collectives or transfers, of which a step has some.
-std::optional<RankStep> count_calls(const SteppedCalls& calls,
+std::optional<RankStep> count_calls(const std::vector<PastCall>& calls,
                                     const Repeat& repeat,
                                     std::size_t group,
                                     bool transfers) {
   const auto is_counted = [&](std::size_t i) {
-    return calls.groups[i] == group && calls.entries[i]->is_p2p == transfers;
+    return calls[i].key.group == group && calls[i].entry->is_p2p == transfers;
   };
   RankStep step;
   for (std::size_t i = repeat.end; i > repeat.end - repeat.period && step.calls == 0; --i) {
     if (is_counted(i - 1)) {
-      step.calls =
-          number_of(*calls.entries[i - 1]) - number_of(*calls.entries[i - 1 - repeat.period]);
+      step.calls = number_of(*calls[i - 1].entry) - number_of(*calls[i - 1 - repeat.period].entry);
     }
   }
   std::int64_t newest = -1;
-  for (std::size_t i = 0; i < calls.entries.size(); ++i) {
-    newest = is_counted(i) ? std::max(newest, number_of(*calls.entries[i])) : newest;
+  for (std::size_t i = 0; i < calls.size(); ++i) {
+    newest = is_counted(i) ? std::max(newest, number_of(*calls[i].entry)) : newest;
   }
   if (step.calls <= 0 || newest <= 0) {
     return std::nullopt;
@@ -140,7 +80,7 @@ std::vector<RankStep> rank_steps(const FlightJob& job) {
   std::map<Comparable, std::vector<std::size_t>> alike;
   for (std::size_t at = 0; at < job.records.size() && job.records.size() <= kMaxSteppedRanks;
        ++at) {
-    const SteppedCalls calls = newest_calls(job, at);
+    const std::vector<PastCall> calls = newest_calls(job, at, kMaxStepHistory);
     auto repeat = job.records[at]->from_memory ? repeat_of(calls, true) : std::nullopt;
     repeat = repeat || !job.records[at]->from_memory ? repeat : repeat_of(calls, false);
     // The groups are in the order of their sizes; collectives have numbers that members share.
@@ -171,9 +111,7 @@ std::vector<RankStep> rank_steps(const FlightJob& job) {
 }
 
 const RankStep* step_of(const std::vector<RankStep>& steps, std::int32_t rank) {
-  const auto at =
-      std::lower_bound(steps.begin(), steps.end(), rank,
-                       [](const RankStep& one, std::int32_t wanted) { return one.rank < wanted; });
+  const auto at = std::ranges::lower_bound(steps, rank, {}, &RankStep::rank);
   return at != steps.end() && at->rank == rank ? &*at : nullptr;
 }
 

@@ -107,15 +107,11 @@ void Finder::add_transfers() {
   for (std::size_t at = 0; at < job_.records.size(); ++at) {
     const FlightRecord& record = *job_.records[at];
     for (const FlightEntry& entry : record.entries) {
-      if (!entry.is_p2p || entry.peer < 0 || entry.group >= job_.group_of[at].size()) {
+      const std::size_t index = job_.group_at(at, entry);
+      const std::int32_t peer = job_.peer_in(index, entry);
+      if (peer == FlightJob::kNoPeer) {
         continue;
       }
-      const std::size_t index = job_.group_of[at][entry.group];
-      const auto& ranks = job_.groups[index].ranks;
-      if (static_cast<std::size_t>(entry.peer) >= ranks.size() || !job_.groups[index].ranks_known) {
-        continue;
-      }
-      const std::int32_t peer = ranks[static_cast<std::size_t>(entry.peer)];
       if (job_.texts->text(entry.op) == "send") {
         all[{index, record.rank, peer}].sends.push_back(&entry);
       } else {

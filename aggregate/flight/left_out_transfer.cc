@@ -1,9 +1,8 @@
 #include "aggregate/flight/left_out_transfer.h"
 
 #include <algorithm>
-#include <set>
-#include <tuple>
 
+#include "aggregate/flight/past_calls.h"
 #include "base/printable.h"
 
 namespace oddrank::aggregate {
@@ -12,71 +11,41 @@ namespace {
 constexpr std::size_t kMaxStep = 512;       // calls of one step
 constexpr std::size_t kMaxCompared = 4096;  // newest calls of a rank
 
-// What repeats from step to step.
-struct RepeatedCall {
-  snapshot::StringId op{};
-  std::size_t group = SIZE_MAX;
-  std::int32_t peer = -1;  // global rank; -1: a collective
-  snapshot::StringId place{};
-
-  bool operator==(const RepeatedCall&) const = default;
-  auto key() const { return std::tuple(op, group, peer); }
-};
-
 struct Past {
   const FlightRecord* record = nullptr;
-  std::vector<RepeatedCall> calls;  // without a gap, oldest first
-  std::vector<const FlightEntry*> entries;
+  std::vector<PastCall> calls;
   std::size_t from = 0;   // calls before the first step
   bool is_whole = false;  // it begins with the rank's first call
 };
 
-// A call that others' waits show to be missing: who, what, with whom.
+// A call that others' waits show to be missing: what, with whom.
 struct Wanted {
   std::string_view op;
-  std::size_t group = SIZE_MAX;
+  std::size_t group = FlightJob::kNoGroup;
   std::int32_t peer = -1;
+
+  bool is(const CallKey& key, const Tables& texts) const;
 };
 
-std::int32_t global_peer(const FlightJob& job, std::size_t group, const FlightEntry& entry) {
-  if (!entry.is_p2p || group >= job.groups.size() || !job.groups[group].ranks_known) {
-    return -1;
-  }
-  const auto& ranks = job.groups[group].ranks;
-  const bool known = entry.peer >= 0 && static_cast<std::size_t>(entry.peer) < ranks.size();
-  return known ? ranks[static_cast<std::size_t>(entry.peer)] : -1;
+bool Wanted::is(const CallKey& key, const Tables& texts) const {
+  return texts.text(key.op) == op && key.group == group && key.peer == peer;
 }
 
-// Returns the newest calls that were kept one after another: a capture keeps more calls of one
-// group than of another, so what it has of older times has gaps.
 Past past_of(const FlightJob& job, std::size_t at) {
   Past past;
   past.record = job.records[at];
-  const auto& entries = past.record->entries;
-  std::size_t first = entries.size();
-  while (first > 0 && entries.size() - first < kMaxCompared &&
-         (first == entries.size() || entries[first - 1].record + 1 == entries[first].record)) {
-    --first;
-  }
-  for (std::size_t i = first; i < entries.size(); ++i) {
-    const FlightEntry& entry = entries[i];
-    const std::size_t group =
-        entry.group < job.group_of[at].size() ? job.group_of[at][entry.group] : SIZE_MAX;
-    past.calls.push_back({entry.op, group, global_peer(job, group, entry), entry.place});
-    past.entries.push_back(&entry);
-  }
-  past.is_whole = is_whole(*past.record) && first == 0;
+  past.calls = newest_calls(job, at, kMaxCompared);
+  past.is_whole = is_whole(*past.record) && past.calls.size() == past.record->entries.size();
   // What is called at the start only (a broadcast of parameters) is of no step. A transfer of
   // another line may be: a pipeline that warms up.
   const std::size_t half = past.calls.size() / 2;
-  const auto recurs = [&](const RepeatedCall& call) {
+  const auto recurs = [&](const CallKey& call) {
     return std::any_of(past.calls.begin() + static_cast<std::ptrdiff_t>(half), past.calls.end(),
-                       [&call](const auto& one) {
-                         return one.key() == call.key() &&
-                                (call.peer >= 0 || one.place == call.place);
+                       [&call](const PastCall& one) {
+                         return call.peer >= 0 ? one.key.is_like(call) : one.key == call;
                        });
   };
-  while (past.from < half && !recurs(past.calls[past.from])) {
+  while (past.from < half && !recurs(past.calls[past.from].key)) {
     ++past.from;
   }
   return past;
@@ -96,12 +65,10 @@ bool step_is_seen(const Past& past,
   }
   const auto begin = past.calls.begin() + static_cast<std::ptrdiff_t>(end - period);
   const auto stop = past.calls.begin() + static_cast<std::ptrdiff_t>(end);
-  const auto made = std::count_if(begin, stop, [&](const RepeatedCall& call) {
-    return texts.text(call.op) == wanted.op && call.group == wanted.group &&
-           call.peer == wanted.peer;
-  });
-  const bool once = std::any_of(begin, stop, [&](const RepeatedCall& call) {
-    return call.peer < 0 && std::count(begin, stop, call) == 1;
+  const auto made =
+      std::count_if(begin, stop, [&](const PastCall& call) { return wanted.is(call.key, texts); });
+  const bool once = std::any_of(begin, stop, [&](const PastCall& call) {
+    return call.key.peer < 0 && std::ranges::count(begin, stop, call.key, &PastCall::key) == 1;
   });
   return made >= 2 && once;
 }
@@ -109,7 +76,7 @@ bool step_is_seen(const Past& past,
 // Returns the first call that is not the one a period before it.
 std::size_t first_stray(const Past& past, std::size_t period) {
   std::size_t at = past.from + period;
-  while (at < past.calls.size() && past.calls[at] == past.calls[at - period]) {
+  while (at < past.calls.size() && past.calls[at].key == past.calls[at - period].key) {
     ++at;
   }
   return at;
@@ -132,9 +99,10 @@ bool fits_with_gap(const Past& past, std::size_t period, std::size_t stray) {
   bool fits = true;
   for (std::size_t at = stray; at < past.calls.size() && fits; ++at) {
     const std::size_t before = at + 1 - period;  // as if the call were there
-    fits = past.calls[at] == past.calls[before < stray    ? before
-                                        : before == stray ? stray - period
-                                                          : before - 1];
+    fits = past.calls[at].key == past.calls[before < stray    ? before
+                                            : before == stray ? stray - period
+                                                              : before - 1]
+                                     .key;
   }
   return fits;
 }
@@ -149,11 +117,9 @@ std::optional<std::size_t> gap_of(const Past& past, const Wanted& wanted, const 
     if (stray == size) {
       return std::nullopt;  // nothing is missing
     }
-    const RepeatedCall& expected = past.calls[stray - period];
-    const bool fits = stray >= past.from + 2 * period && texts.text(expected.op) == wanted.op &&
-                      expected.group == wanted.group && expected.peer == wanted.peer &&
-                      step_is_seen(past, period, stray, wanted, texts) &&
-                      fits_with_gap(past, period, stray);
+    const bool fits =
+        stray >= past.from + 2 * period && wanted.is(past.calls[stray - period].key, texts) &&
+        step_is_seen(past, period, stray, wanted, texts) && fits_with_gap(past, period, stray);
     if (fits && !gap) {
       gap = stray - period;
     }
@@ -195,8 +161,8 @@ const Past* TransferFinder::past_of_rank(std::int32_t rank) const {
 
 std::optional<std::size_t> TransferFinder::waiting_call(const Past& past) const {
   for (std::size_t at = 0; at < past.calls.size(); ++at) {
-    if (is_open(*past.entries[at])) {
-      return past.calls[at].peer >= 0 ? std::optional(at) : std::nullopt;
+    if (is_open(*past.calls[at].entry)) {
+      return past.calls[at].key.peer >= 0 ? std::optional(at) : std::nullopt;
     }
   }
   return std::nullopt;
@@ -205,7 +171,7 @@ std::optional<std::size_t> TransferFinder::waiting_call(const Past& past) const 
 std::optional<LeftOutTransfer> TransferFinder::judge_call(const Past& waiter,
                                                           std::size_t at) const {
   const Tables& texts = *job_.texts;
-  const RepeatedCall& call = waiter.calls[at];
+  const CallKey& call = waiter.calls[at].key;
   const bool receives = texts.text(call.op) == "recv";
   const Past* other = past_of_rank(call.peer);
   if (other == nullptr || other == &waiter || other->record->cut || waiter.record->cut ||
@@ -213,19 +179,17 @@ std::optional<LeftOutTransfer> TransferFinder::judge_call(const Past& waiter,
     return std::nullopt;
   }
   const Wanted wanted{receives ? "send" : "recv", call.group, waiter.record->rank};
-  const auto is_counterpart = [&](const RepeatedCall& one) {
-    return texts.text(one.op) == wanted.op && one.group == wanted.group && one.peer == wanted.peer;
-  };
   std::size_t theirs = 0;
-  for (std::size_t i = 0; i < other->calls.size(); ++i) {
-    theirs += is_counterpart(other->calls[i]) ? 1 : 0;
-    if (is_counterpart(other->calls[i]) && is_open(*other->entries[i])) {
+  for (const PastCall& one : other->calls) {
+    const bool is_counterpart = wanted.is(one.key, texts);
+    theirs += is_counterpart ? 1 : 0;
+    if (is_counterpart && is_open(*one.entry)) {
       return std::nullopt;  // the two belong together
     }
   }
   const auto number = static_cast<std::size_t>(std::count_if(
       waiter.calls.begin(), waiter.calls.begin() + static_cast<std::ptrdiff_t>(at + 1),
-      [&call](const RepeatedCall& one) { return one.key() == call.key(); }));
+      [&call](const PastCall& one) { return one.key.is_like(call); }));
   const bool counted = waiter.is_whole && other->is_whole;
   if (counted && theirs >= number) {
     return std::nullopt;
@@ -240,7 +204,7 @@ std::optional<LeftOutTransfer> TransferFinder::judge_call(const Past& waiter,
   found.partner = waiter.record->rank;
   found.is_send = receives;
   found.group = job_.groups[call.group].words();
-  found.place = printable(texts.text(other->calls[*gap].place), 80);
+  found.place = printable(texts.text(other->calls[*gap].key.place), 80);
   found.waits_at = printable(texts.text(call.place), 80);
   found.number = counted ? static_cast<std::int64_t>(number) : -1;
   return found;
