@@ -6,7 +6,6 @@
 
 #include <fmt/format.h>
 
-#include "aggregate/flight/flight_verdict.h"
 #include "aggregate/view/rank_set.h"
 #include "base/printable.h"
 #include "base/version.h"
@@ -117,7 +116,7 @@ std::string waits_text(const aggregate::FlightReport& report) {
           fmt::format("  ... {}\n", count_of(report.waits.waits.size() - kMaxWaits, "more wait"));
       break;
     }
-    text += fmt::format("  {} in {}", aggregate::flight_ranks_words(wait.waiters), wait.on);
+    text += fmt::format("  {} in {}", aggregate::ranks_in_short(wait.waiters), wait.on);
     if (!wait.absent.empty()) {
       text += fmt::format(", without {}", aggregate::format_ranks_within(wait.absent, kWidth));
     }
@@ -197,7 +196,7 @@ std::string flight_report_text(const aggregate::FlightReport& report) {
                   report.job.records.size(), report.job.records.size() == 1 ? "" : "s",
                   versions_of(report), entries_of(report), report.job.groups.size());
   if (const auto missing = aggregate::ranks_without_dump(report); !missing.empty()) {
-    text += fmt::format("No dump of {}\n", aggregate::flight_ranks_words(missing));
+    text += fmt::format("No dump of {}\n", aggregate::ranks_in_short(missing));
   }
   for (const aggregate::UnreadDump& dump : report.unread) {
     text += fmt::format("Not read: {}: {}\n", printable(dump.source), printable(dump.why, 200));

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "aggregate/flight/analyze_flight.h"
+#include "aggregate/flight/flight_capture.h"
 
 namespace oddrank::report {
 

@@ -7,6 +7,7 @@
 #include "aggregate/view/rank_set.h"
 #include "base/printable.h"
 #include "base/span_words.h"
+#include "report/call_lines.h"
 #include "report/coverage_words.h"
 #include "report/explain_text.h"
 #include "report/process_text.h"
@@ -128,7 +129,7 @@ std::string chain_lines(const aggregate::Diagnosis& report, const Style& style) 
 // Prints the last calls of the culprits and of the others, from flight recorders.
 std::string calls_lines(const aggregate::Diagnosis& report, const Style& style) {
   std::string text;
-  for (const std::string& line : aggregate::history_lines(report.verdict.history)) {
+  for (const std::string& line : history_lines(report.verdict.history)) {
     text += style.paragraph(text.empty() ? "Calls " : "      ", line, kWhyIndent);
   }
   return text.empty() ? text : '\n' + text;
@@ -137,7 +138,7 @@ std::string calls_lines(const aggregate::Diagnosis& report, const Style& style) 
 // Prints which ranks are in other steps than the others, by their own counts of calls.
 std::string skew_text(const aggregate::Diagnosis& report, const Style& style) {
   std::string text;
-  for (const std::string& line : aggregate::skew_lines(report.steps)) {
+  for (const std::string& line : skew_lines(report.steps)) {
     text += style.paragraph(text.empty() ? "Steps " : "      ", line, kWhyIndent);
   }
   return text.empty() ? text : '\n' + text;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "aggregate/view/rank_set.h"
+#include "report/call_lines.h"
 
 namespace oddrank::report {
 namespace {
@@ -101,7 +102,7 @@ Json verdict_json(const aggregate::Verdict& verdict) {
   json["advice"] = advice_words(verdict.advice);
   json["disproves"] = verdict.disproves;
   if (!verdict.history.empty()) {
-    json["history"] = aggregate::history_lines(verdict.history);
+    json["history"] = history_lines(verdict.history);
     json["last_calls"] = last_calls_json(verdict.history);
   }
   json["also"] = Json::array();

@@ -29,11 +29,4 @@ struct CallHistory {
   std::vector<HistoryCall> calls;  // oldest first
 };
 
-// Returns "all_reduce default #3 (open)".
-std::string history_call_words(const HistoryCall& call);
-
-// Returns a line for ranks with equal last calls, the first few lines: "rank 2: ... all_reduce
-// default #3, all_reduce group 1 #3 (open)".
-std::vector<std::string> history_lines(const std::vector<CallHistory>& histories);
-
 }  // namespace oddrank::aggregate

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <limits>
+#include <set>
 
+#include "aggregate/flight/flight_verdict.h"
 #include "snapshot/flight_calls.h"
 
 namespace oddrank::aggregate {
@@ -21,6 +23,24 @@ bool written_together(const FlightReport& report) {
 }
 
 }  // namespace
+
+FlightReport analyze_flight(const std::vector<snapshot::FlightRecord>& records,
+                            const snapshot::Tables& texts) {
+  FlightReport report;
+  report.job = make_flight_job(records, texts);
+  report.waits = find_flight_waits(report.job);
+  report.mismatches = find_mismatches(report.job);
+  report.verdict = decide_flight(report.job, report.waits, report.mismatches);
+  return report;
+}
+
+std::vector<std::int32_t> ranks_without_dump(const FlightReport& report) {
+  std::set<std::int32_t> missing;
+  for (const FlightMembers& group : report.job.groups) {
+    missing.insert(group.no_dump.begin(), group.no_dump.end());
+  }
+  return {missing.begin(), missing.end()};
+}
 
 std::optional<FlightReport> analyze_flight_of(const snapshot::Capture& capture) {
   if (capture.collectives.flight.empty()) {

@@ -1,13 +1,40 @@
-// What the flight-recorder dumps in a capture add to its stacks: the analysis of all dumps
-// (analyze_flight.h), and whether they show the same hang as the stacks.
+// What flight recorders tell, as plain data: progress of each group, waits, mismatches and the
+// verdict; and whether those in a capture show the same hang as its stacks.
 #pragma once
 
+#include <cstdint>
 #include <optional>
+#include <string>
+#include <vector>
 
-#include "aggregate/flight/analyze_flight.h"
+#include "aggregate/flight/flight_job.h"
+#include "aggregate/flight/flight_mismatch.h"
+#include "aggregate/flight/flight_waits.h"
+#include "aggregate/verdict.h"
 #include "aggregate/view/job_view.h"
 
 namespace oddrank::aggregate {
+
+// A file that could not be read, and why.
+struct UnreadDump {
+  std::string source;
+  std::string why;
+};
+
+struct FlightReport {
+  FlightJob job;
+  FlightWaits waits;
+  std::vector<FlightMismatch> mismatches;
+  Verdict verdict;
+  std::vector<UnreadDump> unread;
+};
+
+// The whole analysis. Borrows records and texts.
+FlightReport analyze_flight(const std::vector<snapshot::FlightRecord>& records,
+                            const snapshot::Tables& texts);
+
+// Some ranks are members of groups, and gave no dump: ascending.
+std::vector<std::int32_t> ranks_without_dump(const FlightReport& report);
 
 // Returns nullopt if the capture has no dumps. Borrows the capture.
 std::optional<FlightReport> analyze_flight_of(const snapshot::Capture& capture);

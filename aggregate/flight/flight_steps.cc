@@ -5,12 +5,7 @@
 #include <optional>
 #include <tuple>
 
-#include <fmt/format.h>
-
 #include "aggregate/flight/past_calls.h"
-#include "aggregate/view/rank_set.h"
-#include "base/few_notes.h"
-#include "base/printable.h"
 
 namespace oddrank::aggregate {
 namespace {
@@ -52,27 +47,6 @@ std::optional<RankStep> count_calls(const std::vector<PastCall>& calls,
 // own number in a step.
 using Comparable = std::tuple<std::size_t, bool, std::int64_t>;
 
-// Returns "rank 3 is at call 7, ranks 0-2 at call 8".
-std::string places_words(const std::map<std::int64_t, std::vector<std::int32_t>>& ranks_at,
-                         std::string_view where) {
-  constexpr std::size_t kMaxSkewParts = 8;
-  std::string words;
-  std::size_t parts = 0;
-  std::size_t left = 0;
-  for (const auto& [place, ranks] : ranks_at) {
-    if (parts == kMaxSkewParts) {
-      left += ranks.size();
-      continue;
-    }
-    ++parts;
-    const bool one = ranks.size() == 1;
-    const std::string_view verb = parts > 1 ? "" : one ? " is" : " are";
-    words += fmt::format("{}rank{} {}{} {} {}", parts > 1 ? ", " : "", one ? "" : "s",
-                         format_ranks(ranks), verb, where, place);
-  }
-  return left == 0 ? words : fmt::format("{}, and {}", words, count_of(left, "more rank"));
-}
-
 }  // namespace
 
 std::vector<RankStep> rank_steps(const FlightJob& job) {
@@ -113,36 +87,6 @@ std::vector<RankStep> rank_steps(const FlightJob& job) {
 const RankStep* step_of(const std::vector<RankStep>& steps, std::int32_t rank) {
   const auto at = std::ranges::lower_bound(steps, rank, {}, &RankStep::rank);
   return at != steps.end() && at->rank == rank ? &*at : nullptr;
-}
-
-std::string step_words(const RankStep& step) {
-  const auto behind = static_cast<std::size_t>(step.behind);
-  return fmt::format("about step {} by its own calls{}", step.step,
-                     behind == 0 ? "" : ", " + count_of(behind, "step") + " behind");
-}
-
-std::vector<std::string> skew_lines(const std::vector<RankStep>& steps) {
-  constexpr std::size_t kMaxSkewLines = 4;
-  using Counted = std::tuple<std::string, bool, std::int64_t>;
-  std::map<Counted, std::map<std::int64_t, std::vector<std::int32_t>>> all;
-  for (const RankStep& row : steps) {
-    all[{row.group, row.transfers, row.transfers ? 0 : row.calls}]
-       [row.transfers ? row.step : row.newest]
-           .push_back(row.rank);
-  }
-  FewNotes lines(kMaxSkewLines, "steps");
-  for (const auto& [counted, ranks_at] : all) {
-    if (ranks_at.size() < 2) {
-      continue;
-    }
-    const auto& [group, transfers, calls] = counted;
-    const std::string line = places_words(ranks_at, transfers ? "in step" : "at call");
-    const std::int64_t step = (ranks_at.rbegin()->first - 1) / std::max<std::int64_t>(calls, 1) + 1;
-    lines.add(transfers
-                  ? fmt::format("{}, by their sends and receives in {}", line, group)
-                  : fmt::format("{} of {} ({} a step: about step {})", line, group, calls, step));
-  }
-  return lines.take();
 }
 
 }  // namespace oddrank::aggregate

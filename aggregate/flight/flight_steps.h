@@ -31,13 +31,4 @@ std::vector<RankStep> rank_steps(const FlightJob& job);
 // Returns the rank's row among those of rank_steps(); null if there is none.
 const RankStep* step_of(const std::vector<RankStep>& steps, std::int32_t rank);
 
-// Returns "about step 1206 by its own calls, 1 step behind".
-std::string step_words(const RankStep& step);
-
-// Returns a line for each kind of calls that are counted, if ranks differ in them: "rank 3 is at
-// call 4823, ranks 0-2 at call 4824 of default group (4 a step: about step 1206)", and for sends
-// and receives, which are each rank's own, "rank 3 is in step 5, ranks 0-2 in step 6, ...". At most
-// four lines.
-std::vector<std::string> skew_lines(const std::vector<RankStep>& steps);
-
 }  // namespace oddrank::aggregate

@@ -32,8 +32,8 @@ std::string last_call(const FlightJob& job, const FlightMembers& group, std::int
 
 // Returns "rank 3 has not called all_reduce #4 in default group, in which ranks 0-2 wait".
 std::string not_called_words(const FlightWait& wait, const std::vector<std::int32_t>& ranks) {
-  const std::string roots = flight_ranks_words(ranks);
-  const std::string waiters = flight_ranks_words(wait.waiters);
+  const std::string roots = ranks_in_short(ranks);
+  const std::string waiters = ranks_in_short(wait.waiters);
   const std::string_view have = ranks.size() == 1 ? "has" : "have";
   const std::string_view s = wait.waiters.size() == 1 ? "s" : "";
   return wait.sequence >= 0
@@ -129,7 +129,7 @@ void Decider::add_mismatches() {
     const FlightSide& most = mismatch.sides[0];
     const FlightSide& other = mismatch.sides[1];
     const auto side = [](const FlightSide& one) {
-      return fmt::format("{} in {}{}", flight_ranks_words(one.ranks), one.call,
+      return fmt::format("{} in {}{}", ranks_in_short(one.ranks), one.call,
                          one.place.empty() ? "" : " at " + one.place);
     };
     verdict.summary =
@@ -138,8 +138,8 @@ void Decider::add_mismatches() {
     if (mismatch.skipped) {
       verdict.summary =
           fmt::format("{} left out call #{} in {}: they are in {}, which {} call next, after {}",
-                      flight_ranks_words(deviating), mismatch.sequence, group.words(), other.call,
-                      flight_ranks_words(most.ranks), most.call);
+                      ranks_in_short(deviating), mismatch.sequence, group.words(), other.call,
+                      ranks_in_short(most.ranks), most.call);
     }
     if (mismatch.exchanged) {
       verdict.summary += "; each calls next what the other one calls here";
@@ -270,9 +270,9 @@ void Decider::add_circles() {
       collective = collective || wait.sequence >= 0;
       if (words.size() < 400) {
         words += fmt::format("{}{} in {}{}", words.empty() ? "" : "; ",
-                             flight_ranks_words(wait.waiters), wait.on,
+                             ranks_in_short(wait.waiters), wait.on,
                              wait.sequence < 0 ? ""  // the other side is in the call's words
-                                               : ", without " + flight_ranks_words(wait.absent));
+                                               : ", without " + ranks_in_short(wait.absent));
       }
     }
     Verdict verdict;
@@ -281,11 +281,11 @@ void Decider::add_circles() {
                                        : Kind::kSkippedCollective;
     verdict.confidence = no_more_than(Confidence::kLikely);
     verdict.summary =
-        fmt::format("{} wait for each other in a circle: {}", flight_ranks_words(circle), words);
+        fmt::format("{} wait for each other in a circle: {}", ranks_in_short(circle), words);
     // The other ranks wait beside the circle.
     const bool beside = !through.empty() && through.size() < circle.size();
     if (beside) {
-      verdict.summary += "; every way round leads through " + flight_ranks_words(through);
+      verdict.summary += "; every way round leads through " + ranks_in_short(through);
     }
     verdict.advice = {collective ? "enter the groups in one order on all ranks"
                                  : "use batch_isend_irecv, or let one side receive first"};
@@ -310,8 +310,8 @@ void Decider::add_unseen() {
   verdict.summary = fmt::format(
       "{} wait{} in {}; all members that gave a dump have called it, and there is no "
       "dump of {}",
-      flight_ranks_words(at->waiters), at->waiters.size() == 1 ? "s" : "", at->on,
-      flight_ranks_words(waits_.unseen));
+      ranks_in_short(at->waiters), at->waiters.size() == 1 ? "s" : "", at->on,
+      ranks_in_short(waits_.unseen));
   verdict.advice = {"look for the missing dumps, or for what became of those ranks"};
   verdict.disproves = {"a dump of that rank with the same call"};
   if (one) {
@@ -340,7 +340,7 @@ void Decider::add_below_host() {
   verdict.summary =
       fmt::format("{} called {}, alike, and it has not ended on {}: {}",
                   told ? "every member has" : "all ranks that are known to be in it have", at->on,
-                  flight_ranks_words(at->waiters),
+                  ranks_in_short(at->waiters),
                   told ? "network, fabric or device"
                        : "a rank that gave no dump, or network, fabric or device");
   verdict.disproves = {"the call ending later: then it was only slow"};
@@ -358,7 +358,7 @@ Verdict Decider::nothing_open() const {
       }
     }
     if (!ranks.empty() && behind.size() < 300) {
-      behind += fmt::format("{}{} in {}", behind.empty() ? "" : "; ", flight_ranks_words(ranks),
+      behind += fmt::format("{}{} in {}", behind.empty() ? "" : "; ", ranks_in_short(ranks),
                             group.words());
     }
   }
@@ -379,12 +379,6 @@ Verdict Decider::nothing_open() const {
 }
 
 }  // namespace
-
-std::string flight_ranks_words(const std::vector<std::int32_t>& ranks) {
-  constexpr std::size_t kWidth = 60;
-  return fmt::format("{} {}", ranks.size() == 1 ? "rank" : "ranks",
-                     format_ranks_within(ranks, kWidth));
-}
 
 Verdict decide_flight(const FlightJob& job,
                       const FlightWaits& waits,

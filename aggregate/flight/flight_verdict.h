@@ -16,7 +16,4 @@ Verdict decide_flight(const FlightJob& job,
                       const FlightWaits& waits,
                       const std::vector<FlightMismatch>& mismatches);
 
-// Returns "ranks 4,6-7" or "rank 5".
-std::string flight_ranks_words(const std::vector<std::int32_t>& ranks);
-
 }  // namespace oddrank::aggregate

@@ -18,7 +18,7 @@
 #include "aggregate/blame/basis.h"
 #include "aggregate/blame/blame.h"
 #include "aggregate/evidence/wait_graph.h"
-#include "aggregate/flight/analyze_flight.h"
+#include "aggregate/flight/flight_capture.h"
 #include "aggregate/verdict.h"
 #include "aggregate/view/groups.h"
 #include "aggregate/view/job_view.h"

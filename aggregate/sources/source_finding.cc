@@ -7,7 +7,6 @@
 #include <fmt/format.h>
 
 #include "aggregate/flight/flight_capture.h"
-#include "aggregate/flight/flight_verdict.h"
 #include "aggregate/sources/hardware_job.h"
 #include "aggregate/sources/ras_job.h"
 #include "aggregate/view/compare.h"
@@ -126,9 +125,8 @@ std::string timeout_words(const JobView& view, const std::vector<snapshot::LogLi
       last->sequence < 0
           ? "a call"  // nccl2's watchdog does not say which one
           : fmt::format("{} #{}", printable(view.text(last->op), 40), last->sequence);
-  return fmt::format(
-      "PyTorch's watchdog gave up {}{}", call,
-      ranks.empty() ? "" : " on " + flight_ranks_words({ranks.begin(), ranks.end()}));
+  return fmt::format("PyTorch's watchdog gave up {}{}", call,
+                     ranks.empty() ? "" : " on " + ranks_in_short({ranks.begin(), ranks.end()}));
 }
 
 // Adds what the log says. The same file may hold lines of earlier attempts: they name no rank of
@@ -152,13 +150,13 @@ void add_log(const JobView& view, const Verdict& verdict, std::vector<SourceFind
   }
   if (!behind.empty()) {
     finding.ranks.assign(behind.begin(), behind.end());
-    parts.push_back("its desync report names " + flight_ranks_words(finding.ranks));
+    parts.push_back("its desync report names " + ranks_in_short(finding.ranks));
   }
   if (!starting.empty()) {
     starting.erase(-1);
     parts.push_back(
         "communicators of NCCL began to be made and are not complete" +
-        (starting.empty() ? "" : " on " + flight_ranks_words({starting.begin(), starting.end()})));
+        (starting.empty() ? "" : " on " + ranks_in_short({starting.begin(), starting.end()})));
   }
   if (warning != nullptr) {
     parts.push_back("the last warning of NCCL: " + printable(view.text(warning->text), 160));

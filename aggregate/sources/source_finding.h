@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "aggregate/flight/analyze_flight.h"
+#include "aggregate/flight/flight_capture.h"
 #include "aggregate/verdict.h"
 #include "aggregate/view/job_view.h"
 

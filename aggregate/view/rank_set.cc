@@ -6,18 +6,10 @@
 
 namespace oddrank::aggregate {
 
-namespace {
-
-void make_set(std::vector<std::int32_t>& ranks) {
-  std::sort(ranks.begin(), ranks.end());
-  ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
-}
-
-}  // namespace
-
 std::string format_ranks(std::vector<std::int32_t> ranks) {
   std::erase_if(ranks, [](std::int32_t rank) { return rank < 0; });
-  make_set(ranks);
+  std::sort(ranks.begin(), ranks.end());
+  ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
   return snapshot::rank_text(ranks, snapshot::RankSteps::kOne);
 }
 
@@ -35,10 +27,9 @@ std::string format_ranks_within(const std::vector<std::int32_t>& ranks, std::siz
   return (comma == std::string::npos ? std::string() : text.substr(0, comma + 1)) + "...";
 }
 
-Result<std::vector<std::int32_t>> parse_ranks(std::string_view text, std::size_t limit) {
-  ODDRANK_TRY(auto ranks, snapshot::parse_rank_text(text, limit));
-  make_set(ranks);
-  return ranks;
+std::string ranks_in_short(const std::vector<std::int32_t>& ranks) {
+  constexpr std::size_t kWidth = 60;
+  return (ranks.size() == 1 ? "rank " : "ranks ") + format_ranks_within(ranks, kWidth);
 }
 
 }  // namespace oddrank::aggregate

@@ -4,10 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
-#include <string_view>
 #include <vector>
-
-#include "base/result.h"
 
 namespace oddrank::aggregate {
 
@@ -22,8 +19,7 @@ std::string ranks_phrase(const std::vector<std::int32_t>& ranks);
 // shows the count).
 std::string format_ranks_within(const std::vector<std::int32_t>& ranks, std::size_t width);
 
-// Fails with kBadData if the text is not such a set, or has more than `limit` ranks.
-Result<std::vector<std::int32_t>> parse_ranks(std::string_view text,
-                                              std::size_t limit = std::size_t{1} << 20);
+// Returns the same as ranks_phrase, with the ranks within 60 columns.
+std::string ranks_in_short(const std::vector<std::int32_t>& ranks);
 
 }  // namespace oddrank::aggregate

@@ -13,6 +13,7 @@
 #include "aggregate/words/wait_words.h"
 #include "base/printable.h"
 #include "base/version.h"
+#include "report/call_lines.h"
 #include "report/html/html_tables.h"
 #include "report/html/html_timeline.h"
 #include "report/html/html_verdict.h"
@@ -183,7 +184,7 @@ Json PageData::groups() {
 
 std::string PageData::motion_words(const aggregate::RankView& rank) const {
   const aggregate::RankStep* step = aggregate::step_of(report_.steps, rank.rank);
-  std::string in_step = step == nullptr ? "" : aggregate::step_words(*step);
+  std::string in_step = step == nullptr ? "" : step_words(*step);
   const aggregate::Motion& motion = rank.motion;
   if (!motion.measured) {
     return in_step;

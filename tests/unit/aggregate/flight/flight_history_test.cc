@@ -1,5 +1,6 @@
 #include "aggregate/flight/flight_history.h"
 
+#include "report/call_lines.h"
 #include "tests/support/catch.h"
 #include "tests/support/recorders.h"
 
@@ -26,7 +27,7 @@ TEST_CASE("the rank that enters two groups in another order than before has left
   recorders.call("b", kPair, {1}, "all_reduce", false);
   const FlightJob job = make_flight_job(recorders.records, recorders.texts);
   CHECK(left_own_pattern(job, kPair) == std::vector<std::int32_t>{1});
-  CHECK(history_lines(histories_of(job, {1})) ==
+  CHECK(report::history_lines(histories_of(job, {1})) ==
         std::vector<std::string>{"rank 1: ... all_reduce group a #3, all_reduce group b #3, "
                                  "all_reduce group a #4, all_reduce group b #4, "
                                  "all_reduce group b #5 (open)",

@@ -1,5 +1,6 @@
 #include "aggregate/flight/flight_steps.h"
 
+#include "report/call_lines.h"
 #include "tests/support/catch.h"
 #include "tests/support/recorders.h"
 
@@ -44,7 +45,7 @@ TEST_CASE("steps: ranks at the same call are in the same step") {
   CHECK(steps[1].step == 11);  // 31 calls: the broadcast shifts them
   CHECK(steps[1].group == "default group");
   CHECK(steps[2].behind == 0);
-  CHECK(skew_lines(steps).empty());
+  CHECK(report::skew_lines(steps).empty());
 }
 
 TEST_CASE("steps: ranks at more places than a line has are counted") {
@@ -58,11 +59,11 @@ TEST_CASE("steps: ranks at more places than a line has are counted") {
       step.calls = 3;
       step.newest = 100 + rank;
     }
-    REQUIRE(skew_lines(steps).size() == 1);
+    REQUIRE(report::skew_lines(steps).size() == 1);
     const std::string more = ranks == 8   ? ""
                              : ranks == 9 ? ", and 1 more rank"
                                           : ", and 72 more ranks";
-    CHECK(skew_lines(steps)[0].find("rank 7 at call 107" + more + " of default group") !=
+    CHECK(report::skew_lines(steps)[0].find("rank 7 at call 107" + more + " of default group") !=
           std::string::npos);
   }
 }
@@ -71,13 +72,13 @@ TEST_CASE("steps: a rank that is behind by calls of a step, and by steps") {
   auto steps = steps_of(training(30, 1));
   REQUIRE(steps.size() == 4);
   CHECK(steps[2].behind == 0);  // less than a whole step
-  REQUIRE(skew_lines(steps).size() == 1);
-  CHECK(skew_lines(steps)[0] ==
+  REQUIRE(report::skew_lines(steps).size() == 1);
+  CHECK(report::skew_lines(steps)[0] ==
         "rank 2 is at call 30, ranks 0-1,3 at call 31 of default group (3 a step: about step 11)");
   steps = steps_of(training(31, 8));
   REQUIRE(steps.size() == 4);
   CHECK(steps[2].behind == 2);
-  CHECK(step_words(steps[2]) == "about step 8 by its own calls, 2 steps behind");
+  CHECK(report::step_words(steps[2]) == "about step 8 by its own calls, 2 steps behind");
   CHECK(step_of(steps, 3)->behind == 0);
   CHECK(step_of(steps, 4) == nullptr);
 }
@@ -130,9 +131,9 @@ TEST_CASE("steps: the stages of a pipeline count their own transfers") {
   CHECK(steps[1].step == 6);
   CHECK(steps[3].step == 5);
   CHECK(steps[3].behind == 1);
-  REQUIRE(skew_lines(steps).size() == 1);
+  REQUIRE(report::skew_lines(steps).size() == 1);
   CHECK(
-      skew_lines(steps)[0] ==
+      report::skew_lines(steps)[0] ==
       "ranks 2-3 are in step 5, ranks 0-1 in step 6, by their sends and receives in default group");
 }
 

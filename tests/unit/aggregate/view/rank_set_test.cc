@@ -19,22 +19,15 @@ TEST_CASE("ranks are cut at a comma") {
   CHECK(format_ranks_within({100000}, 3) == "...");
 }
 
-TEST_CASE("ranges are read back") {
-  CHECK(*parse_ranks("0-4,6-7") == std::vector<std::int32_t>{0, 1, 2, 3, 4, 6, 7});
-  CHECK(*parse_ranks("3,1,3") == std::vector<std::int32_t>{1, 3});
-  CHECK(parse_ranks("")->empty());
-}
-
-TEST_CASE("text that is no set of ranks is refused") {
-  for (const char* text :
-       {"x", "4-", "-4", "5-3", "1,,2", "1-2-3", "99999999999", "0-2147483647"}) {
-    INFO(text);
-    const auto ranks = parse_ranks(text);
-    REQUIRE_FALSE(ranks);
-    CHECK(ranks.error().code == Errc::kBadData);
+TEST_CASE("ranks in a sentence are one or several, and cut") {
+  CHECK(ranks_phrase({5}) == "rank 5");
+  CHECK(ranks_phrase({5, 6}) == "ranks 5-6");
+  std::vector<std::int32_t> even;
+  for (std::int32_t rank = 100; rank < 200; rank += 2) {
+    even.push_back(rank);
   }
-  CHECK_FALSE(parse_ranks("0-3", 3));
-  CHECK(parse_ranks("0-2", 3));
+  CHECK(ranks_in_short({5}) == "rank 5");
+  CHECK(ranks_in_short(even).size() <= 66);
 }
 
 }  // namespace oddrank::aggregate

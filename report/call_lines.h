@@ -1,0 +1,26 @@
+// What flight recorders tell of ranks, as lines of a report: their last calls, and which step they
+// are in.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "aggregate/flight/call_history.h"
+#include "aggregate/flight/flight_steps.h"
+
+namespace oddrank::report {
+
+// Returns a line for ranks with equal last calls, the first few lines: "rank 2: ... all_reduce
+// default #3, all_reduce group 1 #3 (open)".
+std::vector<std::string> history_lines(const std::vector<aggregate::CallHistory>& histories);
+
+// Returns "about step 1206 by its own calls, 1 step behind".
+std::string step_words(const aggregate::RankStep& step);
+
+// Returns a line for each kind of calls that are counted, if ranks differ in them: "rank 3 is at
+// call 4823, ranks 0-2 at call 4824 of default group (4 a step: about step 1206)", and for sends
+// and receives, which are each rank's own, "rank 3 is in step 5, ranks 0-2 in step 6, ...". At most
+// four lines.
+std::vector<std::string> skew_lines(const std::vector<aggregate::RankStep>& steps);
+
+}  // namespace oddrank::report
