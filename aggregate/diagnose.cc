@@ -133,11 +133,10 @@ FoldedStack main_stack_of(const JobView& view, const RankView& rank) {
   if (rank.decider == nullptr || rank.decider->has_python || rank.decider->tid == rank.pid()) {
     return {};
   }
-  const auto& threads = rank.process->threads;
-  const auto main = std::find_if(threads.begin(), threads.end(), [&rank](const auto& thread) {
-    return thread.tid == rank.pid() && thread.has_python && !thread.samples.empty();
-  });
-  return main == threads.end() ? FoldedStack() : view.model().fold(main->samples.back());
+  const auto* main = main_thread(*rank.process);
+  return main == nullptr || !main->has_python || main->samples.empty()
+             ? FoldedStack()
+             : view.model().fold(main->samples.back());
 }
 
 ReportedGroup report_group(const JobView& view, const Verdict& verdict, const Group& group) {

@@ -71,11 +71,6 @@ std::string tree_cluster(const aggregate::JobView& view) {
 
 }  // namespace
 
-std::string report_dot(const aggregate::Diagnosis& report, const snapshot::Capture& capture) {
-  aggregate::FrameModel model(capture.tables);
-  return report_dot(report, aggregate::JobView(capture, model));
-}
-
 std::string report_dot(const aggregate::Diagnosis& report, const aggregate::JobView& view) {
   return "digraph oddrank {\n  rankdir=LR;\n  node [shape=plain, fontname=\"monospace\"];\n" +
          wait_cluster(report, view) + tree_cluster(view) + "}\n";

@@ -5,13 +5,11 @@
 
 #include "aggregate/diagnosis.h"
 #include "aggregate/view/job_view.h"
-#include "snapshot/capture.h"
 
 namespace oddrank::report {
 
 // Returns one digraph with two clusters. Ranks at the same place are one node of the wait-for
 // graph, and groups are folded as in the other reports. `report` is of the same capture.
 std::string report_dot(const aggregate::Diagnosis& report, const aggregate::JobView& view);
-std::string report_dot(const aggregate::Diagnosis& report, const snapshot::Capture& capture);
 
 }  // namespace oddrank::report

@@ -21,11 +21,6 @@ std::string folded_name(const aggregate::ShownFrame& frame) {
 
 }  // namespace
 
-std::string report_folded(const snapshot::Capture& capture) {
-  aggregate::FrameModel model(capture.tables);
-  return report_folded(aggregate::JobView(capture, model));
-}
-
 std::string report_folded(const aggregate::JobView& view) {
   const PrefixTree tree = build_prefix_tree(view);
   std::string text;

@@ -43,11 +43,6 @@ std::string title(const snapshot::Capture& capture) {
 
 }  // namespace
 
-std::string report_speedscope(const snapshot::Capture& capture) {
-  aggregate::FrameModel model(capture.tables);
-  return report_speedscope(aggregate::JobView(capture, model));
-}
-
 std::string report_speedscope(const aggregate::JobView& view) {
   const PrefixTree tree = build_prefix_tree(view);
   FrameList frames;

@@ -5,11 +5,9 @@
 #include <string>
 
 #include "aggregate/view/job_view.h"
-#include "snapshot/capture.h"
 
 namespace oddrank::report {
 
 std::string report_speedscope(const aggregate::JobView& view);
-std::string report_speedscope(const snapshot::Capture& capture);
 
 }  // namespace oddrank::report

@@ -125,10 +125,8 @@ const ThreadCapture* find_decider(const ProcessCapture& process, FrameModel& mod
   if (threads.empty()) {
     return nullptr;
   }
-  const auto main = std::find_if(threads.begin(), threads.end(), [&process](const auto& thread) {
-    return thread.tid == process.pid;
-  });
-  const ThreadCapture* decider = main == threads.end() ? &threads.front() : &*main;
+  const ThreadCapture* main = main_thread(process);
+  const ThreadCapture* decider = main == nullptr ? &threads.front() : main;
   if (is_idle(*decider, model)) {
     const ThreadCapture* worker = find_worker(process, model);
     return worker == nullptr ? decider : worker;

@@ -38,7 +38,6 @@ std::vector<Group> find_groups(const JobView& view) {
     Group& group = entry->second;
     if (is_new) {
       group.phase = std::get<std::string>(entry->first);
-      group.read = true;
       if (sample != nullptr) {
         group.stack = view.model().fold(*sample);
       }

@@ -15,7 +15,6 @@ struct Group {
   std::string phase;               // of its first rank
   FoldedStack stack;               // of its first rank's decider; empty if nothing was read
   std::string state;               // state letters of its ranks, each once: "S", "RS"
-  bool read = false;               // a stack or a state is known
 };
 
 // Returns the letter by which groups tell states apart. Ranks at the same place in different states

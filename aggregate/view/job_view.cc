@@ -263,11 +263,7 @@ void JobView::add_main_motion(RankView& rank) {
   if (rank.decider->has_python) {
     return;
   }
-  const auto& threads = rank.process->threads;
-  const auto main = std::find_if(threads.begin(), threads.end(), [&rank](const auto& thread) {
-    return thread.tid == rank.process->pid;
-  });
-  if (main != threads.end()) {
+  if (const auto* main = main_thread(*rank.process)) {
     const Motion motion = measure_motion(*main, model_);
     rank.motion.stack = rank.motion.stack || motion.stack;
     rank.motion.locals = rank.motion.locals || motion.locals;

@@ -11,7 +11,7 @@
 
 #include <fmt/format.h>
 
-#include "aggregate/view/partly_seen.h"
+#include "aggregate/view/job_view.h"
 #include "base/parse_number.h"
 #include "base/printable.h"
 #include "snapshot/connection.h"
@@ -19,15 +19,74 @@
 
 namespace oddrank::aggregate {
 
+using snapshot::address_part;
 using snapshot::Capture;
 using snapshot::JobSource;
 using snapshot::NodeCapture;
+using snapshot::port_part;
 using snapshot::ProcessCapture;
 
 namespace {
 
 // A larger world size is a damaged number, not a job.
 constexpr std::int32_t kMaxWorld = 1 << 17;
+
+// Returns whether an address without its port, or a name, is of the loopback network.
+bool is_loopback(std::string_view host) {
+  return host == "localhost" || host.substr(0, 4) == "127." || host == "::1";
+}
+
+// A connection to an own address has this address at both ends, or two of the loopback network.
+bool is_within_machine(std::string_view local, std::string_view peer) {
+  const std::string_view from = address_part(local);
+  const std::string_view to = address_part(peer);
+  return !from.empty() && (from == to || (is_loopback(from) && is_loopback(to)));
+}
+
+// Returns whether somebody within the machine whom nobody sees is connected with the store at which
+// the ranks of this one's job meet, or has that store. Ranks that have ended are not: the kernel
+// has closed their connections.
+bool meets_unseen(const JobView& view, const ProcessCapture& process) {
+  const auto variable = snapshot::variable_of(view.capture().tables, process, "MASTER_PORT");
+  const std::string_view port = variable.value_or(port_part(view.text(process.job_key)));
+  return !port.empty() &&
+         std::any_of(process.connections.begin(), process.connections.end(),
+                     [&](const snapshot::Connection& each) {
+                       const std::string_view local = view.text(each.local);
+                       const std::string_view peer = view.text(each.peer);
+                       return (port_part(local) == port || port_part(peer) == port) &&
+                              is_within_machine(local, peer) && !view.has_other_end(each);
+                     });
+}
+
+bool waits_for_unseen(const JobView& view, const ProcessCapture& process) {
+  // Kept are connections whose other end is in no process of their node; it may be in one of
+  // another container that was read.
+  const auto is_kept = [&process](const snapshot::Wait& wait) {
+    return std::any_of(process.connections.begin(), process.connections.end(),
+                       [&wait](const snapshot::Connection& each) {
+                         return each.local == wait.rare->local && each.peer == wait.rare->peer;
+                       });
+  };
+  return std::any_of(process.threads.begin(), process.threads.end(), [&](const auto& thread) {
+    const snapshot::Wait& wait = thread.wait;
+    return wait.holder_pid == 0 &&
+           is_within_machine(view.text(wait.rare->local), view.text(wait.rare->peer)) &&
+           is_kept(wait) && !view.has_other_end(wait);
+  });
+}
+
+// Returns whether an agent may have seen only a part of its machine: that a rank has no process
+// there does not show that it is gone. So it is if a rank is the first process of its agent's pid
+// namespace (a container of one rank), or has a connection within the machine that no process has
+// open at its other end: one that it waits for, or one with the store at which the ranks meet.
+bool is_partly_seen(const JobView& view) {
+  const auto& processes = view.capture().processes;
+  return std::any_of(processes.begin(), processes.end(), [&view](const ProcessCapture& process) {
+    return process.is_rank &&
+           (process.pid == 1 || meets_unseen(view, process) || waits_for_unseen(view, process));
+  });
+}
 
 // Returns whether the node was read completely: then a rank that was not found there does not
 // exist.
@@ -61,7 +120,7 @@ std::pair<std::int32_t, std::int32_t> local_range(const Capture& capture,
   // A job without variables has the address at which its ranks meet for its name.
   const std::string_view job = capture.tables.text(process.job_key);
   const auto address = snapshot::variable_of(capture.tables, process, "MASTER_ADDR");
-  if (is_loopback(address.value_or(snapshot::address_part(job)))) {
+  if (is_loopback(address.value_or(address_part(job)))) {
     // All ranks are on this machine.
     return partly_seen ? std::pair(0, 0) : std::pair(0, world);
   }

@@ -13,13 +13,18 @@ bool is_dead(const ProcessCapture& process) {
   return process.state == 'Z' || process.state == 'X';
 }
 
+const snapshot::ThreadCapture* main_thread(const ProcessCapture& process) {
+  const auto main = std::ranges::find(process.threads, process.pid, &snapshot::ThreadCapture::tid);
+  return main == process.threads.end() ? nullptr : &*main;
+}
+
 namespace {
 
 // Returns whether the Python stack of the main thread was read: what it does is known, though its
 // native frames may lack names because its files do not answer.
 bool shows_python(const ProcessCapture& process) {
-  const auto main = std::ranges::find(process.threads, process.pid, &snapshot::ThreadCapture::tid);
-  return main != process.threads.end() && main->has_python && !main->samples.empty() &&
+  const auto* main = main_thread(process);
+  return main != nullptr && main->has_python && !main->samples.empty() &&
          main->samples.back().stack != snapshot::StackId{};
 }
 

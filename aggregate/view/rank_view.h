@@ -76,6 +76,9 @@ struct RankView {
 // Returns whether the process has exited: what remains is a zombie.
 bool is_dead(const snapshot::ProcessCapture& process);
 
+// Returns its main thread; null if it was not read.
+const snapshot::ThreadCapture* main_thread(const snapshot::ProcessCapture& process);
+
 // Returns what can be known about a process that was found.
 Presence presence_of(const snapshot::ProcessCapture& process);
 

@@ -17,9 +17,7 @@ const ThreadCapture* awaited_thread(const ProcessCapture& process, const ThreadC
   if (!thread_may_hold || thread.call || wait.holder_pid != process.pid || wait.holder_tid == 0) {
     return nullptr;
   }
-  const auto at =
-      std::find_if(process.threads.begin(), process.threads.end(),
-                   [&wait](const ThreadCapture& each) { return each.tid == wait.holder_tid; });
+  const auto at = std::ranges::find(process.threads, wait.holder_tid, &ThreadCapture::tid);
   return at == process.threads.end() ? nullptr : &*at;
 }
 

@@ -160,8 +160,6 @@ class Sentence {
   // /data/7.tar; at __getitem__ (data.py:31)".
   std::string describe(const ProcessCapture& other) const;
   std::string frame_words(const Frame& frame) const;
-  // As wait(2) has it.
-  static std::string exit_words(std::int32_t exit_code);
 
   std::string_view text_of(snapshot::StringId id) const {
     return tables_.text(id).substr(0, kMaxText);
@@ -428,7 +426,8 @@ std::string Sentence::pool_words() const {
 
 std::string Sentence::describe(const ProcessCapture& other) const {
   if (other.state == 'Z' || other.state == 'X') {
-    return "dead, not reaped" + exit_words(other.exit_code);
+    const std::string how = other.exit_code == 0 ? "" : exit_words(other.exit_code);
+    return how.empty() ? "dead, not reaped" : "dead, not reaped, " + how;
   }
   if (other.threads.empty()) {
     return fmt::format("state {}, no stack could be read", other.state);
@@ -447,15 +446,6 @@ std::string Sentence::describe(const ProcessCapture& other) const {
 std::string Sentence::frame_words(const Frame& frame) const {
   return fmt::format("{} ({}:{})", text_of(frame.function), base_name(tables_.text(frame.file)),
                      frame.line);
-}
-
-std::string Sentence::exit_words(std::int32_t exit_code) {
-  if (exit_code <= 0) {
-    return {};
-  }
-  const int signal = exit_code & 0x7f;
-  return signal != 0 ? fmt::format(", killed by signal {}", signal)
-                     : fmt::format(", exit status {}", (exit_code >> 8) & 0xff);
 }
 
 }  // namespace
@@ -485,6 +475,15 @@ std::string wait_sentence_with(std::string_view what,
                                const ProcessCapture& process,
                                const ThreadCapture& thread) {
   return Sentence(tables, find, process, thread).whole(what);
+}
+
+std::string exit_words(std::int32_t exit_code) {
+  if (exit_code < 0) {
+    return {};
+  }
+  const int signal = exit_code & 0x7f;
+  return signal != 0 ? fmt::format("killed by signal {}", signal)
+                     : fmt::format("exit code {}", (exit_code >> 8) & 0xff);
 }
 
 std::string received_words(const AwaitedFile& file) {

@@ -35,6 +35,10 @@ std::string wait_sentence_with(std::string_view what,
                                const snapshot::ProcessCapture& process,
                                const snapshot::ThreadCapture& thread);
 
+// Returns "exit code 3", "killed by signal 9", or "" if unknown, from field 52 of /proc/PID/stat
+// (wait status).
+std::string exit_words(std::int32_t exit_code);
+
 // Returns ", nothing received for 61 s"; "" if it is less than a second or unknown.
 std::string received_words(const snapshot::AwaitedFile& file);
 // Returns ", over TLS", or "".

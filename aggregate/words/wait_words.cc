@@ -8,7 +8,6 @@
 #include "aggregate/crash_words.h"
 #include "aggregate/view/decider.h"
 #include "aggregate/view/python_waits.h"
-#include "aggregate/words/wait_sentence.h"
 #include "base/printable.h"
 #include "base/signals/signal_name.h"
 #include "snapshot/freezer.h"
@@ -249,15 +248,6 @@ std::string system_call_words(const JobView& view, const ThreadCapture& thread, 
     words += fmt::format("{}(state D)", words.empty() ? "" : " ");
   }
   return words;
-}
-
-std::string exit_words(std::int32_t exit_code) {
-  if (exit_code < 0) {
-    return {};
-  }
-  const int signal = exit_code & 0x7f;
-  return signal != 0 ? fmt::format("killed by signal {}", signal)
-                     : fmt::format("exit code {}", (exit_code >> 8) & 0xff);
 }
 
 const ThreadCapture* deciding_thread(const JobView& view, const ProcessCapture& process) {

@@ -5,6 +5,7 @@
 
 #include "aggregate/verdict.h"
 #include "aggregate/view/job_view.h"
+#include "aggregate/words/wait_sentence.h"
 #include "snapshot/collective_call.h"
 #include "snapshot/wait.h"
 
@@ -51,10 +52,6 @@ const snapshot::ProcessCapture& last_child(const JobView& view,
 // /x", "is dead (zombie, killed by signal 9)", "is stopped (state T)", "waits for its child process
 // pid 71 (cat /x), which is stuck in ...".
 std::string stuck_words(const JobView& view, const snapshot::ProcessCapture& process);
-
-// Returns "exit code 3", "killed by signal 9", or "" if unknown, from field 52 of /proc/PID/stat
-// (wait status).
-std::string exit_words(std::int32_t exit_code);
 
 // Says in few words what a rank does, for its group's title.
 std::string phase_of(const JobView& view, const RankView& rank);

@@ -349,11 +349,6 @@ Json PageData::tree() {
 
 }  // namespace
 
-std::string html_data(const aggregate::Diagnosis& report, const snapshot::Capture& capture) {
-  aggregate::FrameModel model(capture.tables);
-  return html_data(report, aggregate::JobView(capture, model));
-}
-
 std::string html_data(const aggregate::Diagnosis& report, const aggregate::JobView& view) {
   const std::string json = PageData(report, view).page();
   // In JSON, '<' only occurs within a text, and this escape means the same there. In a page, '<'

@@ -7,13 +7,11 @@
 
 #include "aggregate/diagnosis.h"
 #include "aggregate/view/job_view.h"
-#include "snapshot/capture.h"
 
 namespace oddrank::report {
 
 // Returns text that is safe inside a <script> element: it contains no '<'. A job of 1,024 ranks
 // with 99 threads each takes less than 2 MB.
 std::string html_data(const aggregate::Diagnosis& report, const aggregate::JobView& view);
-std::string html_data(const aggregate::Diagnosis& report, const snapshot::Capture& capture);
 
 }  // namespace oddrank::report

@@ -42,11 +42,6 @@ std::string escaped(std::string_view text) {
 
 }  // namespace
 
-std::string report_html(const aggregate::Diagnosis& report, const snapshot::Capture& capture) {
-  aggregate::FrameModel model(capture.tables);
-  return report_html(report, aggregate::JobView(capture, model));
-}
-
 std::string report_html(const aggregate::Diagnosis& report, const aggregate::JobView& view) {
   const std::string title = escaped(report.verdict.summary);
   const std::string text = escaped(report_text(report, view.capture(), {}));

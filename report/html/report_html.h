@@ -10,11 +10,9 @@
 
 #include "aggregate/diagnosis.h"
 #include "aggregate/view/job_view.h"
-#include "snapshot/capture.h"
 
 namespace oddrank::report {
 
 std::string report_html(const aggregate::Diagnosis& report, const aggregate::JobView& view);
-std::string report_html(const aggregate::Diagnosis& report, const snapshot::Capture& capture);
 
 }  // namespace oddrank::report

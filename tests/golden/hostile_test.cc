@@ -17,6 +17,7 @@
 #include "snapshot/format/capture_file.h"
 #include "tests/golden/stories/story.h"
 #include "tests/support/catch.h"
+#include "tests/support/viewed.h"
 
 namespace oddrank::tests {
 
@@ -93,16 +94,18 @@ TEST_CASE("stories: hostile texts stay texts") {
   everything.all_threads = everything.full_stacks = everything.locals = true;
   for (const std::string& text :
        {report::report_text(report, capture, everything), report::report_sentence(report),
-        report::report_json(report, capture), report::report_html(report, capture),
-        report::report_folded(capture), report::report_dot(report, capture),
-        report::report_speedscope(capture)}) {
+        report::report_json(report, capture), report::report_html(report, tests::Viewed(capture)),
+        report::report_folded(tests::Viewed(capture)),
+        report::report_dot(report, tests::Viewed(capture)),
+        report::report_speedscope(tests::Viewed(capture))}) {
     const auto at = std::mismatch(text.begin(), text.end(), printable_text(text).begin()).first;
     INFO(text.substr(static_cast<std::size_t>(std::max<std::ptrdiff_t>(0, at - text.begin() - 60)),
                      120));
     CHECK_FALSE(is_unsafe(text));
     CHECK_FALSE(begins_line(text));
   }
-  CHECK(report::report_html(report, capture).find("PWNED-LINE<script>") == std::string::npos);
+  CHECK(report::report_html(report, tests::Viewed(capture)).find("PWNED-LINE<script>") ==
+        std::string::npos);
 }
 
 TEST_CASE("advice quotes what is not ours") {

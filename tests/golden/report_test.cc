@@ -20,6 +20,7 @@
 #include "tests/support/catch.h"
 #include "tests/support/hung_jobs.h"
 #include "tests/support/mesh_job.h"
+#include "tests/support/viewed.h"
 
 namespace oddrank::tests {
 namespace {
@@ -54,8 +55,8 @@ TEST_CASE("the other forms of the main job's report are as they were reviewed") 
   const snapshot::Capture capture = input_stall_job().take();
   const Diagnosis report = aggregate::diagnose(capture);
   check_golden("main.sentence.txt", report::report_sentence(report));
-  check_golden("main.folded", report::report_folded(capture));
-  check_golden("main.dot", report::report_dot(report, capture));
+  check_golden("main.folded", report::report_folded(tests::Viewed(capture)));
+  check_golden("main.dot", report::report_dot(report, tests::Viewed(capture)));
   report::TextOptions all;
   all.all_threads = true;
   all.full_stacks = true;
@@ -77,8 +78,8 @@ TEST_CASE("reports of a job of three dimensions are as they were reviewed") {
   check_golden("mesh.txt", report::report_text(report, capture, {}));
   const Json json = Json::parse(report::report_json(report, capture));
   check_golden("mesh.folded_groups.json", json["folded_groups"].dump(2) + '\n');
-  check_golden("mesh.dot", report::report_dot(report, capture));
-  check_golden("mesh.folded", report::report_folded(capture));
+  check_golden("mesh.dot", report::report_dot(report, tests::Viewed(capture)));
+  check_golden("mesh.folded", report::report_folded(tests::Viewed(capture)));
 }
 
 TEST_CASE("the report of a job of 1,024 ranks has about 40 lines") {

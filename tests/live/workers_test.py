@@ -93,7 +93,7 @@ class Workers(unittest.TestCase):
         self.assertNotIn(str(worker), wait["detail"], run)
 
     def test_a_dead_writer_of_a_queue_says_how_it_ended(self):
-        for mode, words in (("killed", "killed by signal 9"), ("failed", "exit status 3")):
+        for mode, words in (("killed", "killed by signal 9"), ("failed", "exit code 3")):
             with self.subTest(mode=mode):
                 rank, child, _ = self.start(mode)
                 wait, run = self.read(rank)

@@ -8,6 +8,7 @@
 #include "tests/support/hung_jobs.h"
 #include "tests/support/json.h"
 #include "tests/support/mesh_job.h"
+#include "tests/support/viewed.h"
 
 namespace oddrank::report {
 namespace {
@@ -16,7 +17,7 @@ using tests::Json;
 using tests::parse_json;
 
 Json data_of(const snapshot::Capture& capture) {
-  return parse_json(html_data(aggregate::diagnose(capture), capture));
+  return parse_json(html_data(aggregate::diagnose(capture), tests::Viewed(capture)));
 }
 
 std::size_t count_of_text(const std::string& text, const std::string& what) {
@@ -62,7 +63,7 @@ TEST_CASE("html: the colour of the kind accuses only if a rank is named") {
 TEST_CASE("html: the coverage has the words of the text report") {
   for (const auto& job : {tests::unread_node_job(), tests::missing_rank_job()}) {
     const aggregate::Diagnosis report = aggregate::diagnose(job.capture);
-    const Json coverage = parse_json(html_data(report, job.capture))["coverage"];
+    const Json coverage = parse_json(html_data(report, tests::Viewed(job.capture)))["coverage"];
     TextOptions wide;
     wide.width = 200;
     const std::string text = report_text(report, job.capture, wide);
@@ -128,7 +129,8 @@ TEST_CASE("html: a process's own name is text, never markup") {
   tests::replace(job, 3, spec);
   job.process(tests::pid_of(3)).command = job.capture.tables.string(evil);
   job.capture.job.name = evil;
-  const std::string page = report_html(aggregate::diagnose(job.capture), job.capture);
+  const std::string page =
+      report_html(aggregate::diagnose(job.capture), tests::Viewed(job.capture));
   CHECK(count_of_text(page, "<script") == 2);
   CHECK(count_of_text(page, "</script") == 2);
   CHECK(page.find("<img") == std::string::npos);
@@ -173,7 +175,8 @@ TEST_CASE("html: a thousand ranks with a hundred threads are less than two megab
       job.thread(process, spec);
     }
   }
-  CHECK(report_html(aggregate::diagnose(job.capture), job.capture).size() < 2'000'000);
+  CHECK(report_html(aggregate::diagnose(job.capture), tests::Viewed(job.capture)).size() <
+        2'000'000);
 }
 
 }  // namespace

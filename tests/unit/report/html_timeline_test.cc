@@ -6,12 +6,14 @@
 #include "tests/support/catch.h"
 #include "tests/support/hung_jobs.h"
 #include "tests/support/json.h"
+#include "tests/support/viewed.h"
 
 namespace oddrank::report {
 namespace {
 
 tests::Json timeline_of(const snapshot::Capture& capture) {
-  return tests::parse_json(html_data(aggregate::diagnose(capture), capture))["timeline"];
+  return tests::parse_json(
+      html_data(aggregate::diagnose(capture), tests::Viewed(capture)))["timeline"];
 }
 
 // "2-3 moved: ba S S": ranks, then a letter for each sample's place, then the states.
@@ -49,7 +51,7 @@ TEST_CASE("timeline: ranks that did the same share a row, a rank that moved has 
   CHECK(rows_of(timeline) == std::vector<std::string>{"5 still: aa S S", "0-1,4,6-7 still: bb S SR",
                                                       "2-3 moved: ab S S"});
   const tests::Json data =
-      tests::parse_json(html_data(aggregate::diagnose(job.capture), job.capture));
+      tests::parse_json(html_data(aggregate::diagnose(job.capture), tests::Viewed(job.capture)));
   CHECK(data["texts"][timeline["places"][1][1].get<std::size_t>()] ==
         "average_gradients (demo/train.py:88), in pthread_cond_wait");
 }

@@ -8,6 +8,7 @@
 #include "tests/support/catch.h"
 #include "tests/support/hung_jobs.h"
 #include "tests/support/json.h"
+#include "tests/support/viewed.h"
 
 namespace oddrank::report {
 namespace {
@@ -49,7 +50,7 @@ void check_sampled_profile(const Json& profile, std::size_t frames) {
 TEST_CASE("speedscope: the file follows its format") {
   const tests::HungJob job = GENERATE(from_range(tests::hung_jobs()));
   INFO(job.name);
-  const Json json = parse_json(report_speedscope(job.build().capture));
+  const Json json = parse_json(report_speedscope(tests::Viewed(job.build().capture)));
   CHECK(json["$schema"] == "https://www.speedscope.app/file-format-schema.json");
   CHECK(json["exporter"].is_string());
   CHECK(json["name"].is_string());
@@ -62,7 +63,7 @@ TEST_CASE("speedscope: the file follows its format") {
 }
 
 TEST_CASE("speedscope: weights count ranks, outermost frame first") {
-  const Json json = parse_json(report_speedscope(tests::input_stall_job().capture));
+  const Json json = parse_json(report_speedscope(tests::Viewed(tests::input_stall_job().capture)));
   const Json& profile = json["profiles"][0];
   CHECK(profile["name"] == "job 4711: ranks");
   CHECK(profile["endValue"] == 8);
@@ -79,7 +80,7 @@ TEST_CASE("folded: lines as flamegraph.pl reads them, with all ranks in them") {
   const tests::HungJob job = GENERATE(from_range(tests::hung_jobs()));
   INFO(job.name);
   const auto built = job.build();
-  std::istringstream text(report_folded(built.capture));
+  std::istringstream text(report_folded(tests::Viewed(built.capture)));
   const std::regex shape("^([^;]+;)*[^;]+ [1-9][0-9]*$");
   std::size_t sum = 0;
   for (std::string line; std::getline(text, line);) {
@@ -87,7 +88,7 @@ TEST_CASE("folded: lines as flamegraph.pl reads them, with all ranks in them") {
     CHECK(std::regex_match(line, shape));
     sum += std::stoul(line.substr(line.rfind(' ') + 1));
   }
-  const Json profile = parse_json(report_speedscope(built.capture))["profiles"][0];
+  const Json profile = parse_json(report_speedscope(tests::Viewed(built.capture)))["profiles"][0];
   CHECK(profile["endValue"] == sum);
 }
 

@@ -11,6 +11,7 @@
 #include "report/report_dot.h"
 #include "tests/support/catch.h"
 #include "tests/support/hung_jobs.h"
+#include "tests/support/viewed.h"
 
 namespace oddrank::report {
 namespace {
@@ -84,7 +85,7 @@ TEST_CASE("time: the lower counter is behind and comes first, with its evidence"
     return LoopLocals{{"epoch", "3"}, {"step", loads(rank) ? "1206" : "1207"}};
   });
   CHECK(siblings(capture) == Names{"load step=1206!", "sync step=1207"});
-  const std::string dot = report_dot(aggregate::diagnose(capture), capture);
+  const std::string dot = report_dot(aggregate::diagnose(capture), tests::Viewed(capture));
   INFO(dot);
   CHECK(dot.find("[label=\"2: 3,5 | step=1206, behind\"]") != std::string::npos);
   CHECK(dot.find("[label=\"6: 0-2,4,6-7 | step=1207\"]") != std::string::npos);

@@ -124,7 +124,7 @@ TEST_CASE("a dead child of another name counts only if no worker is busy") {
   second.add_dead(203, 100, "python3", 256);
   join_processes(second.capture);
   CHECK(second.wait(lonely).holder_pid == 203);
-  CHECK(second.says(lonely) == "DataLoader worker pid 203: dead, not reaped, exit status 1");
+  CHECK(second.says(lonely) == "DataLoader worker pid 203: dead, not reaped, exit code 1");
   CHECK(builder.wait(worker).holder_pid == 0);
 }
 
