@@ -1,12 +1,10 @@
 #include "aggregate/view/job_view.h"
 
 #include <algorithm>
-#include <functional>
 #include <iterator>
 #include <limits>
 #include <optional>
 #include <set>
-#include <span>
 #include <tuple>
 
 #include <fmt/format.h>
@@ -36,8 +34,6 @@ bool better(const ProcessCapture& a, const ProcessCapture& b) {
   };
   return worth(a) > worth(b);
 }
-
-constexpr std::uint32_t kNoRank = std::numeric_limits<std::uint32_t>::max();
 
 std::pair<std::uint32_t, pid_t> key_of_pid(const ProcessCapture* process) {
   return {process->node, process->pid};
@@ -76,19 +72,13 @@ JobView::JobView(const Capture& capture, FrameModel& model) : capture_(capture),
                             : std::pair(std::string_view(a.host), a.pid()) <
                                   std::pair(std::string_view(b.host), b.pid());
   };
-  if (!std::is_sorted(ranks_.begin(), ranks_.end(), before)) {
-    std::sort(ranks_.begin(), ranks_.end(), before);
-  }
+  std::sort(ranks_.begin(), ranks_.end(), before);
   first_ranked_ =
       static_cast<std::size_t>(std::find_if(ranks_.begin(), ranks_.end(),
                                             [](const RankView& each) { return each.rank >= 0; }) -
                                ranks_.begin());
-  rank_of_process_.assign(capture.processes.size(), kNoRank);
-  for (std::size_t at = ranks_.size(); at-- > 0;) {
-    if (ranks_[at].process != nullptr) {
-      const auto process = static_cast<std::size_t>(ranks_[at].process - capture.processes.data());
-      rank_of_process_[process] = static_cast<std::uint32_t>(at);
-    }
+  for (std::size_t at = 0; at < ranks_.size(); ++at) {
+    rank_of_process_.try_emplace(ranks_[at].process, at);
   }
   take_servers();
   take_records();
@@ -151,9 +141,7 @@ void JobView::sort_processes() {
   for (const ProcessCapture& process : capture_.processes) {
     by_pid_.push_back(&process);
   }
-  if (!std::ranges::is_sorted(by_pid_, {}, key_of_pid)) {
-    std::ranges::stable_sort(by_pid_, {}, key_of_pid);
-  }
+  std::ranges::stable_sort(by_pid_, {}, key_of_pid);
 }
 
 void JobView::add_processes() {
@@ -292,27 +280,14 @@ std::size_t JobView::index_of(std::int32_t rank) const {
     return kNone;
   }
   const auto first = ranks_.begin() + static_cast<std::ptrdiff_t>(first_ranked_);
-  // If none is missing, they are numbered in order.
-  const std::int64_t guess = std::int64_t{rank} - first->rank;
-  if (guess >= 0 && guess < ranks_.end() - first && first[guess].rank == rank &&
-      (guess == 0 || first[guess - 1].rank != rank)) {
-    return first_ranked_ + static_cast<std::size_t>(guess);
-  }
-  const auto at = std::lower_bound(
-      first, ranks_.end(), rank,
-      [](const RankView& each, std::int32_t number) { return each.rank < number; });
+  const auto at = std::ranges::lower_bound(first, ranks_.end(), rank, {}, &RankView::rank);
   return at == ranks_.end() || at->rank != rank ? kNone
                                                 : static_cast<std::size_t>(at - ranks_.begin());
 }
 
 std::size_t JobView::index_of(const ProcessCapture& process) const {
-  const std::span<const ProcessCapture> all(capture_.processes.data(), rank_of_process_.size());
-  const std::less<> before;
-  if (before(&process, all.data()) || !before(&process, all.data() + all.size())) {
-    return kNone;  // not one of the capture
-  }
-  const std::uint32_t at = rank_of_process_[static_cast<std::size_t>(&process - all.data())];
-  return at == kNoRank ? kNone : at;
+  const auto at = rank_of_process_.find(&process);
+  return at == rank_of_process_.end() ? kNone : at->second;
 }
 
 std::size_t JobView::index_of_rank(const ProcessCapture& process) const {

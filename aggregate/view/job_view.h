@@ -94,8 +94,7 @@ class JobView {
   FrameModel& model_;
   std::vector<RankView> ranks_;
   std::size_t first_ranked_ = kNone;  // in ranks_: from here on each has its number
-  // By process of the capture: its index in ranks_, or kNoRank.
-  std::vector<std::uint32_t> rank_of_process_;
+  std::unordered_map<const snapshot::ProcessCapture*, std::size_t> rank_of_process_;
   std::vector<const snapshot::ProcessCapture*> by_pid_;  // sorted by node and pid
   // By local and peer address; null if several processes have the same.
   std::map<std::pair<std::string_view, std::string_view>, const snapshot::ProcessCapture*> by_ends_;
