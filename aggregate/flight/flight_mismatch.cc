@@ -63,20 +63,7 @@ class Comparer {
   std::optional<FlightMismatch> first_in(std::size_t index);
 
  private:
-  struct Cursor {
-    const FlightTrack* track = nullptr;
-    std::size_t at = 0;
-
-    const FlightEntry& call() const { return *track->calls[at]; }
-  };
-
   const Freedom& freedom_of(StringId op);
-  static std::int64_t lowest(const std::vector<Cursor>& cursors);
-
-  // Returns whether the sides differ and the call has not ended everywhere: a call that has ended
-  // everywhere did no harm.
-  bool is_open_mismatch(const std::vector<Cursor>& cursors, std::int64_t sequence);
-
   FlightMismatch describe(std::size_t index, std::int64_t sequence);
   static std::string difference(const Signature& a, const Signature& b);
 
@@ -97,24 +84,25 @@ Signature Comparer::signature(const FlightEntry& entry) {
 }
 
 std::optional<FlightMismatch> Comparer::first_in(std::size_t index) {
-  const FlightMembers& group = job_.groups[index];
-  std::vector<Cursor> cursors;
-  for (const FlightTrack& track : group.tracks) {
-    if (!track.calls.empty() && group.tracks.size() > 1) {
-      cursors.push_back({&track, 0});
+  struct Seen {
+    std::optional<Signature> first;
+    bool differs = false;
+    bool open = false;  // a call that has ended everywhere did no harm
+  };
+  std::map<std::int64_t, Seen> by_number;
+  for (const FlightTrack& track : job_.groups[index].tracks) {
+    for (const FlightEntry* call : track.calls) {
+      const Signature one = signature(*call);
+      Seen& seen = by_number[call->sequence];
+      seen.differs = seen.differs || (seen.first && *seen.first != one);
+      seen.first = seen.first ? seen.first : one;
+      seen.open = seen.open || !has_ended(*call, *job_.texts);
     }
   }
-  while (cursors.size() > 1) {
-    const std::int64_t sequence = lowest(cursors);
-    if (is_open_mismatch(cursors, sequence)) {
-      return describe(index, sequence);
-    }
-    std::erase_if(cursors, [sequence](Cursor& cursor) {
-      cursor.at += cursor.call().sequence == sequence ? 1 : 0;
-      return cursor.at >= cursor.track->calls.size();
-    });
-  }
-  return std::nullopt;
+  const auto found = std::find_if(by_number.begin(), by_number.end(), [](const auto& entry) {
+    return entry.second.differs && entry.second.open;
+  });
+  return found == by_number.end() ? std::nullopt : std::optional(describe(index, found->first));
 }
 
 const Freedom& Comparer::freedom_of(StringId op) {
@@ -127,31 +115,6 @@ const Freedom& Comparer::freedom_of(StringId op) {
     at->second = found == kFree.end() ? &kNone : found;
   }
   return *at->second;
-}
-
-std::int64_t Comparer::lowest(const std::vector<Cursor>& cursors) {
-  std::int64_t sequence = cursors.front().call().sequence;
-  for (const Cursor& cursor : cursors) {
-    sequence = std::min(sequence, cursor.call().sequence);
-  }
-  return sequence;
-}
-
-bool Comparer::is_open_mismatch(const std::vector<Cursor>& cursors, std::int64_t sequence) {
-  std::optional<Signature> first;
-  bool differs = false;
-  bool open = false;
-  for (const Cursor& cursor : cursors) {
-    const FlightEntry& call = cursor.call();
-    if (call.sequence != sequence) {
-      continue;
-    }
-    const Signature one = signature(call);
-    differs = differs || (first && *first != one);
-    first = first ? first : one;
-    open = open || !has_ended(call, *job_.texts);
-  }
-  return differs && open;
 }
 
 FlightMismatch Comparer::describe(std::size_t index, std::int64_t sequence) {
