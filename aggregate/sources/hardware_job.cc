@@ -57,34 +57,15 @@ std::string ranks_on(const JobView& view, const std::vector<const Device*>& devi
   return " (" + ranks_phrase({ranks.begin(), ranks.end()}) + ")";
 }
 
-void add_spinning(const JobView& view, std::vector<std::string>& sentences) {
+// Returns the GPUs of which `odd` is true.
+std::vector<const Device*> devices_that(const JobView& view, bool (*odd)(const Device&)) {
   std::vector<const Device*> devices;
   for (const Device& device : view.capture().collectives.devices) {
-    if (spins(device)) {
+    if (odd(device)) {
       devices.push_back(&device);
     }
   }
-  if (!devices.empty()) {
-    const Device& first = *devices.front();
-    sentences.push_back(fmt::format(
-        "{}{}: {} % busy at {} of {} W with no memory traffic, as a collective that waits for its "
-        "peers: it spins, it does not work",
-        places(view, devices), ranks_on(view, devices), first.utilization, first.power_mw / 1000,
-        first.power_limit_mw / 1000));
-  }
-}
-
-void add_errors(const JobView& view, std::vector<std::string>& sentences) {
-  std::vector<const Device*> devices;
-  for (const Device& device : view.capture().collectives.devices) {
-    if (device.ecc_errors > 0) {
-      devices.push_back(&device);
-    }
-  }
-  if (!devices.empty()) {
-    sentences.push_back(fmt::format("{}{}: memory errors that could not be corrected",
-                                    places(view, devices), ranks_on(view, devices)));
-  }
+  return devices;
 }
 
 // Adds ports that are down. A port without a cable is down as well: a port counts only if it was up
@@ -126,8 +107,19 @@ bool spins(const Device& device) {
 
 std::vector<std::string> device_sentences(const JobView& view) {
   std::vector<std::string> sentences;
-  add_spinning(view, sentences);
-  add_errors(view, sentences);
+  if (const auto spinning = devices_that(view, spins); !spinning.empty()) {
+    const Device& first = *spinning.front();
+    sentences.push_back(fmt::format(
+        "{}{}: {} % busy at {} of {} W with no memory traffic, as a collective that waits for its "
+        "peers: it spins, it does not work",
+        places(view, spinning), ranks_on(view, spinning), first.utilization, first.power_mw / 1000,
+        first.power_limit_mw / 1000));
+  }
+  const auto has_errors = [](const Device& device) { return device.ecc_errors > 0; };
+  if (const auto broken = devices_that(view, has_errors); !broken.empty()) {
+    sentences.push_back(fmt::format("{}{}: memory errors that could not be corrected",
+                                    places(view, broken), ranks_on(view, broken)));
+  }
   add_ports(view, sentences);
   return sentences;
 }

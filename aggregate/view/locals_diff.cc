@@ -22,14 +22,10 @@ struct Seen {
   std::size_t order = 0;
 };
 
-std::optional<std::int64_t> as_counter(const std::string& value) {
-  return parse_number<std::int64_t>(value);
-}
-
 bool tells_nothing(const std::vector<LocalValue>& values, std::size_t world) {
   std::vector<RankNumber> numbers;
   for (const LocalValue& value : values) {
-    const auto number = as_counter(value.value);
+    const auto number = parse_number<std::int64_t>(value.value);
     if (!number) {
       return false;
     }
@@ -50,35 +46,29 @@ std::vector<LocalValue> sorted_values(const Seen& seen) {
     if (a.ranks.size() != b.ranks.size()) {
       return a.ranks.size() > b.ranks.size();
     }
-    const auto left = as_counter(a.value);
-    const auto right = as_counter(b.value);
+    const auto left = parse_number<std::int64_t>(a.value);
+    const auto right = parse_number<std::int64_t>(b.value);
     return left && right ? *left > *right : a.value < b.value;
   });
   return values;
 }
 
-struct Ranked {
-  LocalDifference difference;
-  int weight = 0;  // the lower, the more telling
-  std::size_t depth = 0;
-  std::size_t order = 0;
-};
-
 // Weighs a difference: first a counter that lags, then another number on which most ranks agree,
-// then anything on which most agree, then the rest.
+// then anything on which most agree, then the rest. The lower, the more telling.
 int weigh(LocalDifference& difference) {
   const auto& values = difference.values;
   std::size_t total = 0;
   bool counters = true;
   for (const LocalValue& value : values) {
     total += value.ranks.size();
-    counters = counters && as_counter(value.value).has_value();
+    counters = counters && parse_number<std::int64_t>(value.value).has_value();
   }
   const bool most_agree = 2 * values.front().ranks.size() > total;
   // If two ranks differ, the lower number is the one behind.
   if (counters && (most_agree || values.size() == 2)) {
     for (const LocalValue& value : values) {
-      if (*as_counter(value.value) < *as_counter(values.front().value)) {
+      if (*parse_number<std::int64_t>(value.value) <
+          *parse_number<std::int64_t>(values.front().value)) {
         difference.behind.insert(difference.behind.end(), value.ranks.begin(), value.ranks.end());
       }
     }
@@ -90,14 +80,15 @@ int weigh(LocalDifference& difference) {
 
 }  // namespace
 
-std::string LocalDifference::words(std::size_t limit) const {
+std::string LocalDifference::words() const {
+  constexpr std::size_t kMaxValues = 4;
   std::string text;
-  for (std::size_t i = 0; i < values.size() && i < limit; ++i) {
+  for (std::size_t i = 0; i < values.size() && i < kMaxValues; ++i) {
     text += fmt::format("{}{}={} on {}", i == 0 ? "" : "; ", name, values[i].value,
                         format_ranks(values[i].ranks));
   }
-  if (values.size() > limit) {
-    text += fmt::format("; {} more values", values.size() - limit);
+  if (values.size() > kMaxValues) {
+    text += fmt::format("; {} more values", values.size() - kMaxValues);
   }
   return text;
 }
@@ -115,35 +106,26 @@ std::vector<LocalDifference> diff_locals(const JobView& view,
       seen.order = local.order;
     }
   }
-  std::vector<Ranked> found;
+  // With its weight, how far further in its frame is, and its place in the source.
+  std::vector<std::pair<std::tuple<int, std::size_t, std::size_t>, LocalDifference>> found;
   for (const auto& [variable, seen] : variables) {
     if (seen.values.size() < 2) {
       continue;
     }
-    Ranked row;
-    row.difference.name = variable.name;
-    row.difference.function = variable.function;
-    row.difference.place = seen.place;
-    row.difference.values = sorted_values(seen);
-    if (tells_nothing(row.difference.values, view.expected())) {
-      continue;
+    LocalDifference row{variable.name, variable.function, seen.place, sorted_values(seen), {}};
+    if (!tells_nothing(row.values, view.expected())) {
+      const int weight = weigh(row);
+      found.emplace_back(std::tuple(weight, seen.depth, seen.order), std::move(row));
     }
-    row.weight = weigh(row.difference);
-    row.depth = seen.depth;
-    row.order = seen.order;
-    found.push_back(std::move(row));
   }
-  std::stable_sort(found.begin(), found.end(), [](const Ranked& a, const Ranked& b) {
-    return std::tuple(a.weight, a.depth, a.order) < std::tuple(b.weight, b.depth, b.order);
-  });
+  std::stable_sort(found.begin(), found.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
   std::vector<LocalDifference> differences;
-  for (Ranked& row : found) {
+  for (auto& [order, row] : found) {
     // The same name with the same values in a caller adds nothing.
-    const std::string words = row.difference.words();
-    const bool told = std::any_of(differences.begin(), differences.end(),
-                                  [&](const LocalDifference& one) { return one.words() == words; });
-    if (!told && differences.size() < kMaxLocalDifferences) {
-      differences.push_back(std::move(row.difference));
+    const auto told = std::ranges::find(differences, row.words(), &LocalDifference::words);
+    if (told == differences.end() && differences.size() < kMaxLocalDifferences) {
+      differences.push_back(std::move(row));
     }
   }
   return differences;

@@ -27,8 +27,8 @@ struct LocalDifference {
   std::vector<LocalValue> values;    // the most frequent first; then as numbers or text compare
   std::vector<std::int32_t> behind;  // if a counter: ranks whose value is lower than most ranks'
 
-  // Returns "step=1207 on 0-6,8-15; step=1206 on 7"; at most `limit` values.
-  std::string words(std::size_t limit = 4) const;
+  // Returns "step=1207 on 0-6,8-15; step=1206 on 7"; at most four values.
+  std::string words() const;
 };
 
 inline constexpr std::size_t kMaxLocalDifferences = 8;

@@ -41,11 +41,11 @@ std::string path_words(const JobView& view, const Wait& wait) {
   return path;
 }
 
-std::string user_place(const JobView& view, const RankView& rank) {
-  if (rank.sample() == nullptr) {
+std::string user_place(const JobView& view, const ThreadCapture& thread) {
+  if (thread.samples.empty()) {
     return {};
   }
-  const auto frame = view.model().user_frame(*rank.sample());
+  const auto frame = view.model().user_frame(thread.samples.back());
   return frame ? fmt::format("{} ({})", frame->name, frame->place()) : std::string();
 }
 
@@ -74,39 +74,33 @@ std::string wait_phase(const JobView& view, const RankView& rank, const std::str
   if (const std::string_view words = library_wait(view, rank); !words.empty()) {
     return std::string(words) + in_place;
   }
-  switch (wait.on) {
-    case WaitOn::kFileLock:
-      return "waits for a file lock" + (path.empty() ? in_place : " on " + path);
-    case WaitOn::kLock:
-      return "waits for a lock" + in_place;
-    case WaitOn::kGil:
-      return "waits for the GIL" + in_place;
-    case WaitOn::kThread:
-      return "waits for a thread" + in_place;
-    case WaitOn::kChild:
-      return "waits for a child process" + in_place;
-    case WaitOn::kDevice:
-      return "waits for a device" + in_place;
-    case WaitOn::kSocket:
-      return "waits on a socket" + in_place;
-    case WaitOn::kPipe:
-      return "waits on a pipe" + in_place;
-    case WaitOn::kRendezvous:
-      return "rendezvous" + in_place;
-    case WaitOn::kDebugger:
-      return "held by a debugger" + in_place;
-    case WaitOn::kFile:
-      return system_call_words(view, *rank.decider, false) + in_place;
-    case WaitOn::kNothing:
-      return place.empty() ? "runs" : "runs " + place;
-    default:
-      break;
+  constexpr auto kPhases = std::to_array<std::pair<WaitOn, std::string_view>>({
+      {WaitOn::kFileLock, "waits for a file lock"},
+      {WaitOn::kLock, "waits for a lock"},
+      {WaitOn::kGil, "waits for the GIL"},
+      {WaitOn::kThread, "waits for a thread"},
+      {WaitOn::kChild, "waits for a child process"},
+      {WaitOn::kDevice, "waits for a device"},
+      {WaitOn::kSocket, "waits on a socket"},
+      {WaitOn::kPipe, "waits on a pipe"},
+      {WaitOn::kRendezvous, "rendezvous"},
+      {WaitOn::kDebugger, "held by a debugger"},
+  });
+  for (const auto& [on, words] : kPhases) {
+    if (wait.on == on) {
+      return std::string(words) +
+             (on == WaitOn::kFileLock && !path.empty() ? " on " + path : in_place);
+    }
+  }
+  if (wait.on == WaitOn::kFile) {
+    return system_call_words(view, *rank.decider, false) + in_place;
   }
   const auto* sample = rank.sample();
-  if (sample != nullptr && view.model().story(*sample, Story::kSleep)) {
+  if (wait.on != WaitOn::kNothing && sample != nullptr &&
+      view.model().story(*sample, Story::kSleep)) {
     return "sleeps" + in_place;
   }
-  if (rank.state() == 'R') {
+  if (wait.on == WaitOn::kNothing || rank.state() == 'R') {
     return place.empty() ? "runs" : "runs " + place;
   }
   return place.empty() ? "no Python frame" : "in " + place;
@@ -350,9 +344,7 @@ std::string stuck_words(const JobView& view, const ProcessCapture& process) {
                 : fmt::format(", held by pid {}", wait.holder_pid));
   }
   if (wait.on == WaitOn::kNothing || state == 'R') {
-    RankView as_rank;
-    as_rank.decider = thread;
-    const std::string place = user_place(view, as_rank);
+    const std::string place = user_place(view, *thread);
     return place.empty() ? "runs" : "runs " + place;
   }
   const std::string call = system_call_words(view, *thread, false);
@@ -408,7 +400,7 @@ std::string phase_of(const JobView& view, const RankView& rank) {
   if (state == 'D') {
     return system_call_words(view, *rank.decider, true);
   }
-  return prefix + wait_phase(view, rank, user_place(view, rank));
+  return prefix + wait_phase(view, rank, user_place(view, *rank.decider));
 }
 
 std::string thread_wait_words(const JobView& view,
