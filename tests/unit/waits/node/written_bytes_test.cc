@@ -6,6 +6,7 @@
 #include <array>
 
 #include "tests/support/catch.h"
+#include "tests/support/emulated.h"
 
 namespace oddrank::waits {
 
@@ -19,6 +20,7 @@ TEST_CASE("what a process has written is read from /proc/PID/io") {
 }
 
 TEST_CASE("only ranks are asked what they wrote, and only what they wrote meanwhile counts") {
+  ODDRANK_NEEDS_KERNEL();
   std::array<int, 2> orders{};
   std::array<int, 2> answers{};
   REQUIRE(::pipe(orders.data()) == 0);
