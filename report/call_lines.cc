@@ -70,6 +70,7 @@ std::vector<std::string> history_lines(const std::vector<aggregate::CallHistory>
   }
   told.resize(std::min(told.size(), kMaxHistoryLines));
   std::vector<std::string> lines;
+  lines.reserve(told.size());
   for (const Line& line : told) {
     lines.push_back(aggregate::ranks_in_short(line.ranks) + ": " + line.words);
   }
