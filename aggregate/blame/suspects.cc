@@ -69,13 +69,15 @@ Awaited find_awaited(const RuleInput& input) {
   return found;
 }
 
-// Leaves out the roots that open a named pipe, if there are others: one of these may have to open
+// Makes the roots that open a named pipe vague, if there are others: one of these may have to open
 // its other end.
-void leave_out_openers(const RuleInput& input, std::vector<std::size_t>& roots) {
+void doubt_openers(const RuleInput& input, Awaited& awaited) {
+  std::vector<std::size_t>& roots = awaited.roots;
   const auto is_opener = [&input](std::size_t at) {
     return opens_named_pipe(input.view, WaitEnd(input.view, input.view.ranks()[at]).view());
   };
   if (!std::all_of(roots.begin(), roots.end(), is_opener)) {
+    std::copy_if(roots.begin(), roots.end(), std::back_inserter(awaited.vague), is_opener);
     std::erase_if(roots, is_opener);
   }
 }
@@ -410,7 +412,7 @@ std::vector<Suspects> find_suspects(const RuleInput& input) {
   const auto add = [&add_suspects](Basis basis, std::vector<std::size_t> ranks) {
     add_suspects({basis, std::move(ranks), false});
   };
-  leave_out_openers(input, awaited.roots);
+  doubt_openers(input, awaited);
   take_ticking(input, awaited);
   // Where most ranks are in code of their own and few wait for them, not for long yet, they are on
   // their way.

@@ -131,6 +131,28 @@ TEST_CASE("suspects: ranks that wait for no root have a story of their own") {
   }
 }
 
+TEST_CASE(
+    "suspects: a rank that opens a named pipe may wait for a root, unless others need only it") {
+  CaptureBuilder job({"n0"}, 4);
+  const auto add = [&job](std::int32_t rank, const ThreadSpec& thread) {
+    job.thread(job.rank(rank, "n0", pid_of(rank)), thread);
+  };
+  const std::int32_t needed = GENERATE(0, 2);
+  ThreadSpec opens = waiting_on(WaitOn::kPipe, "/data/feed");
+  opens.wait.wchan = "wait_for_partner";
+  add(0, tests::sleeping());
+  add(1, receiving_from(0));
+  add(2, opens);
+  add(3, receiving_from(needed));
+  const Verdict verdict = diagnose(job.capture).verdict;
+  INFO(verdict.summary);
+  CHECK(named_in(job) == Named{0});
+  REQUIRE(verdict.also.size() == (needed == 2 ? 1 : 0));
+  if (needed == 2) {
+    CHECK(verdict.also.front().culprits.front().rank == 2);
+  }
+}
+
 TEST_CASE("suspects: native code that rests again and again may ask for something each time") {
   ThreadSpec naps = tests::sleeping();
   naps.frames = {tests::native("clock_nanosleep", "/lib/libc.so.6"),
