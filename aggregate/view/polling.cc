@@ -5,6 +5,7 @@
 #include <array>
 
 #include "aggregate/view/decider.h"
+#include "aggregate/view/thread_cycle.h"
 #include "snapshot/loops/named_loop.h"
 
 namespace oddrank::aggregate {
@@ -137,6 +138,9 @@ std::optional<Poll> poll_of(const JobView& view, const ThreadCapture& thread) {
   }
   if (auto poll = poll_of_frames(view, thread)) {
     return poll;
+  }
+  if (is_at_own_lock(thread)) {
+    return std::nullopt;  // it waits within the loop, without a time limit
   }
   const bool rests = rests_again(view, thread);
   const auto& frames = frames_of_loops(view, thread.samples.back());

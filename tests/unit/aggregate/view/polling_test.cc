@@ -116,6 +116,14 @@ TEST_CASE("a loop that only rests, or does not rest, is no poll") {
   CHECK(polls(kUser, {{{{"posixpath.exists", "/x"}}, false, 0}}) == "a file by exists /x");
   CHECK(polls(kUser, {{{{"posixpath.exists", "/x"}}, true, 0}}).empty());
   CHECK(polls(kUser, {{{{"_io.TextIOWrapper.readline", ""}}, false, 0}}).empty());
+  // A wait without a time limit within the loop: queue.Queue.get().
+  tests::WaitSpec queue;
+  queue.on = snapshot::WaitOn::kLock;
+  queue.how = snapshot::WaitHow::kPythonLock;
+  const std::vector<Loop> get = {{{{"threading.Condition.wait", ""}}, false, 0}};
+  CHECK(polls(kUser, get, queue).empty());
+  queue.limited = true;
+  CHECK(polls(kUser, get, queue) == "a lock by wait");
   // One long sleep.
   CHECK(polls(kSleep + kUser, {{{{"exists", "/x"}, {"sleep", ""}}, false, 1}}, {}, "", 0).empty());
 }
