@@ -5,7 +5,6 @@
 """
 
 import os
-import subprocess
 import sys
 import unittest
 
@@ -13,7 +12,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), "support"))
 # pylint: disable=wrong-import-position
 import harness
-import proc_facts
+import training_job
 
 PARTIAL = 3
 JOB = f"127.0.0.1:drafts{os.getpid()}"
@@ -43,12 +42,7 @@ class Drafts(unittest.TestCase):
         with open(self.ssh, "w", encoding="utf-8") as file:
             file.write(SSH)
         os.chmod(self.ssh, 0o755)
-        environment = {**os.environ, "RANK": "0", "WORLD_SIZE": "1", "MASTER_ADDR": "127.0.0.1",
-                       "MASTER_PORT": JOB.split(":")[1]}
-        self.rank = subprocess.Popen(["sleep", "1000"], env=environment)
-        self.addCleanup(self.rank.wait, 60)
-        self.addCleanup(self.rank.kill)
-        proc_facts.wait_until(lambda: proc_facts.comm(self.rank.pid) == "sleep", "it runs")
+        self.rank = training_job.sleeping_rank(self, JOB)
 
     def ask(self, *options):
         return harness.Run(harness.run_here([harness.Options.oddrank, "hosts", "n0", "--ssh", self.ssh,

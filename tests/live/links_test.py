@@ -105,7 +105,7 @@ class Links(unittest.TestCase):
         self.assertIn(verdict["confidence"], ("likely", "certain"), run)
         self.assertEqual(verdict["culprits"], [], run)
         self.assertEqual(ends_of(verdict), [(1, 2)], run)
-        # Of an end that has nothing to send, the device is not known.
+        # The device of an end that has nothing to send is not known.
         devices = [verdict["links"][0][end]["device"] for end in ("from", "to")]
         self.assertEqual(devices[0], "eth0", run)
         self.assertIn(devices[1], ("eth0", None), run)

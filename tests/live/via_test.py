@@ -14,7 +14,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), "support"))
 # pylint: disable=wrong-import-position
 import harness
-import proc_facts
+import training_job
 
 JOB = f"127.0.0.1:via{os.getpid()}"
 # REMOTE OPTION HOST WORD...: as rsh, ssh and blaunch do, joins the words for a shell.
@@ -43,12 +43,7 @@ class Via(unittest.TestCase):
             os.chmod(f"{self.folder}/{name}", 0o755)
         self.remote = f"{self.folder}/remote 'an option' {{host}}"
         self.start = f"{self.folder}/start -r {{host}}"
-        environment = {**os.environ, "RANK": "0", "WORLD_SIZE": "1", "MASTER_ADDR": "127.0.0.1",
-                       "MASTER_PORT": JOB.split(":")[1]}
-        self.rank = subprocess.Popen(["sleep", "1000"], env=environment)
-        self.addCleanup(self.rank.wait, 60)
-        self.addCleanup(self.rank.kill)
-        proc_facts.wait_until(lambda: proc_facts.comm(self.rank.pid) == "sleep", "it runs")
+        self.rank = training_job.sleeping_rank(self, JOB)
 
     def ask(self, via, *words, command="hosts"):
         more = ("--select", JOB) if command == "hosts" else ()

@@ -66,6 +66,17 @@ def reserve_port():
     return reserved.getsockname()[1], reserved
 
 
+def sleeping_rank(test, job):
+    """Starts a process that looks like the only rank of `job`, "127.0.0.1:NAME"; it ends with the test."""
+    address, name = job.split(":")
+    rank = subprocess.Popen(["sleep", "1000"], env={**os.environ, "RANK": "0", "WORLD_SIZE": "1",
+                                                    "MASTER_ADDR": address, "MASTER_PORT": name})
+    test.addCleanup(rank.wait, 60)
+    test.addCleanup(rank.kill)
+    proc_facts.wait_until(lambda: proc_facts.comm(rank.pid) == "sleep", "it runs")
+    return rank
+
+
 def write_shard(path, samples):
     with tarfile.open(path, "w") as shard:
         for index in range(samples):

@@ -12,6 +12,7 @@ named srun_... in a SLURM of two nodes (tests/support/cluster.py), where `oddran
 
 import argparse
 import contextlib
+import functools
 import json
 import os
 import re
@@ -393,6 +394,21 @@ def check_titles(text):
         raise Failed(f"titles of ranks: {bad or text}")
 
 
+def report_each(cases):
+    """Runs the checks, prints a line for each, and exits. `cases`: (name, how it hangs or "", check)."""
+    failed = 0
+    for name, hang, run in cases:
+        begun = time.monotonic()
+        try:
+            said = run()
+        except (Failed, subprocess.TimeoutExpired) as why:
+            failed += 1
+            said = f"FAILED: {why}"
+        print(f"{name:26}{hang or 'healthy':12}{time.monotonic() - begun:5.0f} s  {said}", flush=True)
+    print(f"{failed} failed")
+    sys.exit(1 if failed else 0)
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--oddrank", required=True)
@@ -401,28 +417,24 @@ def main():
     parser.add_argument("names", nargs="*")
     options = parser.parse_args()
     names = options.names or [*JOBS, *ENGINES, *PIECES, *SLURM_JOBS]
-    failed = 0
+    oddrank = os.path.abspath(options.oddrank)
     with contextlib.ExitStack() as stack:
         lab = None
         if any(name in SLURM_JOBS for name in names):
             lab = stack.enter_context(cluster.Cluster(nodes=2))
-        for name in names:
-            reasons = REASONS.get(name, ("pause",))
-            for hang in options.reason or (*reasons, ""):
-                hang = "" if hang == "healthy" else hang
-                if hang and hang not in reasons:
-                    continue
-                begun = time.monotonic()
-                try:
-                    job = SlurmJob(lab, name, hang) if name in SLURM_JOBS else Job(name, hang)
-                    said = check(job, name, hang, os.path.abspath(options.oddrank), options.show)
-                except (Failed, subprocess.TimeoutExpired) as why:
-                    failed += 1
-                    said = f"FAILED: {why}"
-                print(f"{name:26}{hang or 'healthy':12}"
-                      f"{time.monotonic() - begun:5.0f} s  {said}", flush=True)
-    print(f"{failed} failed")
-    sys.exit(1 if failed else 0)
+
+        def run(name, hang):
+            job = SlurmJob(lab, name, hang) if name in SLURM_JOBS else Job(name, hang)
+            return check(job, name, hang, oddrank, options.show)
+
+        def cases():
+            for name in names:
+                reasons = REASONS.get(name, ("pause",))
+                for hang in options.reason or (*reasons, ""):
+                    hang = "" if hang == "healthy" else hang
+                    if not hang or hang in reasons:
+                        yield name, hang, functools.partial(run, name, hang)
+        report_each(cases())
 
 
 if __name__ == "__main__":

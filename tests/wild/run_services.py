@@ -9,9 +9,6 @@ Run by scripts/test --wild after run_jobs.py, whose machinery it uses.
 
 import argparse
 import os
-import subprocess
-import sys
-import time
 
 import run_jobs
 from run_jobs import Failed, PORT, PYTHON
@@ -89,19 +86,12 @@ def main():
     parser.add_argument("--reason", action="append", help='only this one; "healthy": the healthy twin')
     parser.add_argument("names", nargs="*")
     options = parser.parse_args()
-    failed = 0
-    for name in options.names or SERVICES:
-        for hang in options.reason or (*SERVICES[name].reasons, ""):
-            hang = "" if hang == "healthy" else hang
-            begun = time.monotonic()
-            try:
-                said = check(Service(name, hang), os.path.abspath(options.oddrank))
-            except (Failed, subprocess.TimeoutExpired) as why:
-                failed += 1
-                said = f"FAILED: {why}"
-            print(f"{name:26}{hang or 'healthy':12}{time.monotonic() - begun:5.0f} s  {said}", flush=True)
-    print(f"{failed} failed")
-    sys.exit(1 if failed else 0)
+    oddrank = os.path.abspath(options.oddrank)
+    run_jobs.report_each(
+        (name, hang, lambda name=name, hang=hang: check(Service(name, hang), oddrank))
+        for name in options.names or SERVICES
+        for hang in ("" if reason == "healthy" else reason
+                     for reason in options.reason or (*SERVICES[name].reasons, "")))
 
 
 if __name__ == "__main__":

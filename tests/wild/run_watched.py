@@ -14,7 +14,6 @@ import json
 import os
 import re
 import subprocess
-import sys
 import time
 
 import run_jobs
@@ -81,18 +80,10 @@ def main():
     parser.add_argument("names", nargs="*")
     options = parser.parse_args()
     os.environ.update(ODDRANK=os.path.abspath(options.oddrank), PYTHONPATH=f"{INTEGRATIONS}:{JOBS_FOLDER}")
-    failed = 0
-    for name in options.names or WATCHED:
-        for hang in ("fifo",) if name == "watched_debug_server" else ("fifo", ""):
-            begun = time.monotonic()
-            try:
-                said = check(run_jobs.Job(name, hang))
-            except (Failed, subprocess.TimeoutExpired) as why:
-                failed += 1
-                said = f"FAILED: {why}"
-            print(f"{name:26}{hang or 'healthy':12}{time.monotonic() - begun:5.0f} s  {said}", flush=True)
-    print(f"{failed} failed")
-    sys.exit(1 if failed else 0)
+    run_jobs.report_each(
+        (name, hang, lambda name=name, hang=hang: check(run_jobs.Job(name, hang)))
+        for name in options.names or WATCHED
+        for hang in (("fifo",) if name == "watched_debug_server" else ("fifo", "")))
 
 
 if __name__ == "__main__":
