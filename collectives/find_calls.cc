@@ -277,16 +277,6 @@ CollectiveCall python_call(const CallFrames& frames,
   return call;
 }
 
-// Returns 4 for "<set of 4>", or for a set whose members are shown.
-std::optional<std::size_t> set_size(std::string_view text) {
-  constexpr std::string_view kBefore = "<set of ";
-  if (text.starts_with(kBefore) && text.ends_with('>')) {
-    return parse_number<std::size_t>(text.substr(kBefore.size(), text.size() - kBefore.size() - 1));
-  }
-  std::vector<std::string_view> values;
-  return sequence_size(text, values);
-}
-
 // A meeting of all workers of torch.distributed.rpc. They are the job's ranks if there are as many;
 // each names itself as it likes. `worker_names` is a set by then, whatever the caller gave.
 CollectiveCall rpc_call(const CallFrames& frames,
@@ -298,7 +288,7 @@ CollectiveCall rpc_call(const CallFrames& frames,
   call.group = tables.string("RPC workers");
   std::string evidence = "frame " + frames.describe(match.index);
   const auto names = frames.local(match.index, "worker_names");
-  const auto count = names ? set_size(*names) : std::nullopt;
+  const auto count = names ? braced_size(*names, "set") : std::nullopt;
   if (count && world_size > 1 && *count == static_cast<std::size_t>(world_size)) {
     std::vector<std::int32_t> all(*count);
     std::iota(all.begin(), all.end(), 0);

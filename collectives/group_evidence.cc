@@ -31,21 +31,6 @@ bool is_wrapper(const CallFrames& frames, std::size_t index) {
           file.ends_with("torch/distributed/distributed_c10d.py"));
 }
 
-// "<dict of 2>" and "{'src': 0, 'dst': 1}" -> 2.
-std::optional<std::size_t> dict_size(std::string_view text) {
-  std::vector<std::string_view> items;
-  if (text.starts_with('{')) {
-    return sequence_size(text, items);
-  }
-  constexpr std::string_view kBefore = "<dict of ";
-  if (!text.starts_with(kBefore) || !text.ends_with('>')) {
-    return std::nullopt;
-  }
-  text.remove_prefix(kBefore.size());
-  text.remove_suffix(1);
-  return parse_number<std::size_t>(text);
-}
-
 // Counts the keyword arguments that are certainly something other than `group`.
 std::size_t certain_keywords(const CallFrames& frames,
                              std::size_t index,
@@ -76,7 +61,7 @@ std::optional<std::string> wrapper_evidence(const CallFrames& frames,
   const auto kwargs = frames.local(*wrapper, "kwargs");
   std::vector<std::string_view> values;
   const auto given = args ? sequence_size(*args, values) : std::nullopt;
-  const auto keywords = kwargs ? dict_size(*kwargs) : std::nullopt;
+  const auto keywords = kwargs ? braced_size(*kwargs, "dict") : std::nullopt;
   if (!given || !keywords) {
     return std::nullopt;
   }
@@ -95,6 +80,20 @@ std::optional<std::string> wrapper_evidence(const CallFrames& frames,
 }
 
 }  // namespace
+
+std::optional<std::size_t> braced_size(std::string_view text, std::string_view kind) {
+  std::vector<std::string_view> items;
+  if (text.starts_with('{')) {
+    return sequence_size(text, items);
+  }
+  const std::string before = "<" + std::string(kind) + " of ";
+  if (!text.starts_with(before) || !text.ends_with('>')) {
+    return std::nullopt;
+  }
+  text.remove_prefix(before.size());
+  text.remove_suffix(1);
+  return parse_number<std::size_t>(text);
+}
 
 std::optional<std::size_t> sequence_size(std::string_view text,
                                          std::vector<std::string_view>& values) {

@@ -34,4 +34,8 @@ std::optional<std::string> default_group_evidence(const CallFrames& frames,
 std::optional<std::size_t> sequence_size(std::string_view text,
                                          std::vector<std::string_view>& values);
 
+// Returns how many values the text of a dict or set holds, be they in it or only counted: 2 for
+// "{'src': 0, 'dst': 1}", and for "<dict of 2>" if `kind` is "dict"; nullopt for any other text.
+std::optional<std::size_t> braced_size(std::string_view text, std::string_view kind);
+
 }  // namespace oddrank::collectives

@@ -21,8 +21,8 @@ struct AwaitedFile {
   // For a TCP socket whose row in the kernel's table was found.
   StringId local{};
   StringId peer{};
-  std::uint8_t state =
-      0;  // include/net/tcp_states.h; of a local socket only kTcpListens; 0: unknown
+  // include/net/tcp_states.h; of a local socket only kTcpListens; 0: unknown.
+  std::uint8_t state = 0;
   Store store = Store::kNone;
   bool tls = false;               // the frames above it are TLS's
   std::uint64_t unread = 0;       // bytes that have arrived and were not read

@@ -10,9 +10,6 @@
 namespace oddrank::snapshot {
 namespace {
 
-// A stop wakes a sleeping thread, which goes back to sleep when it is released.
-constexpr std::uint64_t kSwitchesOfStop = 2;
-
 // Restores how long a thread has slept if it woke only because the earlier sample stopped it.
 void restore_quiet(const ThreadCapture& earlier, std::int64_t between_ms, ThreadCapture& later) {
   if (earlier.samples.empty() || later.samples.empty() || earlier.wait.quiet_ms < 0 ||

@@ -22,7 +22,7 @@ struct ThreadSample {
   // of its Python frames differ, or the other sides of its transfer (snapshot/locals_change.h).
   bool locals_changed = false;
   // It was stopped to be read, and released at once; a sleeping thread then wakes twice.
-  bool stopped = false;
+  bool stopped = false;  // kSwitchesOfStop
   pid_t tracer =
       0;  // the process that traces it, in the agent's pid namespace; 0 = none or unknown
   StringId tracer_name{};  // comm of that process
@@ -33,6 +33,9 @@ struct ThreadSample {
 
   bool operator==(const ThreadSample&) const = default;
 };
+
+// A stop wakes a sleeping thread, which goes back to sleep when it is released.
+inline constexpr std::uint64_t kSwitchesOfStop = 2;
 
 // What the kernel has counted of a thread between two samples.
 struct Ran {

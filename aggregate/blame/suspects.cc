@@ -366,12 +366,20 @@ Suspects choose_vague(const RuleInput& input, std::vector<std::size_t> ranks) {
   return chosen;
 }
 
-// Returns the one of the vague ranks for which ranks wait that wait for none of the roots, and for
-// no other vague one: a story of its own, whatever becomes of the roots. Empty if there are
-// several.
+// Returns the vague ranks that are a story of their own, whatever becomes of the roots: those that
+// wait for something of their own process; else the only one for which ranks wait that wait for no
+// root.
 std::vector<std::size_t> apart_from(const RuleInput& input,
                                     const std::vector<std::size_t>& roots,
                                     std::vector<std::size_t> vague) {
+  std::erase_if(vague, [&input](std::size_t at) { return !input.blame.is_sure(at); });
+  std::vector<std::size_t> own;
+  std::copy_if(vague.begin(), vague.end(), std::back_inserter(own), [&input](std::size_t at) {
+    return input.blame.blocked[at] == BlockedOn::kOwnProcess;
+  });
+  if (vague.empty() || !own.empty()) {
+    return own;
+  }
   const WaitGraph& graph = input.graph;
   const std::vector<std::size_t> to_root = distances(graph.in, roots);
   std::vector<std::size_t> explained;
@@ -383,16 +391,8 @@ std::vector<std::size_t> apart_from(const RuleInput& input,
   }
   const std::vector<std::size_t> from_explained = distances(graph.out, explained);
   const std::vector<std::size_t> from_others = distances(graph.out, others);
-  std::vector<std::size_t> own;
-  std::copy_if(vague.begin(), vague.end(), std::back_inserter(own), [&](std::size_t at) {
-    return input.blame.is_sure(at) && input.blame.blocked[at] == BlockedOn::kOwnProcess;
-  });
-  if (!own.empty()) {
-    return own;
-  }
-  std::erase_if(vague, [&](std::size_t at) {
-    return !input.blame.is_sure(at) || from_explained[at] != kFar || from_others[at] == kFar;
-  });
+  std::erase_if(
+      vague, [&](std::size_t at) { return from_explained[at] != kFar || from_others[at] == kFar; });
   return vague.size() == 1 ? vague : std::vector<std::size_t>();
 }
 

@@ -39,7 +39,7 @@ bool is_end_before_others(const std::vector<Slot>& slots, const Slot& slot) {
 }
 
 // Returns whether the thread waits for a lock that another process has taken.
-bool takes_lock(const snapshot::Wait& wait) {
+bool is_for_taken_lock(const snapshot::Wait& wait) {
   return wait.on == snapshot::WaitOn::kFileLock ||
          wait.lock.owner == snapshot::LockOwner::kAcquired;
 }
@@ -115,7 +115,6 @@ class GraphBuilder {
   // A process for which the rank that it belongs to waits as well is that rank's; so is one that
   // has taken a lock. Any other may serve whoever asks it.
   void settle_owners();
-  std::size_t rank_of(const ProcessCapture& process) const;
   // Returns whether the node is a process of another rank, which answers for it.
   bool is_of_another(std::size_t node, std::size_t rank) const;
   bool waits_for_others(std::size_t rank) const;
@@ -579,7 +578,8 @@ void GraphBuilder::add_holder(std::size_t node,
   graph_.net.wait(graph_.net_node[node], graph_.net_node[to]);
   if (to >= view_.ranks().size()) {
     reached_.emplace_back(rank, to);
-    const std::size_t keeper = takes_lock(thread->wait) ? rank_of(*holder.process) : JobView::kNone;
+    const std::size_t keeper =
+        is_for_taken_lock(thread->wait) ? view_.index_of_owner(*holder.process) : JobView::kNone;
     expand(to, keeper == JobView::kNone ? rank : keeper, holder.thread);
   }
 }
@@ -618,23 +618,17 @@ void GraphBuilder::add_resource(std::size_t node,
        false);
 }
 
-std::size_t GraphBuilder::rank_of(const ProcessCapture& process) const {
-  const ProcessCapture* owner =
-      process.is_rank ? &process : view_.process(process.node, process.owner);
-  return owner == nullptr || !owner->is_rank ? JobView::kNone : view_.index_of_rank(*owner);
-}
-
 bool GraphBuilder::is_of_another(std::size_t node, std::size_t rank) const {
   if (node == WaitGraph::kNotInNet || graph_.nodes[node].kind != NodeKind::kProcess) {
     return false;
   }
   const std::size_t owner = graph_.net.nodes[graph_.net_node[node]].owner;
-  return owner != rank && owner == rank_of(*graph_.nodes[node].process);
+  return owner != rank && owner == view_.index_of_owner(*graph_.nodes[node].process);
 }
 
 void GraphBuilder::settle_owners() {
   for (const auto& [rank, node] : reached_) {
-    if (rank_of(*graph_.nodes[node].process) == rank) {
+    if (view_.index_of_owner(*graph_.nodes[node].process) == rank) {
       graph_.net.nodes[graph_.net_node[node]].owner = static_cast<std::uint32_t>(rank);
     }
   }

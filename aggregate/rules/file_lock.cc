@@ -25,13 +25,10 @@ bool is_left_behind(const RankView& rank) {
 // or is a rank itself.
 const RankView* owner_of_holder(const JobView& view, const RankView& rank) {
   const auto* holder = view.process(rank.process->node, rank.decider->wait.holder_pid);
-  const auto* owner =
-      holder == nullptr || holder->is_rank ? nullptr : view.process(holder->node, holder->owner);
-  if (owner == nullptr || !owner->is_rank || owner->rank == rank.rank) {
-    return nullptr;
-  }
-  const std::size_t at = view.index_of_rank(*owner);
-  return at == JobView::kNone ? nullptr : &view.ranks()[at];
+  const std::size_t at =
+      holder == nullptr || holder->is_rank ? JobView::kNone : view.index_of_owner(*holder);
+  const RankView* owner = at == JobView::kNone ? nullptr : &view.ranks()[at];
+  return owner == nullptr || owner->rank == rank.rank ? nullptr : owner;
 }
 
 std::string file_lock_predicate(const JobView& view, const RankView& rank) {
@@ -61,7 +58,8 @@ std::string file_lock_predicate(const JobView& view, const RankView& rank) {
   return notes.empty() ? text : fmt::format("{} ({})", text, notes);
 }
 
-// Who has a lock: a rank, and the process, which may be another one that the rank has started.
+// The rank that has a lock, and the process that has it: the rank's own, or one that it has
+// started.
 struct LockKeeper {
   std::size_t rank = JobView::kNone;
   const snapshot::ProcessCapture* process = nullptr;
@@ -75,13 +73,8 @@ LockKeeper holder_of(const RuleInput& input, std::size_t at) {
     return {};
   }
   const auto* holder = awaited_process(input.view, *rank.process);
-  if (holder == nullptr) {
-    return {};
-  }
-  const auto* owner = holder->is_rank ? holder : input.view.process(holder->node, holder->owner);
-  const std::size_t found =
-      owner == nullptr || !owner->is_rank ? JobView::kNone : input.view.index_of_rank(*owner);
-  return found == at ? LockKeeper() : LockKeeper{found, holder};
+  const std::size_t owner = holder == nullptr ? JobView::kNone : input.view.index_of_owner(*holder);
+  return owner == at ? LockKeeper() : LockKeeper{owner, holder};
 }
 
 // Returns "rank 1 has the lock /x (pid 12), which rank 2 waits for, and sleeps in ...", or the same

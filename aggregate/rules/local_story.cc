@@ -76,13 +76,11 @@ bool holds_up_vfork(const RuleInput& input, const ProcessCapture& child, const R
   return motion.still() || !motion.measured;
 }
 
-// Returns the circle of threads that the rank's deciding thread is in, or for which it waits; empty
-// if there is none.
-ThreadList circle_of(const RankView& rank) {
-  if (rank.process == nullptr || rank.decider == nullptr) {
-    return {};
-  }
-  return follow_threads(*rank.process, *rank.decider).circle;
+// Returns the threads for which the rank's deciding thread waits, one after another.
+ThreadChain thread_chain_of(const RankView& rank) {
+  return rank.process == nullptr || rank.decider == nullptr
+             ? ThreadChain()
+             : follow_threads(*rank.process, *rank.decider);
 }
 
 // Returns whether the rank may wait for one that was not read: no known process has the other end,
@@ -124,14 +122,15 @@ bool is_stopped(const RuleInput& input, const RankView& rank) {
 
 bool is_in_lock_circle(const RuleInput& input, const RankView& rank) {
   (void)input;
-  const ThreadList circle = circle_of(rank);
+  const ThreadList circle = thread_chain_of(rank).circle;
   return !circle.empty() && !has_gil(circle);
 }
 
 bool is_in_gil_circle(const RuleInput& input, const RankView& rank) {
-  return has_gil(circle_of(rank)) ||
+  const ThreadChain chain = thread_chain_of(rank);
+  return has_gil(chain.circle) ||
          (rank.sample() != nullptr && !rank.decider->call &&
-          sleeping_gil_owner(*rank.process, *rank.decider, input.view.model()) != nullptr);
+          sleeping_gil_owner(*rank.process, chain, input.view.model()) != nullptr);
 }
 
 bool is_failed(const RuleInput& input, const RankView& rank) {

@@ -59,7 +59,8 @@ std::string circle_words(const JobView& view, const ThreadList& circle) {
              : text;
 }
 
-// Returns "keeps the GIL while thread 12 (feeder) waits in read() in load (train.py:8)".
+// Returns "stands still: thread 12 (feeder) in load (train.py:8) waits in read() and keeps the GIL,
+// which thread 11 (MainThread) wants".
 std::string keeper_predicate(const JobView& view,
                              const RankView& rank,
                              const ThreadCapture& keeper) {
@@ -72,7 +73,7 @@ std::string keeper_predicate(const JobView& view,
 
 std::string deadlock_predicate(const JobView& view, const RankView& rank) {
   const ThreadChain chain = follow_threads(*rank.process, *rank.decider);
-  if (const auto* keeper = sleeping_gil_owner(*rank.process, *rank.decider, view.model())) {
+  if (const auto* keeper = sleeping_gil_owner(*rank.process, chain, view.model())) {
     return keeper_predicate(view, rank, *keeper);
   }
   std::string text;

@@ -173,7 +173,6 @@ bool is_minority(const RuleInput& input,
 // it has got something since, and now waits for the next. That is no progress of the job, but nor
 // does the rank stand.
 bool was_woken(const RankView& rank) {
-  constexpr std::uint64_t kWakesOfStop = 2;
   if (rank.decider == nullptr || rank.decider->call || !is_at_own_lock(*rank.decider) ||
       rank.decider->samples.size() < 2) {
     return false;
@@ -181,7 +180,8 @@ bool was_woken(const RankView& rank) {
   const auto& samples = rank.decider->samples;
   const auto stops = static_cast<std::uint64_t>(std::count_if(
       samples.begin(), samples.end(), [](const auto& sample) { return sample.stopped; }));
-  return snapshot::ran_between(samples.front(), samples.back()).wakes > kWakesOfStop * stops + 1;
+  return snapshot::ran_between(samples.front(), samples.back()).wakes >
+         snapshot::kSwitchesOfStop * stops + 1;
 }
 
 bool waiters_stand_still(const RuleInput& input, std::size_t rank) {

@@ -90,23 +90,16 @@ void add_advice(const RuleInput& input, const RankView& rank, Finding& finding) 
 }
 
 // Returns whether the others have not made this call, of which they get the data of one: they are
-// all in another one, and if the one had given it, those inside would have it. Lowers the
-// confidence: it may be on its way, or one inside is to give it, as far as is known.
-bool is_extra(const JobView& view,
-              const Slot& slot,
-              const std::vector<const Slot*>& of_group,
-              Confidence& confidence) {
+// all in another one, and if the one had given it, those inside would have it. It may be on its
+// way, or one inside is to give it, as far as is known.
+bool is_extra(const JobView& view, const Slot& slot, const std::vector<const Slot*>& of_group) {
   const auto is_in_another = [&](std::size_t at) {
     return std::any_of(of_group.begin(), of_group.end(), [&](const Slot* other) {
       return std::binary_search(other->inside.begin(), other->inside.end(), at);
     });
   };
-  if (!wait_for_giver(view, slot) ||
-      !std::all_of(slot.absent.begin(), slot.absent.end(), is_in_another)) {
-    return false;
-  }
-  confidence = Confidence::kPossible;
-  return true;
+  return wait_for_giver(view, slot) &&
+         std::all_of(slot.absent.begin(), slot.absent.end(), is_in_another);
 }
 
 // Returns the ranks that are behind, from the slots of one group; empty if that cannot be told.
@@ -129,10 +122,14 @@ std::vector<std::size_t> behind(const JobView& view,
                                         : Confidence::kLikely;
   // Those in a rooted call may wait for any rank that left it out: the others may have done their
   // part. Those who left the largest one may have, too.
-  if (!numbered && std::any_of(slots.begin() + (tie ? 0 : 1), slots.end(), [&](const Slot* slot) {
-        return may_be_over_for_some(*slot) && !is_extra(view, *slot, slots, confidence);
-      })) {
-    return {};
+  for (auto at = slots.begin() + (tie ? 0 : 1); !numbered && at != slots.end(); ++at) {
+    if (!may_be_over_for_some(**at)) {
+      continue;
+    }
+    if (!is_extra(view, **at, slots)) {
+      return {};
+    }
+    confidence = Confidence::kPossible;
   }
   std::vector<std::size_t> ranks;
   for (const Slot* slot : slots) {

@@ -80,8 +80,7 @@ std::string describe(const RuleInput& input) {
     if (input.graph.awaited[at] && may_be_idle(input.view, at)) {
       return fmt::format(
           "{} waits for connections, and no rank connects to it: it is idle, if it is a server "
-          "that "
-          "has no requests; or it waits for somebody who is not of this job",
+          "that has no requests; or it waits for somebody who is not of this job",
           JobView::name(input.view.ranks()[at]));
     }
   }

@@ -294,6 +294,12 @@ std::size_t JobView::index_of_rank(const ProcessCapture& process) const {
   return process.rank >= 0 ? index_of(process.rank) : index_of(process);
 }
 
+std::size_t JobView::index_of_owner(const ProcessCapture& process) const {
+  const ProcessCapture* owner =
+      process.is_rank ? &process : this->process(process.node, process.owner);
+  return owner == nullptr || !owner->is_rank ? kNone : index_of_rank(*owner);
+}
+
 const ProcessCapture* JobView::process(std::uint32_t node, pid_t pid) const {
   const auto at = std::ranges::lower_bound(by_pid_, std::pair(node, pid), {}, key_of_pid);
   return at == by_pid_.end() || key_of_pid(*at) != std::pair(node, pid) ? nullptr : *at;

@@ -45,6 +45,8 @@ class JobView {
   std::size_t index_of(const snapshot::ProcessCapture& process) const;
   // Returns that of the rank whose number the process has; without a number, as index_of().
   std::size_t index_of_rank(const snapshot::ProcessCapture& process) const;
+  // Returns that of the rank that the process is, or that has started it; kNone if it is no rank's.
+  std::size_t index_of_owner(const snapshot::ProcessCapture& process) const;
   const snapshot::ProcessCapture* process(std::uint32_t node, pid_t pid) const;
   // Returns the process at the other end of the connection in `wait`, by its addresses; null if no
   // process of the job, or more than one, is known to have it.

@@ -60,9 +60,8 @@ bool stands_still(const ThreadList& circle, FrameModel& model) {
 }
 
 const ThreadCapture* sleeping_gil_owner(const ProcessCapture& process,
-                                        const ThreadCapture& from,
+                                        const ThreadChain& chain,
                                         FrameModel& model) {
-  const ThreadChain chain = follow_threads(process, from);
   const ThreadCapture* last = chain.circle.empty() ? chain.way.back() : nullptr;
   if (last == nullptr || !last->holds_gil || last->samples.empty() ||
       last->samples.back().state != 'S') {

@@ -16,8 +16,8 @@ namespace oddrank::report {
 // report's group of each rank, in the order of view.ranks(), which is also the order of the rows;
 // -1 = in none. Data that is equal on many ranks is sent once, and rows beyond what a person reads
 // are only counted: a job of any size takes some tens of kilobytes, besides the texts and stacks
-// that it adds to `tables`. Of many samples the last twelve are sent; a rank that was read less
-// often lacks the first ones.
+// that it adds to `tables`. If there are many samples, the last twelve are sent; a rank that was
+// read less often lacks the first ones.
 std::string html_timeline(const aggregate::JobView& view,
                           const std::vector<std::int64_t>& group_of_rank,
                           HtmlTables& tables);

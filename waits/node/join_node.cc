@@ -7,7 +7,7 @@
 //   that, so that the note names the holder first, then the file's age.
 // - Sleepers in state D are counted after join_processes, which replaces the notes of a wait for a
 //   pool of workers.
-// - The node's pressure is read meanwhile; its notes come last.
+// - The node's pressure and what ranks wrote are read meanwhile; the notes come last.
 #include "waits/node/join_node.h"
 
 #include <chrono>
@@ -62,9 +62,7 @@ void join_node(NodeStart& start,
                Capture& capture,
                std::chrono::milliseconds patience) {
   PendingTask pressure = read_pressure(start.faults, capture);
-  if (start.written) {
-    set_written_bytes(start.written->finish(), capture);
-  }
+  WrittenBytes written(capture);
   name_polled_locks(start.locks.finish(), capture);
   name_lock_holders(capture);
   join_ends(read_ends(capture), capture);
@@ -73,6 +71,9 @@ void join_node(NodeStart& start,
   date_lock_files(capture);
   join_processes(capture);
   count_uninterruptible(capture);
+  if (start.written) {
+    set_written_bytes(start.written->finish(), written.finish(), capture);
+  }
   add_notes(pressure.finish().bytes, capture);
 }
 

@@ -4,7 +4,7 @@
 //   NodeStart start;                               // as early as possible
 //   start_counting(start, capture);                // before the first sample
 //   ... samples of all processes, names of their frames ...
-//   join_node(start, open, capture);
+//   join_node(start, open, capture, patience);
 #pragma once
 
 #include <chrono>

@@ -64,8 +64,9 @@ std::map<pid_t, std::int64_t> WrittenBytes::finish() {
   return counts;
 }
 
-void set_written_bytes(const std::map<pid_t, std::int64_t>& before, snapshot::Capture& capture) {
-  const auto after = WrittenBytes(capture).finish();
+void set_written_bytes(const std::map<pid_t, std::int64_t>& before,
+                       const std::map<pid_t, std::int64_t>& after,
+                       snapshot::Capture& capture) {
   for (snapshot::ProcessCapture& process : capture.processes) {
     const auto first = before.find(process.pid);
     const auto last = after.find(process.pid);

@@ -31,7 +31,9 @@ class WrittenBytes {
   PendingTask task_;
 };
 
-// Sets ProcessCapture::written_bytes. `before`: read before the first sample.
-void set_written_bytes(const std::map<pid_t, std::int64_t>& before, snapshot::Capture& capture);
+// Sets ProcessCapture::written_bytes. The counts: from before the first sample, and after the last.
+void set_written_bytes(const std::map<pid_t, std::int64_t>& before,
+                       const std::map<pid_t, std::int64_t>& after,
+                       snapshot::Capture& capture);
 
 }  // namespace oddrank::waits

@@ -47,11 +47,11 @@ TEST_CASE("only ranks are asked what they wrote, and only what they wrote meanwh
   writes();
   const auto before = WrittenBytes(capture).finish();
   CHECK(before.size() == 1);
-  set_written_bytes(before, capture);
+  set_written_bytes(before, WrittenBytes(capture).finish(), capture);
   CHECK(capture.processes[0].written_bytes == 0);
   CHECK(capture.processes[1].written_bytes == -1);
   writes();
-  set_written_bytes(before, capture);
+  set_written_bytes(before, WrittenBytes(capture).finish(), capture);
   CHECK(capture.processes[0].written_bytes == 5);
   for (const int fd : {orders[0], orders[1], answers[0], answers[1]}) {
     ::close(fd);
