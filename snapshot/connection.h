@@ -56,4 +56,38 @@ struct Transfer {
   bool operator==(const Transfer&) const = default;
 };
 
+// What NCCL's proxy thread has under way over the network, for one connection to another rank.
+// Steps are pieces of a call's data; both ends of a connection count them alike, over all calls.
+//
+//   sender:   `posted` (room offered to the GPU) >= `passed` (filled by the GPU, given to the
+//             network) >= `done` (the network is finished with it)
+//   receiver: `posted` (room offered to the network) >= `passed` (arrived) >= `done` (taken by the
+//             GPU)
+//
+// Transfers over NVLink and within a host have no proxy, or none that is of interest here.
+// Source: NCCL, src/transport/net.cc (sendProxyProgress, recvProxyProgress), 2.26 to 2.32.
+struct ProxyTransfer {
+  // The communicator, as a text that is the same on all of its members; the ranks below are its
+  // own. A communicator that was split from another one counts as that one.
+  StringId group{};
+  std::int32_t rank = -1;  // for which the proxy works: of the same node, not always its process
+  std::int32_t peer = -1;
+  std::int32_t size = -1;  // members of the communicator
+  bool sends = false;
+  // Both ends number the connections between two ranks alike: 0 of collectives, 1 of sends.
+  std::int32_t index = 0;
+  // A receiver's `passed` counts before the data have arrived: the LL protocols do not ask.
+  bool early = false;
+  std::uint64_t channels = 0;  // bit N: channel N, with these numbers
+  std::uint64_t still = 0;     // those with the same numbers again at the end of the capture
+  std::int64_t posted = 0;
+  std::int64_t passed = 0;
+  std::int64_t done = 0;
+  std::int64_t end = 0;  // of the call
+  StringId network{};    // "IB", "Socket", or as its plugin says; empty: not known
+  StringId device{};     // of the network: "mlx5_2", "eth0"; empty: not known
+
+  bool operator==(const ProxyTransfer&) const = default;
+};
+
 }  // namespace oddrank::snapshot

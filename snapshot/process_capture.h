@@ -81,6 +81,7 @@ struct ProcessCapture {
   SlimVector<std::pair<StringId, StringId>> setup;
   SlimVector<Connection> connections;  // to other nodes; no order
   SlimVector<Transfer> transfers;      // that do not get through; no order
+  SlimVector<ProxyTransfer> proxies;   // of NCCL; by group, peer and direction
   std::vector<ThreadCapture> threads;  // main thread first
   SlimVector<AsyncTask> tasks;         // only on request
   SlimVector<ProcessGroup> groups;     // of torch.distributed, oldest first

@@ -1,5 +1,6 @@
-// The memory layout of NCCL's communicators (struct ncclComm): offsets as data, a row for each
-// version, made from the debug information of NVIDIA's libraries by scripts/nccl_offsets.
+// The memory layout of NCCL's communicators (struct ncclComm) and of its proxies (struct
+// ncclProxyArgs): offsets as data, a row for each version, made from the debug information of
+// NVIDIA's libraries by scripts/nccl_offsets.
 #pragma once
 
 #include <cstdint>
@@ -7,6 +8,9 @@
 #include <string_view>
 
 namespace oddrank::collectives {
+
+// At both ends of a struct ncclComm (NCCL_MAGIC).
+inline constexpr std::uint64_t kNcclMagic = 0x0280028002800280;
 
 // Bytes from the start of the struct, for x86-64.
 struct NcclLayout {
@@ -32,6 +36,60 @@ struct NcclLayout {
   std::uint32_t pid_hash = 0;
 };
 
+struct NcclProxyLayout {
+  int version = 0;
+
+  std::uint32_t proxy_state = 0;  // of struct ncclComm: pointer to its struct ncclProxyState
+
+  // Members of struct ncclProxyState. Split communicators share one with their parent; its ranks
+  // are the parent's.
+  std::uint32_t rank = 0;
+  std::uint32_t ranks = 0;
+  std::uint32_t net = 0;  // pointer to ncclNet_t, which begins with a pointer to its name
+  std::uint32_t peer_addresses = 0;  // pointer to `ranks` addresses: where their proxies listen
+  std::uint32_t active = 0;          // pointer to the first struct ncclProxyArgs
+
+  // Members of struct ncclProxyArgs, which begins with an array of struct ncclProxySubArgs.
+  std::uint32_t sub_count = 0;
+  std::uint32_t protocol = 0;
+  std::uint32_t state = 0;
+  std::uint32_t next = 0;  // of another connection
+
+  // Members of struct ncclProxySubArgs. Steps count from `base`.
+  std::uint32_t connection = 0;
+  std::uint32_t channel = 0;
+  std::uint32_t steps = 0;
+  std::uint32_t base = 0;
+  std::uint32_t posted = 0;
+  std::uint32_t received = 0;
+  std::uint32_t transmitted = 0;
+  std::uint32_t done = 0;
+
+  // Members of struct ncclProxyConnection.
+  std::uint32_t sends = 0;
+  std::uint32_t transport = 0;
+  std::uint32_t resources = 0;  // pointer to struct sendNetResources or recvNetResources
+
+  // Members of those two: the rank for which the proxy works, the one at the other end, the number
+  // of the network's device, the number of the connection among those between two ranks.
+  std::uint32_t send_rank = 0;
+  std::uint32_t send_peer = 0;
+  std::uint32_t send_device = 0;
+  std::uint32_t send_index = 0;
+  std::uint32_t recv_rank = 0;
+  std::uint32_t recv_peer = 0;
+  std::uint32_t recv_device = 0;
+  std::uint32_t recv_index = 0;
+
+  // Members of the devices of two networks (struct ncclIbMergedDev, struct ncclNetSocketDev).
+  std::uint32_t ib_name = 0;
+  std::uint32_t socket_name = 0;
+
+  std::uint32_t sub_size = 0;
+  std::uint32_t ib_size = 0;
+  std::uint32_t socket_size = 0;
+};
+
 // Returns 22809 for "2.28.9"; 0 if that is not a plain version ("2.29.0rc1").
 int nccl_version_code(std::string_view version);
 // Returns "2.28.9" for 22809.
@@ -39,6 +97,7 @@ std::string nccl_version_text(int code);
 
 // Returns the layout of that version; nullptr if it is unknown, so that nothing can be read.
 const NcclLayout* nccl_layout(int version);
+const NcclProxyLayout* nccl_proxy_layout(int version);
 
 // The oldest and the newest version with a layout.
 struct NcclRange {

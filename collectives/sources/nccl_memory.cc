@@ -19,7 +19,6 @@ using attach::Addr;
 using attach::ReadRequest;
 using attach::Target;
 
-constexpr std::uint64_t kMagic = 0x0280028002800280;  // NCCL_MAGIC
 // Programs have tens; the list grows by 32 at a time.
 constexpr std::int32_t kMaxCommunicators = 1024;
 constexpr std::int32_t kMaxCommunicatorRanks = 1 << 24;
@@ -47,7 +46,7 @@ struct RawCommunicator {
 };
 
 bool RawCommunicator::valid() const {
-  return start_magic == kMagic && end_magic == kMagic && ranks > 0 &&
+  return start_magic == kNcclMagic && end_magic == kNcclMagic && ranks > 0 &&
          ranks <= kMaxCommunicatorRanks && rank >= 0 && rank < ranks;
 }
 
@@ -61,21 +60,43 @@ bool all_came(std::span<const ReadRequest> requests) {
                      [](const ReadRequest& one) { return one.got == one.into.size(); });
 }
 
+// Where the list is, and how long.
+struct Place {
+  std::uint64_t array = 0;
+  std::int32_t entries = 0;
+
+  bool operator==(const Place&) const = default;
+};
+
+Result<Place> place_of(const Target& target, const NcclVariables& variables) {
+  Place place;
+  std::array requests = {request(variables.list, place.array),
+                         request(variables.entries, place.entries)};
+  target.read_many(requests);
+  if (!all_came(requests)) {
+    return fail(Errc::kBadData, "its list of communicators cannot be read");
+  }
+  place.entries = std::clamp(place.array == 0 ? 0 : place.entries, 0, kMaxCommunicators);
+  return place;
+}
+
+Result<std::vector<Addr>> addresses_at(const Target& target, const Place& place) {
+  std::vector<Addr> addresses(static_cast<std::size_t>(place.entries));
+  if (!addresses.empty()) {
+    ODDRANK_TRY_STATUS(
+        target.read(Addr{place.array}, std::as_writable_bytes(std::span(addresses))));
+  }
+  std::erase(addresses, Addr{});
+  return addresses;
+}
+
 class ListReader {
  public:
-  ListReader(const Target& target, const NcclList& list, const NcclLayout& layout)
+  ListReader(const Target& target, const NcclVariables& list, const NcclLayout& layout)
       : target_(target), list_(list), layout_(layout) {}
   Result<RasAnswer> run();
 
  private:
-  struct Place {
-    std::uint64_t array = 0;
-    std::int32_t entries = 0;
-
-    bool operator==(const Place&) const = default;
-  };
-
-  Result<Place> place() const;
   Status read_all(const Place& place, RasAnswer& answer) const;
   std::optional<RawCommunicator> read_one(Addr at) const;
   // Adds the communicator, unless it is still being created: then it has no name yet, and RAS omits
@@ -84,7 +105,7 @@ class ListReader {
   std::string name(std::uint64_t hash, std::uint64_t host_hash, std::uint64_t pid_hash) const;
 
   const Target& target_;
-  const NcclList& list_;
+  const NcclVariables& list_;
   const NcclLayout& layout_;
 };
 
@@ -92,9 +113,9 @@ Result<RasAnswer> ListReader::run() {
   RasAnswer answer;
   for (int i = 0; i < kMaxReads; ++i) {
     answer = RasAnswer{list_.version, {}, {}, 0};
-    ODDRANK_TRY(const Place before, place());
+    ODDRANK_TRY(const Place before, place_of(target_, list_));
     ODDRANK_TRY_STATUS(read_all(before, answer));
-    ODDRANK_TRY(const Place after, place());
+    ODDRANK_TRY(const Place after, place_of(target_, list_));
     if (before == after) {
       break;
     }
@@ -102,36 +123,16 @@ Result<RasAnswer> ListReader::run() {
   return answer;
 }
 
-Result<ListReader::Place> ListReader::place() const {
-  Place place;
-  std::array requests = {request(list_.list, place.array), request(list_.entries, place.entries)};
-  target_.read_many(requests);
-  if (!all_came(requests)) {
-    return fail(Errc::kBadData, "its list of communicators cannot be read");
-  }
-  place.entries = std::clamp(place.array == 0 ? 0 : place.entries, 0, kMaxCommunicators);
-  return place;
-}
-
 Status ListReader::read_all(const Place& place, RasAnswer& answer) const {
-  std::vector<std::uint64_t> addresses(static_cast<std::size_t>(place.entries));
-  if (addresses.empty()) {
-    return ok();
-  }
-  ODDRANK_TRY_STATUS(target_.read(Addr{place.array}, std::as_writable_bytes(std::span(addresses))));
-  std::size_t present = 0;
+  ODDRANK_TRY(const std::vector<Addr> addresses, addresses_at(target_, place));
   std::size_t valid = 0;
-  for (const std::uint64_t address : addresses) {
-    if (address == 0) {
-      continue;
-    }
-    ++present;
-    if (const auto raw = read_one(Addr{address})) {
+  for (const Addr address : addresses) {
+    if (const auto raw = read_one(address)) {
       ++valid;
       add(*raw, answer);
     }
   }
-  if (present > 0 && valid == 0) {
+  if (!addresses.empty() && valid == 0) {
     return fail(Errc::kBadData, "the communicators of NCCL " + list_.version +
                                     " are not where that version keeps them");
   }
@@ -203,7 +204,13 @@ std::string ListReader::name(std::uint64_t hash,
 
 }  // namespace
 
-Result<RasAnswer> read_nccl_list(const Target& target, const NcclList& list) {
+Result<std::vector<Addr>> list_nccl_communicators(const Target& target,
+                                                  const NcclVariables& variables) {
+  ODDRANK_TRY(const Place place, place_of(target, variables));
+  return addresses_at(target, place);
+}
+
+Result<RasAnswer> read_nccl_list(const Target& target, const NcclVariables& list) {
   if (const NcclLayout* layout = nccl_layout(nccl_version_code(list.version))) {
     return ListReader(target, list, *layout).run();
   }

@@ -14,6 +14,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "attach/target.h"
 #include "base/result.h"
@@ -21,16 +22,27 @@
 
 namespace oddrank::collectives {
 
-struct NcclList {
+// Variables of the library. 0: not known.
+struct NcclVariables {
   std::string version;     // "2.28.9"
   attach::Addr list{};     // of `ncclComms`, a pointer to an array of pointers, some of them null
   attach::Addr entries{};  // of `nNcclComms`, its length
+  // The address of `ncclLastProxyState`, a pointer: the newest communicator's proxy, also without
+  // RAS.
+  attach::Addr last_proxy{};
+  attach::Addr ib_devices{};      // of `ncclIbMergedDevs`, an array
+  attach::Addr socket_devices{};  // of `ncclNetSocketDevs`, an array
 };
+
+// Returns the addresses of all communicators in the list: one may have been freed meanwhile.
+// kBadData: the list cannot be read.
+Result<std::vector<attach::Addr>> list_nccl_communicators(const attach::Target& target,
+                                                          const NcclVariables& variables);
 
 // Returns a group for each communicator that is complete, with this process as its only member
 // (RasPresence::kMemory). Its hash has the form that the service of that version uses.
 // kUnsupported: the layout of that version is unknown; kBadData: no communicator of the list
 // matches that layout. `what` is one line without the process.
-Result<RasAnswer> read_nccl_list(const attach::Target& target, const NcclList& list);
+Result<RasAnswer> read_nccl_list(const attach::Target& target, const NcclVariables& list);
 
 }  // namespace oddrank::collectives

@@ -10,6 +10,7 @@
 
 #include "attach/live_target.h"
 #include "base/isolated.h"
+#include "collectives/sources/nccl_proxies.h"
 #include "node/isolated_read.h"
 #include "node/sources/ras_rows.h"
 #include "node/sources/read_communicators.h"
@@ -65,30 +66,57 @@ void add(const collectives::RasAnswer& read, pid_t pid, Capture& answer) {
   }
 }
 
+// A rank to be read.
+struct Wanted {
+  pid_t pid = 0;
+  bool communicators = false;  // RAS did not report them
+};
+
+void note(const Error& error, Capture& answer) {
+  if (error.code == Errc::kUnsupported || error.code == Errc::kBadData) {
+    answer.nodes.front().notes.push_back("NCCL memory: " + error.what);
+  }
+}
+
 // Reads one rank, in the child. If a process cannot be read at all, its own reader says why.
-Capture read_rank(pid_t pid) {
+Capture read_rank(const Wanted& wanted) {
   Capture answer;
   answer.nodes.emplace_back();
-  const auto target = attach::LiveTarget::open(pid);
+  const auto target = attach::LiveTarget::open(wanted.pid);
   if (!target) {
     return answer;
   }
-  if (const auto read = read_communicators(**target)) {
-    add(*read, pid, answer);
-  } else if (read.error().code == Errc::kUnsupported || read.error().code == Errc::kBadData) {
-    answer.nodes.front().notes.push_back("NCCL memory: " + read.error().what);
+  const auto variables = find_nccl_variables(**target);
+  if (!variables) {
+    note(variables.error(), answer);
+    return answer;
+  }
+  if (wanted.communicators) {
+    if (const auto read = read_communicators(**target, *variables)) {
+      add(*read, wanted.pid, answer);
+    } else {
+      note(read.error(), answer);
+    }
+  }
+  const auto proxies = collectives::read_nccl_proxies(**target, *variables, answer.tables);
+  ProcessCapture& process = answer.processes.emplace_back();
+  process.pid = wanted.pid;
+  if (proxies) {
+    process.proxies = {proxies->begin(), proxies->end()};
   }
   return answer;
 }
 
 // Returns what was read of these ranks, in one capture whose notes differ from each other.
-Capture read_ranks(const std::vector<pid_t>& pids, milliseconds timeout) {
+Capture read_ranks(const std::vector<Wanted>& ranks, milliseconds timeout) {
   std::vector<IsolatedTask> tasks;
-  tasks.reserve(pids.size());
+  tasks.reserve(ranks.size());
   const milliseconds patience = std::min(timeout, kMemoryPatience);
-  for (const pid_t pid : pids) {
-    tasks.push_back(
-        {[pid](int fd) { send_capture(fd, read_rank(pid)); }, patience, {}, reading_owner(pid)});
+  for (const Wanted& rank : ranks) {
+    tasks.push_back({[rank](int fd) { send_capture(fd, read_rank(rank)); },
+                     patience,
+                     {},
+                     reading_owner(rank.pid)});
   }
   Capture all;
   auto& notes = all.nodes.emplace_back().notes;
@@ -101,6 +129,10 @@ Capture read_ranks(const std::vector<pid_t>& pids, milliseconds timeout) {
       continue;
     }
     carry_communicators(*answer, all);
+    snapshot::Carrier carrier(answer->tables, all.tables);
+    for (const ProcessCapture& process : answer->processes) {
+      all.processes.push_back(carrier.row(process));
+    }
     for (const std::string& note : answer->nodes.front().notes) {
       if (std::find(notes.begin(), notes.end(), note) == notes.end()) {
         notes.push_back(note);
@@ -110,15 +142,17 @@ Capture read_ranks(const std::vector<pid_t>& pids, milliseconds timeout) {
   return all;
 }
 
-template <typename Wanted>
-std::vector<pid_t> ranks_that(const Capture& capture, Wanted wanted) {
-  std::vector<pid_t> pids;
-  for (const ProcessCapture& process : capture.processes) {
-    if (process.is_rank && process.rank >= 0 && process.state != 'Z' && wanted(process)) {
-      pids.push_back(process.pid);
+// Calls take(process of the capture, what was read of its proxies) where something was.
+template <typename Take>
+void each_with_proxies(const Capture& read, Capture& capture, const Take& take) {
+  snapshot::Carrier carrier(read.tables, capture.tables);
+  for (const ProcessCapture& found : read.processes) {
+    for (ProcessCapture& process : capture.processes) {
+      if (process.pid == found.pid) {
+        take(process, carrier.row(found).proxies);
+      }
     }
   }
-  return pids;
 }
 
 // Fills in the later counts of a rank; `again` is a rank of the communicator with that hash.
@@ -139,22 +173,32 @@ void add_later_counts(Capture& capture, snapshot::StringId hash, const RasRank& 
 }  // namespace
 
 void collect_nccl_memory(Capture& capture, milliseconds timeout) {
-  const Capture read = read_ranks(ranks_that(capture,
-                                             [&capture](const ProcessCapture& process) {
-                                               return !is_reported_by_ras(capture, process);
-                                             }),
-                                  timeout);
+  std::vector<Wanted> wanted;
+  for (const ProcessCapture& process : capture.processes) {
+    if (process.is_rank && process.rank >= 0 && process.state != 'Z') {
+      wanted.push_back({process.pid, !is_reported_by_ras(capture, process)});
+    }
+  }
+  const Capture read = read_ranks(wanted, timeout);
   carry_communicators(read, capture);
+  each_with_proxies(read, capture, [](ProcessCapture& process, auto proxies) {
+    process.proxies = std::move(proxies);
+  });
   auto& notes = capture.nodes.front().notes;
   const auto& found = read.nodes.front().notes;
   notes.insert(notes.end(), found.begin(), found.end());
 }
 
 void collect_nccl_memory_again(Capture& capture, milliseconds timeout) {
-  const Capture read = read_ranks(
-      ranks_that(capture,
-                 [&capture](const ProcessCapture& process) { return was_read(capture, process); }),
-      timeout);
+  std::vector<Wanted> wanted;
+  for (ProcessCapture& process : capture.processes) {
+    const bool communicators = was_read(capture, process);
+    if (communicators || !process.proxies.empty()) {
+      wanted.push_back({process.pid, communicators});
+    }
+    collectives::compare_proxies({}, process.proxies);
+  }
+  const Capture read = read_ranks(wanted, timeout);
   snapshot::Carrier carrier(read.tables, capture.tables);
   for (const RasCommunicator& later : read.collectives.ras) {
     const RasCommunicator carried = carrier.row(later);
@@ -162,6 +206,9 @@ void collect_nccl_memory_again(Capture& capture, milliseconds timeout) {
       add_later_counts(capture, carried.hash, again);
     }
   }
+  each_with_proxies(read, capture, [](ProcessCapture& process, const auto& later) {
+    collectives::compare_proxies(later, process.proxies);
+  });
 }
 
 }  // namespace oddrank::node

@@ -1,5 +1,6 @@
-// Reads the communicators of ranks of this node from their memory, if NCCL's RAS service did not
-// report them. This stops no thread and needs no answer, so it is done twice, whatever the version.
+// Reads from the memory of ranks of this node what NCCL's proxies have under way, and their
+// communicators, if NCCL's RAS service did not report them. This stops no thread and needs no
+// answer, so it is done twice, whatever the version.
 #pragma once
 
 #include <chrono>
@@ -8,12 +9,14 @@
 
 namespace oddrank::node {
 
-// Adds their communicators (RasPresence::kMemory) to Capture::collectives.ras. A rank without NCCL
+// Adds their communicators (RasPresence::kMemory) to Capture::collectives.ras, and fills
+// ProcessCapture::proxies. A rank without NCCL
 // is normal; failures become one note. Each rank has a child with a deadline. Call it after
 // collect_ras. Precondition: one thread (it forks).
 void collect_nccl_memory(snapshot::Capture& capture, std::chrono::milliseconds timeout);
 
-// Fills RasRank::later for the ranks of the first pass, at the end of a capture.
+// Fills RasRank::later and ProxyTransfer::still for the ranks of the first pass, at the end of a
+// capture.
 void collect_nccl_memory_again(snapshot::Capture& capture, std::chrono::milliseconds timeout);
 
 }  // namespace oddrank::node

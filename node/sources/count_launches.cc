@@ -6,7 +6,8 @@
 namespace oddrank::node {
 std::optional<std::uint64_t> count_launches(pid_t pid) {
   const auto target = attach::LiveTarget::open(pid);
-  const auto read = target ? read_communicators(**target) : fail(target.error());
+  const auto variables = target ? find_nccl_variables(**target) : fail(target.error());
+  const auto read = variables ? read_communicators(**target, *variables) : fail(variables.error());
   if (!read) {
     return std::nullopt;
   }

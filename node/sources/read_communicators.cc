@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <span>
 #include <string>
 #include <string_view>
@@ -17,7 +18,7 @@ namespace {
 
 using attach::Addr;
 using attach::Target;
-using collectives::NcclList;
+using collectives::NcclVariables;
 
 constexpr int kFirstWithList = 22400;
 
@@ -56,7 +57,9 @@ const elf::Module* find_library(const elf::ModuleMap& modules) {
   return nullptr;
 }
 
-Result<NcclList> find_list(const Target& target) {
+}  // namespace
+
+Result<NcclVariables> find_nccl_variables(const Target& target) {
   elf::ModuleMap modules(target);
   const elf::Module* library = find_library(modules);
   if (library == nullptr) {
@@ -64,31 +67,40 @@ Result<NcclList> find_list(const Target& target) {
   }
   ODDRANK_TRY(const elf::ElfImage* image, modules.image_of(*library));
   ODDRANK_TRY(const std::uint64_t bias, modules.load_bias(*library));
-  NcclList found;
+  NcclVariables found;
   found.version = version_in(constants_of(*image));
-  const auto list = image->symbol("ncclComms");
-  const auto entries = image->symbol("nNcclComms");
   if (found.version.empty()) {
     return fail(Errc::kUnsupported, "libnccl.so does not say its version");
   }
-  if (!list || !entries) {
-    const int version = collectives::nccl_version_code(found.version);
-    return version != 0 && version < kFirstWithList
-               ? fail(Errc::kNotFound, "NCCL " + found.version + " keeps no list of communicators")
-               : fail(Errc::kUnsupported, "libnccl.so of NCCL " + found.version +
-                                              " has no symbols of its own: its list of "
-                                              "communicators is not found");
-  }
-  found.list = Addr{bias} + list->address;
-  found.entries = Addr{bias} + entries->address;
+  // Static variables of a file are mangled by some compilers only.
+  const auto address_of = [&](std::initializer_list<const char*> names) {
+    for (const char* name : names) {
+      if (const auto symbol = image->symbol(name)) {
+        return Addr{bias} + symbol->address;
+      }
+    }
+    return Addr{};
+  };
+  found.list = address_of({"ncclComms"});
+  found.entries = address_of({"nNcclComms"});
+  found.last_proxy = address_of({"_ZL18ncclLastProxyState", "ncclLastProxyState"});
+  found.ib_devices = address_of({"ncclIbMergedDevs"});
+  found.socket_devices = address_of({"ncclNetSocketDevs", "_ZL17ncclNetSocketDevs"});
   return found;
 }
 
-}  // namespace
-
-Result<collectives::RasAnswer> read_communicators(const Target& target) {
-  ODDRANK_TRY(const NcclList list, find_list(target));
-  return collectives::read_nccl_list(target, list);
+Result<collectives::RasAnswer> read_communicators(const Target& target,
+                                                  const NcclVariables& variables) {
+  if (variables.list != Addr{} && variables.entries != Addr{}) {
+    return collectives::read_nccl_list(target, variables);
+  }
+  const int version = collectives::nccl_version_code(variables.version);
+  return version != 0 && version < kFirstWithList
+             ? fail(Errc::kNotFound,
+                    "NCCL " + variables.version + " keeps no list of communicators")
+             : fail(Errc::kUnsupported, "libnccl.so of NCCL " + variables.version +
+                                            " has no symbols of its own: its list of "
+                                            "communicators is not found");
 }
 
 }  // namespace oddrank::node

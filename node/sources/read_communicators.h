@@ -4,14 +4,20 @@
 
 #include "attach/target.h"
 #include "base/result.h"
+#include "collectives/sources/nccl_memory.h"
 #include "collectives/sources/ras_answer.h"
 
 namespace oddrank::node {
 
-// Returns the communicators as RAS would. kNotFound: the process has no libnccl.so, or one that
-// keeps no list (before 2.24). kUnsupported: its library has no symbols, has no version in its
-// constants, or has an unknown layout. kBadData: the list does not look like communicators. Opens
-// the library's file, which may block.
-Result<collectives::RasAnswer> read_communicators(const attach::Target& target);
+// Finds what is known of the variables of the process's libnccl.so, by its symbols. kNotFound: the
+// process has no libnccl.so. kUnsupported: the library has no version in its constants. Opens the
+// library's file, which may block.
+Result<collectives::NcclVariables> find_nccl_variables(const attach::Target& target);
+
+// Returns the communicators as RAS would. kNotFound: the library keeps no list of them (before
+// 2.24). kUnsupported: it has no symbols, or an unknown layout. kBadData: the list does not look
+// like communicators.
+Result<collectives::RasAnswer> read_communicators(const attach::Target& target,
+                                                  const collectives::NcclVariables& variables);
 
 }  // namespace oddrank::node

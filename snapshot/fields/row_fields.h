@@ -254,6 +254,25 @@ void fields(Io& io, Row& transfer) {
   io("peer_pid", transfer.peer_pid);
 }
 
+template <typename Io, RowOf<ProxyTransfer> Row>
+void fields(Io& io, Row& proxy) {
+  io("group", proxy.group);
+  io("rank", proxy.rank);
+  io("peer", proxy.peer);
+  io("size", proxy.size);
+  io("sends", proxy.sends);
+  io("index", proxy.index);
+  io("early", proxy.early);
+  io("channels", proxy.channels);
+  io("still", proxy.still);
+  io("posted", proxy.posted);
+  io("passed", proxy.passed);
+  io("done", proxy.done);
+  io("end", proxy.end);
+  io("network", proxy.network);
+  io("device", proxy.device);
+}
+
 template <typename Io, RowOf<Crash> Row>
 void fields(Io& io, Row& crash) {
   io("signal", crash.signal);
@@ -297,6 +316,7 @@ void fields(Io& io, Row& process) {
   io.rows(RowTable::kGroups, process.groups);
   io.rows(RowTable::kConnections, process.connections);
   io.rows(RowTable::kTransfers, process.transfers);
+  io.rows(RowTable::kProxies, process.proxies);
   io.maybe(RowTable::kCrashes, process.crash);
   io.rows(RowTable::kTasks, process.tasks);
   io.rows(RowTable::kThreads, process.threads);

@@ -27,6 +27,7 @@ enum class RowTable : std::uint8_t {
   kGroupCounters,
   kConnections,
   kTransfers,
+  kProxies,
   kCrashes,
   kTasks,
   kTaskMembers,
@@ -82,6 +83,7 @@ inline constexpr std::array<RowTableFacts, kRowTables> kRowTableFacts = {{
     {"group_counters"},
     {"connections", kGrowth * sizeof(Connection) + 128},
     {"transfers", kGrowth * sizeof(Transfer) + 128},
+    {"proxies", kGrowth * sizeof(ProxyTransfer) + 256},
     {"crashes"},
     {"tasks", sizeof(AsyncTask) + 256, kShownFrameBytes},  // reports list every task
     {"task_members", 16},

@@ -1,5 +1,6 @@
-// Reads any bytes as a process's list of NCCL's communicators: no crash, no hang, and no
-// communicator that the memory has no place for. The first byte is the version, the rest memory.
+// Reads any bytes as a process's list of NCCL's communicators, and as its proxies: no crash, no
+// hang, and no communicator that the memory has no place for. The first byte is the version, the
+// rest memory.
 #include "collectives/sources/nccl_memory.h"
 
 #include <array>
@@ -8,6 +9,7 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "collectives/sources/nccl_proxies.h"
 #include "tests/fuzz/memory_image.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -17,7 +19,17 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto* const version = kVersions.at(input.take<std::uint8_t>() % kVersions.size());
   test::FakeTarget target;
   fuzz::MemoryImage::read(input).into(target);
-  const auto answer =
-      collectives::read_nccl_list(target, {version, attach::Addr{0x1000}, attach::Addr{0x1008}});
+  const collectives::NcclVariables variables{version,
+                                             attach::Addr{0x1000},
+                                             attach::Addr{0x1008},
+                                             attach::Addr{0x1010},
+                                             attach::Addr{0x1018},
+                                             attach::Addr{0x1020}};
+  const auto answer = collectives::read_nccl_list(target, variables);
+  snapshot::Tables tables;
+  const auto proxies = collectives::read_nccl_proxies(target, variables, tables);
+  if (proxies && proxies->size() > 256) {
+    std::abort();
+  }
   return answer && answer->groups.size() > size ? std::abort(), 0 : 0;
 }

@@ -15,11 +15,10 @@ namespace {
 using attach::Addr;
 using test::FakeTarget;
 
-constexpr std::uint64_t kMagic = 0x0280028002800280;
 constexpr Addr kList{0x1000}, kEntries{0x1008}, kArray{0x2000}, kPeers{0x3000}, kAbort{0x4000};
 constexpr Addr kFirst{0x10000000}, kSecond{0x20000000};
 
-NcclList list_of(const std::string& version) {
+NcclVariables list_of(const std::string& version) {
   return {version, kList, kEntries};
 }
 
@@ -31,8 +30,8 @@ void add_list(FakeTarget& target, const std::vector<std::uint64_t>& addresses) {
 
 void add_communicator(
     FakeTarget& target, const NcclLayout& layout, Addr at, std::uint64_t hash, std::int32_t rank) {
-  target.add_object(at, kMagic);
-  target.add_object(at + layout.end_magic, kMagic);
+  target.add_object(at, kNcclMagic);
+  target.add_object(at + layout.end_magic, kNcclMagic);
   target.add_object(at + layout.peer_info, attach::value_of(kPeers));
   if (layout.peer_info_valid != 0) {
     target.add_object(at + layout.peer_info_valid, std::uint8_t{1});
