@@ -85,7 +85,7 @@ Json verdict_json(const aggregate::Verdict& verdict) {
   json["confidence"] = aggregate::confidence_name(verdict.confidence);
   json["summary"] = verdict.summary;
   json["culprits"] = culprits_json(verdict.culprits);
-  if (!verdict.links.empty()) {
+  if (!verdict.links.empty() || !verdict.suspect_hosts.empty()) {
     json["links"] = links_json(verdict.links);
     json["suspect_hosts"] = Json::array();
     for (const aggregate::SuspectHost& host : verdict.suspect_hosts) {

@@ -180,14 +180,14 @@ struct Sent {
   bool excluded = false;
 };
 
-StuckLink link_of(const std::vector<Sent>& sent, const Pair& ranks) {
+StuckLink link_of(const JobView& view, const std::vector<Sent>& sent, const Pair& ranks) {
   StuckLink link;
   const Sent& oldest = *std::max_element(
       sent.begin(), sent.end(),
       [](const Sent& a, const Sent& b) { return age_of(*a.transfer) < age_of(*b.transfer); });
   const std::size_t other = ranks.first + ranks.second - oldest.rank;
-  link.ends = {{{oldest.rank, false, printable(oldest.local, 60), oldest.transfer},
-                {other, oldest.excluded, printable(oldest.peer, 60), nullptr}}};
+  link.ends = {{{oldest.rank, false, printable(oldest.local, 60), {}, oldest.transfer},
+                {other, oldest.excluded, printable(oldest.peer, 60), {}, nullptr}}};
   link.age_ms = age_of(*oldest.transfer);
   std::set<std::pair<std::string_view, std::string_view>> connections;
   for (const Sent& one : sent) {
@@ -205,6 +205,9 @@ StuckLink link_of(const std::vector<Sent>& sent, const Pair& ranks) {
       std::swap(first, second);
       link.way = LossWay::kOneWay;
     }
+  }
+  for (StuckLink::End& end : link.ends) {
+    end.device = end.transfer == nullptr ? "" : printable(view.text(end.transfer->device), 40);
   }
   return link;
 }
@@ -231,9 +234,24 @@ std::vector<StuckLink> find_stuck_links(const JobView& view) {
   std::vector<StuckLink> links;
   links.reserve(by_ranks.size());
   for (const auto& [ranks, sent] : by_ranks) {
-    links.push_back(link_of(sent, ranks));
+    links.push_back(link_of(view, sent, ranks));
   }
   return links;
+}
+
+StuckLink stuck_link_of(const JobView& view, const ProxyStall& stall) {
+  StuckLink link;
+  for (const std::size_t end : {std::size_t{0}, std::size_t{1}}) {
+    link.ends.at(end).rank = stall.ranks.at(end);
+    link.ends.at(end).device = stall.devices.at(end);
+  }
+  link.way = LossWay::kOneWay;
+  link.connections = stall.channels;
+  link.age_ms = age_of_stall_ms(view, stall);
+  link.steps = stall.steps;
+  link.adapters = !stall.sockets;
+  link.waiters = stall.waiters;
+  return link;
 }
 
 std::vector<UnreadData> find_unread_data(const JobView& view) {
@@ -262,16 +280,31 @@ std::string link_names(const JobView& view, const StuckLink& link) {
 
 std::string link_words(const JobView& view, const StuckLink& link) {
   const auto words = [&view](const StuckLink::End& end) {
-    const std::string device =
-        end.transfer == nullptr ? "" : printable(view.text(end.transfer->device), 40) + " ";
-    return fmt::format("{} ({} {}{}{})", end_name(view, end),
-                       printable(view.ranks()[end.rank].host, 60), device,
-                       address_part(end.address), end.by_exclusion ? ", by exclusion" : "");
+    std::string place = printable(view.ranks()[end.rank].host, 60);
+    for (const std::string_view part : {std::string_view(end.device), address_part(end.address)}) {
+      place += part.empty() ? "" : fmt::format(" {}", part);
+    }
+    return fmt::format("{} ({}{})", end_name(view, end), place,
+                       end.by_exclusion ? ", by exclusion" : "");
   };
   return join_ends(link, words(link.ends[0]), words(link.ends[1]));
 }
 
+std::string stall_place(const JobView& view, const ProxyStall& stall) {
+  return stall.kind == ProxyStall::Kind::kLink
+             ? "on the link " + link_words(view, stuck_link_of(view, stall))
+             : "before " + device_words(view, stall);
+}
+
 std::string tries_words(const StuckLink& link) {
+  if (link.steps > 0) {
+    const std::string age =
+        link.age_ms < 0 ? "" : " for " + span_words(std::chrono::milliseconds(link.age_ms));
+    return fmt::format("{} given to the network on {} not arrived{}",
+                       count_of(static_cast<std::size_t>(link.steps), "step"),
+                       count_of(link.connections, "channel") + (link.steps == 1 ? " has" : " have"),
+                       age);
+  }
   const Transfer& transfer = *link.ends[0].transfer;
   return fmt::format(
       "{} sent {} times in vain for {}{}",
@@ -281,6 +314,9 @@ std::string tries_words(const StuckLink& link) {
 }
 
 std::string link_evidence(const StuckLink& link) {
+  if (link.steps > 0) {
+    return "NCCL: " + tries_words(link);
+  }
   return fmt::format("TCP {} - {}: {}", link.ends[0].address, link.ends[1].address,
                      tries_words(link));
 }

@@ -1,5 +1,6 @@
 // Links between ranks that do not carry: connections on which the kernel sends the same data again
-// and again, and gets no answer.
+// and again, and gets no answer; and those on which what NCCL has given to the network does not
+// arrive (proxy_stalls.h).
 //
 // A rank's own code has no part in that: the kernel of the other end acknowledges what arrives,
 // whatever its processes do, be they stopped. So the link, or the other host, is to blame.
@@ -11,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "aggregate/evidence/proxy_stalls.h"
 #include "aggregate/evidence/slots.h"
 #include "aggregate/view/job_view.h"
 #include "snapshot/connection.h"
@@ -30,15 +32,21 @@ struct StuckLink {
     // No process is known that has the address, and all ranks that were not read are on one host:
     // the rank is the first of these.
     bool by_exclusion = false;
-    std::string address;                           // of the oldest connection: "10.0.0.1:80"
+    std::string address;  // of the oldest connection: "10.0.0.1:80"; "" of NCCL's
+    std::string device;   // of the network: "eth0"; "": not known
     const snapshot::Transfer* transfer = nullptr;  // what it sends in vain; null: nothing
   };
 
   // The first one sends in vain; if both do, and not both ways are known to lose, for longer.
   std::array<End, 2> ends;
   LossWay way = LossWay::kUnknown;
-  std::size_t connections = 0;  // between the two ranks that are stuck
-  std::int64_t age_ms = -1;     // of the oldest
+  std::size_t connections = 0;  // between the two ranks that are stuck; of NCCL: channels
+  std::int64_t age_ms = -1;     // of the oldest; of NCCL: of the calls at its ends; -1: not known
+  // What NCCL has given to the network and has not arrived, and the ranks that need it; else 0 and
+  // empty.
+  std::int64_t steps = 0;
+  bool adapters = false;  // of NCCL: its devices are adapters (InfiniBand, RoCE), not interfaces
+  std::vector<std::size_t> waiters;
 };
 
 // What a process does not read: its window is closed.
@@ -53,6 +61,8 @@ std::vector<UnreadData> find_unread_data(const JobView& view);
 
 // By ranks. One for each pair of ranks.
 std::vector<StuckLink> find_stuck_links(const JobView& view);
+// Returns the link on which the data of NCCL stands.
+StuckLink stuck_link_of(const JobView& view, const ProxyStall& stall);
 
 // Returns whether the call cannot end before the link carries: one end is in it, and the other one
 // is a member.
@@ -63,9 +73,14 @@ std::string link_names(const JobView& view, const StuckLink& link);
 // Returns the same as "rank 1 (n1 eth0 10.0.0.1) -> rank 2 (n2 eth0 10.0.0.2)".
 std::string link_words(const JobView& view, const StuckLink& link);
 
-// Returns "96 bytes sent 5 times in vain for 12 s, by both ends".
+// Returns "before the GPU of rank 3 (n1, pid 77)" or "on the link rank 3 (n1 mlx5_0) -> rank 4
+// (n2)".
+std::string stall_place(const JobView& view, const ProxyStall& stall);
+
+// Returns "96 bytes sent 5 times in vain for 12 s, by both ends", or of NCCL "4 steps given to the
+// network on 2 channels have not arrived for 12 s".
 std::string tries_words(const StuckLink& link);
-// Returns the same behind "TCP 10.0.0.1:80 - 10.0.0.2:4711: ".
+// Returns the same behind "TCP 10.0.0.1:80 - 10.0.0.2:4711: ", or "NCCL: ".
 std::string link_evidence(const StuckLink& link);
 
 }  // namespace oddrank::aggregate

@@ -96,6 +96,9 @@ class GraphBuilder {
   // Adds the waits of calls, and of ranks outside of collectives, for links that do not carry.
   void add_links();
   bool needs_link(std::size_t at, const StuckLink& link) const;
+  // Adds the waits for links and GPUs at which NCCL's data stands.
+  void add_stalls();
+  std::size_t stall_node(ProxyStall stall);
   void wait_also(std::size_t node, std::size_t link, const Said& said);
 
   // Adds the wait for the rank after which a key or file is named.
@@ -160,6 +163,7 @@ WaitGraph GraphBuilder::run() {
   add_accepting();
   add_open();
   add_links();
+  add_stalls();
   for (std::size_t at = 0; at < view_.ranks().size(); ++at) {
     graph_.waits.push_back(waits_for_others(at));
   }
@@ -475,6 +479,66 @@ void GraphBuilder::add_links() {
   }
 }
 
+// Returns the node of the link or the GPU. The kernel may have told of the same link.
+std::size_t GraphBuilder::stall_node(ProxyStall stall) {
+  if (stall.kind != ProxyStall::Kind::kLink) {
+    graph_.devices.push_back(std::move(stall));
+    return add_node({NodeKind::kDevice, static_cast<std::uint32_t>(graph_.devices.size() - 1),
+                     nullptr, nullptr});
+  }
+  const auto ends = std::minmax(stall.ranks[0], stall.ranks[1]);
+  for (std::size_t at = view_.ranks().size(); at < graph_.nodes.size(); ++at) {
+    if (graph_.nodes[at].kind == NodeKind::kLink) {
+      const StuckLink& link = graph_.links[graph_.nodes[at].index];
+      if (std::minmax(link.ends[0].rank, link.ends[1].rank) == ends) {
+        return at;
+      }
+    }
+  }
+  graph_.links.push_back(stuck_link_of(view_, stall));
+  return add_node(
+      {NodeKind::kLink, static_cast<std::uint32_t>(graph_.links.size() - 1), nullptr, nullptr});
+}
+
+void GraphBuilder::add_stalls() {
+  ProxyWaits found = find_proxy_waits(view_);
+  const auto is_at_device = [this](std::size_t at) {
+    const ThreadCapture* decider = view_.ranks()[at].decider;
+    return decider != nullptr && decider->wait.on == snapshot::WaitOn::kDevice;
+  };
+  for (const std::size_t at : found.waiting) {
+    graph_.in_call[at] = graph_.in_call[at] || is_at_device(at);
+  }
+  for (ProxyStall& stall : found.stalls) {
+    const bool is_link = stall.kind == ProxyStall::Kind::kLink;
+    if (!stall.sure || (!is_link && stall.ranks.size() > 1)) {
+      graph_.unsure_stalls.push_back(std::move(stall));
+      continue;
+    }
+    const std::vector<std::size_t> waiters = stall.waiters;
+    const std::string evidence =
+        is_link ? link_evidence(stuck_link_of(view_, stall)) : device_evidence(stall);
+    const Said said{is_link ? "a link that does not carry" : "a GPU that does not go on", evidence,
+                    HowKnown::kMemory};
+    const std::size_t first = stall.ranks.front();
+    const std::size_t node = stall_node(std::move(stall));
+    if (!is_link) {
+      show(node, first, {"its rank", evidence, HowKnown::kMemory}, false);
+    }
+    for (std::size_t at = 0; at < graph_.nodes.size(); ++at) {
+      if (graph_.nodes[at].kind == NodeKind::kSlot &&
+          has_any(graph_.slots[graph_.nodes[at].index].inside, waiters)) {
+        wait_also(at, node, said);
+      }
+    }
+    for (const std::size_t at : waiters) {
+      if (is_at_device(at)) {
+        wait_also(at, node, said);
+      }
+    }
+  }
+}
+
 std::size_t GraphBuilder::thread_node(const ProcessCapture& process, const ThreadCapture& thread) {
   const auto [at, is_new] = known_nodes_.try_emplace({&process, &thread}, 0);
   if (is_new) {
@@ -693,6 +757,8 @@ std::string label_of(const JobView& view, const WaitGraph& graph, const GraphNod
       return graph.slots[node.index].words;
     case NodeKind::kLink:
       return link_words(view, graph.links[node.index]);
+    case NodeKind::kDevice:
+      return device_words(view, graph.devices[node.index]);
     default:
       return graph.names[node.index];
   }

@@ -25,12 +25,20 @@
 
 namespace oddrank::aggregate {
 
-enum class NodeKind : std::uint8_t { kRank = 0, kSlot, kThread, kProcess, kResource, kLink };
+enum class NodeKind : std::uint8_t {
+  kRank = 0,
+  kSlot,
+  kThread,
+  kProcess,
+  kResource,
+  kLink,
+  kDevice
+};
 
 struct GraphNode {
   NodeKind kind = NodeKind::kRank;
-  // Into JobView::ranks(), WaitGraph::slots, WaitGraph::links or, if it is anything else,
-  // WaitGraph::names.
+  // Into JobView::ranks(), WaitGraph::slots, WaitGraph::links, WaitGraph::devices or, if it is
+  // anything else, WaitGraph::names.
   std::uint32_t index = 0;
   const snapshot::ProcessCapture* process = nullptr;  // of a rank, a process or a thread
   const snapshot::ThreadCapture* thread = nullptr;    // a thread, or the one that speaks for a rank
@@ -51,6 +59,9 @@ struct GraphEdge {
 struct WaitGraph {
   std::vector<Slot> slots;
   std::vector<StuckLink> links;
+  std::vector<ProxyStall> devices;  // GPUs that take or give nothing
+  // No nodes: it is not known at which of these NCCL's data stand, or whose GPU of a host it is.
+  std::vector<ProxyStall> unsure_stalls;
   std::vector<GraphNode> nodes;  // ranks first, in the order of JobView::ranks()
   std::vector<GraphEdge> edges;
   std::vector<std::string> names;  // of threads, processes and resources

@@ -38,6 +38,7 @@ std::vector<Finding> external_wait(const RuleInput& input);
 std::vector<Finding> failed_rank(const RuleInput& input);
 std::vector<Finding> crashed_rank(const RuleInput& input);
 std::vector<Finding> device_stall(const RuleInput& input);
+std::vector<Finding> gpu_stall(const RuleInput& input);
 std::vector<Finding> busy_rank(const RuleInput& input);
 std::vector<Finding> resource_cycle(const RuleInput& input);
 std::vector<Finding> early_exit(const RuleInput& input);
@@ -184,6 +185,7 @@ inline constexpr auto kKinds = std::to_array<KindRow>({
     {.kind = Kind::kDeviceStall,
      .name = "device_stall",
      .rule = device_stall,
+     .job_rule = gpu_stall,
      .story = {11, is_in_device, true}},
     {.kind = Kind::kBusyRank,
      .name = "busy_rank",

@@ -39,6 +39,18 @@ std::string not_ended_words(const RuleInput& input, const Slot& slot) {
       ranks_words(input, slot.inside) + (slot.inside.size() == 1 ? " is" : " are"), slot.words);
 }
 
+// Returns "; NCCL's data stand at the GPU of rank 3 or on the link rank 3 - rank 4"; "" if that is
+// not known.
+std::string stalls_words(const RuleInput& input) {
+  constexpr std::size_t kMaxShown = 3;
+  std::string words;
+  const auto& stalls = input.graph.unsure_stalls;
+  for (std::size_t i = 0; i < std::min(stalls.size(), kMaxShown); ++i) {
+    words += (i == 0 ? "; NCCL's data stand " : " or ") + stall_place(input.view, stalls[i]);
+  }
+  return stalls.size() > kMaxShown ? words + " or elsewhere" : words;
+}
+
 // Returns what the connections between the ranks show, with "; " before it; "" if none are known.
 std::string links_words(const RuleInput& input) {
   const std::vector<UnreadData> unread = find_unread_data(input.view);
@@ -63,8 +75,8 @@ std::string links_words(const RuleInput& input) {
 std::vector<Finding> below_host(const RuleInput& input) {
   const auto& ranks = input.view.ranks();
   const bool all_inside = std::all_of(ranks.begin(), ranks.end(), takes_part);
-  if (ranks.size() < 2 || !input.graph.links.empty() || !input.view.all_read() || !all_inside ||
-      input.graph.slots.empty()) {
+  if (ranks.size() < 2 || !input.graph.links.empty() || !input.graph.devices.empty() ||
+      !input.view.all_read() || !all_inside || input.graph.slots.empty()) {
     return {};
   }
   // Each rank must wait for ranks that wait, or be in a call that all members have entered.
@@ -105,7 +117,11 @@ std::vector<Finding> below_host(const RuleInput& input) {
   }
   finding.summary =
       complete->beside.empty() ? inside_words(input, *complete) : not_ended_words(input, *complete);
-  finding.summary += links_words(input);
+  finding.summary += stalls_words(input) + links_words(input);
+  if (const auto& stalls = input.graph.unsure_stalls;
+      stalls.size() == 1 && stalls.front().kind != ProxyStall::Kind::kLink) {
+    finding.suspect_hosts = {{ranks[stalls.front().ranks.front()].host, stalls.front().channels}};
+  }
   finding.advice = {"ask the collective library: NCCL_DEBUG=INFO, ncclras, flight-recorder dumps",
                     "look at link and error counters of the NICs, and for Xid errors in dmesg",
                     "oddrank report --folded shows whether a helper thread differs on one rank"};

@@ -1,26 +1,24 @@
 // Ranks wait for data on a link that does not carry it: the kernel of one end sends again and
-// again, and nothing is acknowledged. A link has two ends and no guilty rank, so no rank is named.
+// again, and nothing is acknowledged; or what NCCL has given to the network does not arrive. A link
+// has two ends and no guilty rank, so no rank is named.
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <set>
 
 #include <fmt/format.h>
 
+#include "aggregate/evidence/odd_devices.h"
 #include "aggregate/rules/all_rules.h"
-#include "aggregate/view/rank_set.h"
+#include "aggregate/rules/needed_nodes.h"
 #include "base/printable.h"
 #include "base/shell_words.h"
 
 namespace oddrank::aggregate {
 namespace {
 
-// A path that loses much, but not all, may lose some in a row for once: in 5 s four tries are lost,
-// each after twice the time; in 10 s five.
-constexpr std::int64_t kLikelyMs = 5000;
-constexpr std::int64_t kCertainMs = 10000;
 constexpr std::size_t kMaxLinksInWords = 3;
 constexpr std::size_t kMaxAdvised = 2;
-constexpr std::size_t kMaxHops = 4;
 
 // A link, and the cause that it is in the graph's solution.
 struct Needed {
@@ -28,31 +26,17 @@ struct Needed {
   CauseId cause = 0;
 };
 
-// Returns the links that ranks need to go on, the one that most need first.
 std::vector<Needed> needed_links(const RuleInput& input) {
-  const WaitGraph& graph = input.graph;
-  std::vector<Needed> needed;
-  const auto& causes = input.blame.solution.causes;
-  for (CauseId id = 0; id < causes.size(); ++id) {
-    const std::uint32_t node = graph.of_net[causes[id].nodes.front()];
-    if (!causes[id].circle && node != WaitGraph::kNotInNet && input.blame.needed[id] > 0 &&
-        graph.nodes[node].kind == NodeKind::kLink) {
-      needed.push_back({&graph.links[graph.nodes[node].index], id});
-    }
+  std::vector<Needed> links;
+  for (const NeededNode& node : needed_nodes(input, NodeKind::kLink)) {
+    links.push_back({&input.graph.links[node.index], node.cause});
   }
-  std::stable_sort(needed.begin(), needed.end(), [&input](const Needed& a, const Needed& b) {
-    return input.blame.needed[a.cause] > input.blame.needed[b.cause];
-  });
-  return needed;
+  return links;
 }
 
 LinkEnd end_of(const JobView& view, const StuckLink::End& end) {
   const RankView& rank = view.ranks()[end.rank];
-  LinkEnd row{rank.rank, rank.host, rank.pid(), {}, end.address};
-  if (end.transfer != nullptr) {
-    row.device = printable(view.text(end.transfer->device), 40);
-  }
-  return row;
+  return {rank.rank, rank.host, rank.pid(), end.device, end.address};
 }
 
 // Returns the hosts at which the links end, the one with the most connections first.
@@ -108,25 +92,6 @@ std::string summary_of(const RuleInput& input, const std::vector<Needed>& links)
           : fmt::format("; all of them end at {}", JobView::name(input.view.ranks()[common])));
 }
 
-// Returns the ranks that need the link, by their calls.
-std::vector<ChainLink> chain_of(const RuleInput& input, const Needed& needed) {
-  std::map<std::string, std::vector<std::int32_t>> waiters;
-  for (std::size_t at = 0; at < input.view.ranks().size(); ++at) {
-    const RankView& rank = input.view.ranks()[at];
-    if (rank.rank >= 0 && input.blame.solution.is_sure(at, needed.cause)) {
-      waiters[rank.decider->call ? call_at_words(input, rank) : "wait"].push_back(rank.rank);
-    }
-  }
-  std::vector<ChainLink> chain;
-  for (auto& [call, ranks] : waiters) {
-    if (chain.size() < kMaxHops) {
-      chain.push_back({format_ranks(std::move(ranks)), link_words(input.view, *needed.link), call,
-                       link_evidence(*needed.link)});
-    }
-  }
-  return chain;
-}
-
 // Returns "; n3 gave no answer either" for a host known by exclusion.
 std::string silent_words(const JobView& view, const std::vector<Needed>& links) {
   for (const Needed& one : links) {
@@ -138,6 +103,22 @@ std::string silent_words(const JobView& view, const std::vector<Needed>& links) 
     }
   }
   return {};
+}
+
+// Returns what is odd about the ports at which the links end, with "; " before each.
+std::string port_words(const JobView& view, const std::vector<Needed>& links) {
+  std::set<std::string> all;
+  for (const Needed& one : links) {
+    for (const StuckLink::End& end : one.link->ends) {
+      const auto* process = view.ranks()[end.rank].process;
+      const std::string odd =
+          process == nullptr ? std::string() : odd_port(view, process->node, end.device);
+      if (!odd.empty()) {
+        all.insert(fmt::format("; on {} {}", printable(view.ranks()[end.rank].host, 60), odd));
+      }
+    }
+  }
+  return std::accumulate(all.begin(), all.end(), std::string());
 }
 
 Confidence sureness(const RuleInput& input, const std::vector<Needed>& links) {
@@ -152,18 +133,26 @@ Confidence sureness(const RuleInput& input, const std::vector<Needed>& links) {
       all_read = all_read && input.view.ranks()[end.rank].presence == Presence::kRead;
     }
   }
-  return age_ms < kLikelyMs || alone        ? Confidence::kPossible
-         : age_ms < kCertainMs || !all_read ? Confidence::kLikely
-                                            : Confidence::kCertain;
+  const Confidence most = alone      ? Confidence::kPossible
+                          : all_read ? Confidence::kCertain
+                                     : Confidence::kLikely;
+  const StuckLink& first = *links.front().link;
+  return std::min(most, first.steps > 0 ? sureness_of_stall(input, age_ms, first.waiters)
+                                        : sureness_by_age(age_ms));
 }
 
-void advise(const RankView& rank, const BrokenLink& link, Finding& finding) {
-  const std::string to = shell_quoted(snapshot::address_part(link.to.address));
-  finding.advice.push_back(on(rank, fmt::format("ping -c 3 {}; ip neigh show {}", to, to)));
-  if (!link.from.device.empty()) {
-    const std::string device = shell_quoted(link.from.device);
+void advise(const RankView& rank, const StuckLink& link, Finding& finding) {
+  const StuckLink::End& from = link.ends[0];
+  if (!link.ends[1].address.empty()) {
+    const std::string to = shell_quoted(snapshot::address_part(link.ends[1].address));
+    finding.advice.push_back(on(rank, fmt::format("ping -c 3 {}; ip neigh show {}", to, to)));
+  }
+  if (!from.device.empty()) {
+    const std::string device = shell_quoted(from.device);
     finding.advice.push_back(
-        on(rank, fmt::format("ip -s link show {}; ethtool -S {}", device, device)));
+        on(rank, link.adapters
+                     ? fmt::format("ibstat {}; rdma statistic show link {}/1", device, device)
+                     : fmt::format("ip -s link show {}; ethtool -S {}", device, device)));
   }
 }
 
@@ -177,9 +166,11 @@ std::vector<Finding> link_stall(const RuleInput& input) {
   Finding finding;
   finding.kind = Kind::kLinkStall;
   finding.confidence = sureness(input, links);
-  finding.summary = summary_of(input, links) + silent_words(input.view, links);
+  finding.summary =
+      summary_of(input, links) + silent_words(input.view, links) + port_words(input.view, links);
   finding.explains = input.blame.needed[links.front().cause];
-  finding.chain = chain_of(input, links.front());
+  finding.chain = chain_to(input, links.front().cause, link_words(input.view, *links.front().link),
+                           link_evidence(*links.front().link));
   for (const Needed& one : links) {
     const StuckLink& link = *one.link;
     finding.links.push_back({end_of(input.view, link.ends[0]), end_of(input.view, link.ends[1]),
@@ -188,7 +179,7 @@ std::vector<Finding> link_stall(const RuleInput& input) {
   }
   finding.suspect_hosts = suspects_of(finding.links);
   for (std::size_t i = 0; i < std::min(links.size(), kMaxAdvised); ++i) {
-    advise(input.view.ranks()[links[i].link->ends[0].rank], finding.links[i], finding);
+    advise(input.view.ranks()[links[i].link->ends[0].rank], *links[i].link, finding);
   }
   finding.advice.emplace_back(
       "a link has two ends: check cable, switch, firewall and MTU between them before a host is "

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <functional>
 #include <numeric>
+#include <optional>
 #include <random>
 #include <string>
 #include <string_view>
@@ -68,6 +69,23 @@ void renumber(const std::function<void(std::int32_t&)>& rename,
   }
 }
 
+// Carries GPUs and ports; `place` returns the node's new index, or that it is left out.
+template <typename Place>
+void carry_devices(const Capture& from, Carrier& carrier, Capture& to, const Place& place) {
+  for (snapshot::Device device : from.collectives.devices) {
+    if (const std::optional<std::uint32_t> node = place(device.node)) {
+      device.node = *node;
+      to.collectives.devices.push_back(carrier.row(device));
+    }
+  }
+  for (snapshot::LinkPort port : from.collectives.ports) {
+    if (const std::optional<std::uint32_t> node = place(port.node)) {
+      port.node = *node;
+      to.collectives.ports.push_back(carrier.row(port));
+    }
+  }
+}
+
 std::string number_of(snapshot::StringId id) {
   return std::to_string(static_cast<std::uint32_t>(id));
 }
@@ -121,6 +139,7 @@ Capture shuffled(const Capture& from, unsigned seed) {
     to.processes.push_back(carrier.row(from.processes[at]));
     to.processes.back().node = place[from.processes[at].node];
   }
+  carry_devices(from, carrier, to, [&place](std::uint32_t node) { return place[node]; });
   return to;
 }
 
@@ -183,6 +202,9 @@ std::vector<Capture> parts_of(const Capture& whole) {
         part.processes.back().node = 0;
       }
     }
+    carry_devices(whole, carrier, part, [node](std::uint32_t of) {
+      return of == node ? std::optional<std::uint32_t>(0) : std::nullopt;
+    });
     parts.push_back(std::move(part));
   }
   return parts;
@@ -213,6 +235,8 @@ void unread(ProcessCapture& process) {
   process.threads.clear();
   process.groups.clear();
   process.connections.clear();
+  process.transfers.clear();
+  process.proxies.clear();
   process.read = snapshot::ReadState::kNone;
   process.state = '?';
 }

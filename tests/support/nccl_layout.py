@@ -52,7 +52,7 @@ def ask_gdb(library, expressions):
     answer = subprocess.run([*command, library], capture_output=True, text=True, timeout=300,
                             check=True).stdout
     numbers = dict(re.findall(r"^(\d+):(\d+)$", answer, re.MULTILINE))
-    if not numbers:
+    if expressions and not numbers:
         raise LookupError(f"{library} has no debug information")
     return [int(numbers[str(at)]) if str(at) in numbers else None for at in range(len(expressions))]
 

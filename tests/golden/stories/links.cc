@@ -2,6 +2,7 @@
 // and again and is not the reason.
 #include "tests/golden/stories/frames.h"
 #include "tests/golden/stories/story.h"
+#include "tests/support/nccl_network.h"
 
 namespace oddrank::tests {
 
@@ -108,10 +109,114 @@ CaptureBuilder they_move() {
   return job;
 }
 
+// NCCL's ring of four hosts; `per_host` GPUs on each.
+CaptureBuilder reducing_over(const NetworkPlan& plan, void (*break_it)(NcclNetwork&)) {
+  CaptureBuilder job = job_of(plan.hosts, plan.per_host, Backend::kNccl,
+                              in_nccl_call(world_call("all_reduce", 412), train_step(61)));
+  NcclNetwork network(plan, 7);
+  network.run(160);
+  break_it(network);
+  while (network.run(1000)) {
+  }
+  network.describe(job);
+  return job;
+}
+
+CaptureBuilder nccl_link() {
+  return reducing_over({.hosts = 4}, [](NcclNetwork& network) { network.cut(1, 2); });
+}
+
+CaptureBuilder nccl_gpu() {
+  return reducing_over({.hosts = 4, .sockets = true},
+                       [](NcclNetwork& network) { network.stop_gpu(2); });
+}
+
+// The same, and no kernel runs on it, while those of the others spin.
+CaptureBuilder nccl_idle_gpu() {
+  CaptureBuilder job = nccl_gpu();
+  for (std::int32_t rank = 0; rank < 4; ++rank) {
+    snapshot::Device gpu;
+    gpu.node = job.process(pid_of(rank)).node;
+    gpu.index = 0;
+    gpu.utilization = rank == 2 ? 0 : 100;
+    gpu.power_mw = rank == 2 ? 71'000 : 124'000;
+    gpu.pids = {pid_of(rank)};
+    job.capture.collectives.devices.push_back(gpu);
+  }
+  return job;
+}
+
+CaptureBuilder nccl_port() {
+  CaptureBuilder job = nccl_link();
+  for (std::int32_t rank = 0; rank < 4; ++rank) {
+    snapshot::LinkPort port;
+    port.node = job.process(pid_of(rank)).node;
+    port.device = job.capture.tables.string("mlx5_0");
+    port.port = 1;
+    port.state = job.capture.tables.string("ACTIVE");
+    port.physical = job.capture.tables.string("LinkUp");
+    port.errors = rank == 2 ? 5120 : 0;
+    job.capture.collectives.ports.push_back(port);
+  }
+  return job;
+}
+
+CaptureBuilder nccl_gpu_of_a_host() {
+  return reducing_over({.hosts = 4, .per_host = 2, .sockets = true},
+                       [](NcclNetwork& network) { network.stop_gpu(4); });
+}
+
+// The first GPU of a chain gives nothing, or the permission to send has been lost.
+CaptureBuilder nccl_permission() {
+  return reducing_over({.scheme = Scheme::kChain, .hosts = 4},
+                       [](NcclNetwork& network) { network.stop_gpu(0); });
+}
+
+CaptureBuilder nccl_moves() {
+  CaptureBuilder job = nccl_link();
+  for (auto& process : job.capture.processes) {
+    for (auto& row : process.proxies) {
+      row.still = 0;
+    }
+  }
+  return job;
+}
+
+ThreadSpec at_device() {
+  ThreadSpec spec =
+      running(Frames{native("cudaStreamSynchronize", "libcudart.so.12")} + train_step(20), 500'000);
+  spec.wait.on = snapshot::WaitOn::kDevice;
+  spec.wait.path = "/dev/nvidia0";
+  return spec;
+}
+
+// Rank 2 has launched the call, and waits for its device.
+CaptureBuilder nccl_launched() {
+  CaptureBuilder job = nccl_link();
+  replace_all(job, {2}, at_device());
+  return job;
+}
+
+// Asynchronous collectives: no frame shows for what the ranks wait.
+CaptureBuilder nccl_at_devices() {
+  CaptureBuilder job = nccl_link();
+  replace_all(job, {0, 1, 2, 3}, at_device());
+  return job;
+}
+
 }  // namespace
 
 std::vector<Story> stories_of_links() {
   return {
+      {"nccl_link", "NVIDIA/nccl#1063", Kind::kLinkStall, {}, nccl_link},
+      {"nccl_gpu", "marin#7344", Kind::kDeviceStall, {2}, nccl_gpu},
+      {"nccl_idle_gpu", "", Kind::kDeviceStall, {2}, nccl_idle_gpu},
+      {"nccl_port", "", Kind::kLinkStall, {}, nccl_port},
+      {"nccl_gpu_of_a_host", "", Kind::kBelowHost, {}, nccl_gpu_of_a_host},
+      {"nccl_permission", "", Kind::kBelowHost, {}, nccl_permission, Kind::kLinkStall},
+      {"nccl_moves", "", Kind::kBelowHost, {}, nccl_moves, Kind::kLinkStall},
+      {"nccl_launched", "", Kind::kLinkStall, {}, nccl_launched},
+      {"nccl_at_devices", "", Kind::kLinkStall, {}, nccl_at_devices},
       {"one_link", "below-host.md: a wrong neighbour entry", Kind::kLinkStall, {}, one_link},
       {"one_direction", "a firewall that loses one direction", Kind::kLinkStall, {}, one_direction},
       {"a_host", "a host without a network", Kind::kLinkStall, {}, a_host_without_a_network},

@@ -1,0 +1,20 @@
+// Devices that differ from all others of the job: a GPU by its load, power or clock, a port by its
+// state or errors. Alone that shows nothing; at the place where the data stand, it supports it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "aggregate/view/job_view.h"
+
+namespace oddrank::aggregate {
+
+// Return what is odd, "" if nothing is, or there are no others to compare with.
+// "GPU 2 is 0 % busy (the others 98 to 100 %)", of the GPU on which the rank has a context.
+std::string odd_gpu(const JobView& view, std::size_t rank);
+// "mlx5_2 is DOWN (Polling)", "mlx5_2 counts 412 errors, and no other port does".
+std::string odd_port(const JobView& view, std::uint32_t node, std::string_view device);
+
+}  // namespace oddrank::aggregate

@@ -1,0 +1,115 @@
+#include "aggregate/evidence/proxy_lanes.h"
+
+#include <algorithm>
+#include <bit>
+
+namespace oddrank::aggregate {
+
+using snapshot::ProcessCapture;
+using snapshot::ProxyTransfer;
+
+std::int64_t ProxyWire::on_the_way() const {
+  return sender == nullptr || receiver == nullptr ? 0
+                                                  : std::min(sender->passed, receiver->posted) -
+                                                        std::min(receiver->passed, sender->done);
+}
+
+std::int64_t ProxyWire::not_taken() const {
+  if (receiver == nullptr || (sender == nullptr && receiver->early)) {
+    return 0;
+  }
+  const std::int64_t sent = sender == nullptr ? receiver->passed : sender->passed;
+  return std::min(sent, receiver->passed) - receiver->done;
+}
+
+bool ProxyWire::awaits_data() const {
+  return receiver != nullptr && receiver->done < receiver->end && not_taken() <= 0;
+}
+
+bool ProxyWire::lacks_room() const {
+  return sender != nullptr && !has_room() && sender->passed < sender->end;
+}
+
+ProxyLanes::ProxyLanes(const JobView& view) : view_(view) {
+  read_groups();
+  join();
+}
+
+std::size_t ProxyLanes::unit_of(const ProxyGroup& group, std::int32_t rank) const {
+  const auto at = group.rank_at.find(rank);
+  if (at == group.rank_at.end()) {
+    return JobView::kNone;
+  }
+  return group.by_rank ? view_.capture().nodes.size() + at->second
+                       : view_.ranks()[at->second].process->node;
+}
+
+// A receiver's proxy is always the rank's own; a sender's may be another rank's of the host.
+void ProxyLanes::read_groups() {
+  for (const bool sends : {false, true}) {
+    for (std::size_t at = 0; at < view_.ranks().size(); ++at) {
+      const ProcessCapture* process = view_.ranks()[at].process;
+      if (process == nullptr || view_.ranks()[at].presence != Presence::kRead) {
+        continue;
+      }
+      for (const ProxyTransfer& row : process->proxies) {
+        if (row.sends == sends) {
+          ProxyGroup& group = groups_[view_.text(row.group)];
+          group.rank_at.try_emplace(row.rank, at);
+          group.size = row.size;
+        }
+      }
+    }
+  }
+}
+
+void ProxyLanes::join() {
+  for (const RankView& rank : view_.ranks()) {
+    if (rank.process == nullptr || rank.presence != Presence::kRead) {
+      continue;
+    }
+    for (const ProxyTransfer& row : rank.process->proxies) {
+      const Ends ends = row.sends ? Ends{row.rank, row.peer} : Ends{row.peer, row.rank};
+      for (std::uint64_t left = row.channels; left != 0; left &= left - 1) {
+        const int channel = std::countr_zero(left);
+        ProxyWire& wire = lanes_[{view_.text(row.group), row.index, channel}][ends];
+        wire.moves = wire.moves || (row.still >> static_cast<unsigned>(channel) & 1) == 0;
+        (row.sends ? wire.sender : wire.receiver) = &row;
+      }
+    }
+  }
+  for (auto& [key, lane] : lanes_) {
+    std::erase_if(lane, [](const auto& one) { return one.second.moves; });
+    ProxyGroup& group = groups_[key.group];
+    for (const auto& [ends, wire] : lane) {
+      const std::size_t from = unit_of(group, ends.first);
+      group.by_rank =
+          group.by_rank || (from != JobView::kNone && from == unit_of(group, ends.second));
+    }
+  }
+  for (auto& [key, lane] : lanes_) {
+    ProxyGroup& group = groups_[key.group];
+    for (const auto& [number, at] : group.rank_at) {
+      group.units.insert(unit_of(group, number));
+    }
+  }
+}
+
+std::vector<std::size_t> ProxyLanes::ranks_of(const ProxyGroup& group, std::size_t unit) const {
+  std::vector<std::size_t> ranks;
+  const bool one_each = group.units.size() == static_cast<std::size_t>(std::max(group.size, 0));
+  for (std::size_t at = 0; at < view_.ranks().size(); ++at) {
+    const ProcessCapture* process = view_.ranks()[at].process;
+    const bool here = process != nullptr &&
+                      (group.by_rank ? view_.capture().nodes.size() + at : process->node) == unit;
+    const bool is_member =
+        !one_each || std::any_of(group.rank_at.begin(), group.rank_at.end(),
+                                 [at](const auto& one) { return one.second == at; });
+    if (here && is_member) {
+      ranks.push_back(at);
+    }
+  }
+  return ranks;
+}
+
+}  // namespace oddrank::aggregate

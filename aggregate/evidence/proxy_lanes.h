@@ -1,0 +1,83 @@
+// What NCCL's proxies say, joined: the two ends of each connection, by communicator and channel.
+#pragma once
+
+#include <compare>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "aggregate/view/job_view.h"
+#include "snapshot/connection.h"
+
+namespace oddrank::aggregate {
+
+// The connections of one communicator with one number, on one channel.
+struct LaneKey {
+  std::string_view group;
+  std::int32_t index = 0;
+  int channel = 0;
+
+  auto operator<=>(const LaneKey&) const = default;
+};
+
+// One connection: what its two ends say. Null: not known, or it moves.
+struct ProxyWire {
+  const snapshot::ProxyTransfer* sender = nullptr;
+  const snapshot::ProxyTransfer* receiver = nullptr;
+  bool moves = false;
+
+  // Steps that both ends have agreed upon and that have not arrived.
+  std::int64_t on_the_way() const;
+  // Steps that have come and are not taken. Only what was sent can have come.
+  std::int64_t not_taken() const;
+  // All that has come is taken, and there is more to come.
+  bool awaits_data() const;
+  // The receiver has made room for the next step.
+  bool is_expected() const { return receiver != nullptr && receiver->posted > receiver->passed; }
+  bool has_room() const { return sender != nullptr && sender->passed < sender->posted; }
+  // All room is in use, and there is more to send.
+  bool lacks_room() const;
+};
+
+// Ranks of a communicator by number, sender first.
+using Ends = std::pair<std::int32_t, std::int32_t>;
+
+struct ProxyGroup {
+  std::map<std::int32_t, std::size_t> rank_at;  // JobView's index by number
+  // Ranks of one host send each other over the network: none of their data goes another way.
+  bool by_rank = false;
+  std::set<std::size_t> units;  // see ProxyLanes::unit_of
+  std::int32_t size = -1;
+};
+
+using ProxyLane = std::map<Ends, ProxyWire>;
+
+// A unit is what shares a node of the net: the ranks of a host, or, where by_rank, one rank.
+class ProxyLanes {
+ public:
+  explicit ProxyLanes(const JobView& view);
+
+  const std::map<std::string_view, ProxyGroup>& groups() const { return groups_; }
+  const std::map<LaneKey, ProxyLane>& all() const { return lanes_; }
+  const ProxyGroup& group(const LaneKey& lane) const { return groups_.at(lane.group); }
+  const ProxyLane& at(const LaneKey& lane) const { return lanes_.at(lane); }
+
+  // Returns the unit of a rank of the communicator; JobView::kNone if nothing is known of it.
+  std::size_t unit_of(const ProxyGroup& group, std::int32_t rank) const;
+  // Returns the ranks (indices of JobView::ranks()) of the unit that may be members.
+  std::vector<std::size_t> ranks_of(const ProxyGroup& group, std::size_t unit) const;
+
+ private:
+  void read_groups();
+  void join();
+
+  const JobView& view_;
+  std::map<std::string_view, ProxyGroup> groups_;
+  std::map<LaneKey, ProxyLane> lanes_;
+};
+
+}  // namespace oddrank::aggregate

@@ -1,0 +1,372 @@
+#include "aggregate/evidence/proxy_stalls.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+#include <string_view>
+#include <tuple>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "aggregate/solver/solve.h"
+#include "aggregate/solver/wait_net.h"
+#include "aggregate/view/call_counts.h"
+#include "aggregate/view/rank_set.h"
+#include "base/printable.h"
+
+namespace oddrank::aggregate {
+
+using snapshot::ProcessCapture;
+
+namespace {
+
+constexpr std::string_view kSockets = "Socket";  // NCCL's own name
+
+class ProxyNet {
+ public:
+  explicit ProxyNet(const JobView& view) : view_(view), lanes_(view) {}
+  ProxyWaits run();
+
+ private:
+  // A link (by the numbers of its ends), or a GPU of a unit.
+  struct Leaf {
+    std::string_view group;
+    std::int32_t index = 0;
+    std::optional<Ends> link;
+    std::size_t unit = 0;
+
+    auto operator<=>(const Leaf&) const = default;
+  };
+  // Where a unit gives data to another one.
+  using Out = std::tuple<LaneKey, std::size_t, std::size_t>;
+
+  std::size_t leaf(const Leaf& key);
+  std::size_t wait_of(const LaneKey& lane, std::size_t unit);
+  std::size_t giving(const LaneKey& lane, std::size_t unit, std::size_t to);
+  std::size_t taking(const LaneKey& lane, std::size_t unit, std::size_t from);
+  // Returns what the GPU behind an end waits for to get more data, or more room.
+  std::size_t data_source(const LaneKey& lane, const Ends& ends, const ProxyWire& wire);
+  std::size_t room_source(const LaneKey& lane, const Ends& ends, const ProxyWire& wire);
+  void add_wire(const LaneKey& lane, const Ends& ends, const ProxyWire& wire);
+  std::vector<std::size_t> inputs(const LaneKey& lane, std::size_t unit, std::size_t but);
+  std::vector<std::size_t> outputs(const LaneKey& lane, std::size_t unit, std::size_t but);
+  std::int64_t given_to(const LaneKey& lane, std::size_t unit, std::size_t to);
+  std::size_t either(std::size_t one, std::size_t other);
+  std::vector<ProxyStall> stalls_in(const Solution& solution,
+                                    const std::map<std::size_t, CauseId>& cause_of,
+                                    bool sure) const;
+  ProxyStall stall_of(const Leaf& key) const;
+  void measure(const Leaf& key, ProxyStall& stall) const;
+
+  const JobView& view_;
+  ProxyLanes lanes_;
+  WaitNet net_;
+  std::map<Leaf, std::size_t> leaves_;
+  std::map<Out, std::size_t> giving_;
+  std::map<Out, std::size_t> taking_;
+  std::map<std::tuple<std::string_view, std::int32_t, std::size_t>, std::size_t> waits_;
+};
+
+std::size_t ProxyNet::leaf(const Leaf& key) {
+  const auto [at, is_new] = leaves_.try_emplace(key, 0);
+  if (is_new) {
+    at->second = net_.add(Join::kAll);
+  }
+  return at->second;
+}
+
+// Everything that the unit waits for, on all channels.
+std::size_t ProxyNet::wait_of(const LaneKey& lane, std::size_t unit) {
+  const auto [at, is_new] = waits_.try_emplace({lane.group, lane.index, unit}, 0);
+  if (is_new) {
+    at->second = net_.add(Join::kAll);
+  }
+  return at->second;
+}
+
+std::size_t ProxyNet::either(std::size_t one, std::size_t other) {
+  const std::size_t node = net_.add(Join::kOneOf);
+  net_.wait(node, one);
+  net_.wait(node, other);
+  return node;
+}
+
+// Where a sender needs the receiver's permission (InfiniBand, and what is not known), it may have
+// the data, and the permission be lost: then it looks as if its GPU had given none.
+std::size_t ProxyNet::data_source(const LaneKey& lane, const Ends& ends, const ProxyWire& wire) {
+  const ProxyGroup& group = lanes_.group(lane);
+  const std::size_t from = lanes_.unit_of(group, ends.first);
+  if (wire.on_the_way() > 0) {
+    return leaf({lane.group, lane.index, ends, 0});
+  }
+  if (!wire.has_room() || !wire.is_expected() || from == JobView::kNone) {
+    return leaf({lane.group, lane.index, std::nullopt, JobView::kNone});
+  }
+  const std::size_t gpu = giving(lane, from, lanes_.unit_of(group, ends.second));
+  return view_.text(wire.sender->network) == kSockets
+             ? gpu
+             : either(gpu, leaf({lane.group, lane.index, ends, 0}));
+}
+
+std::size_t ProxyNet::room_source(const LaneKey& lane, const Ends& ends, const ProxyWire& wire) {
+  const ProxyGroup& group = lanes_.group(lane);
+  if (wire.on_the_way() > 0) {
+    return leaf({lane.group, lane.index, ends, 0});
+  }
+  const std::size_t to = lanes_.unit_of(group, ends.second);
+  return wire.receiver != nullptr && to != JobView::kNone
+             ? taking(lane, to, lanes_.unit_of(group, ends.first))
+             : leaf({lane.group, lane.index, std::nullopt, JobView::kNone});
+}
+
+// Returns what the unit waits for to have data from others than `but`.
+std::vector<std::size_t> ProxyNet::inputs(const LaneKey& lane, std::size_t unit, std::size_t but) {
+  const ProxyGroup& group = lanes_.group(lane);
+  std::vector<std::size_t> sources;
+  for (const auto& [ends, wire] : lanes_.at(lane)) {
+    if (lanes_.unit_of(group, ends.second) == unit && lanes_.unit_of(group, ends.first) != but &&
+        wire.awaits_data()) {
+      sources.push_back(data_source(lane, ends, wire));
+    }
+  }
+  return sources;
+}
+
+// What a GPU gives to another one, it has from the rest: from its other neighbour in a ring, from
+// its children in a tree. Of a ring of two, both neighbours are the same. The root of a tree gives
+// a child what it has from all children, this one too: they are in the same step then. What a host
+// has taken and not given is on its way between its GPUs. A send of the program (index 1) is of
+// data that the GPU has.
+std::size_t ProxyNet::giving(const LaneKey& lane, std::size_t unit, std::size_t to) {
+  const auto [at, is_new] = giving_.try_emplace({lane, unit, to}, 0);
+  if (!is_new) {
+    return at->second;
+  }
+  const std::size_t node = at->second = net_.add(Join::kAll);
+  const ProxyGroup& group = lanes_.group(lane);
+  const std::int64_t given = given_to(lane, unit, to);
+  std::vector<std::size_t> sources;
+  std::vector<std::size_t> maybe;
+  for (const auto& [ends, wire] : lanes_.at(lane)) {
+    if (lane.index != 0 || lanes_.unit_of(group, ends.second) != unit || !wire.awaits_data()) {
+      continue;
+    }
+    const std::int64_t taken = wire.receiver->done - wire.receiver->end;
+    if (lanes_.unit_of(group, ends.first) != to || group.units.size() <= 2) {
+      if (taken <= given) {
+        sources.push_back(data_source(lane, ends, wire));
+      }
+    } else if (taken == given) {
+      maybe.push_back(data_source(lane, ends, wire));
+    }
+  }
+  if (sources.empty()) {
+    if (lane.index == 0) {
+      // It gives all children of a tree in one step.
+      for (const std::size_t output : outputs(lane, unit, to)) {
+        maybe.push_back(output);
+      }
+    }
+    sources.push_back(leaf({lane.group, lane.index, std::nullopt, unit}));
+    for (const std::size_t other : maybe) {
+      sources.back() = either(sources.back(), other);
+    }
+  }
+  for (const std::size_t source : sources) {
+    net_.wait(node, source);
+  }
+  return node;
+}
+
+// Returns how many steps the unit has given to the other one, counted from the end of the call.
+std::int64_t ProxyNet::given_to(const LaneKey& lane, std::size_t unit, std::size_t to) {
+  const ProxyGroup& group = lanes_.group(lane);
+  std::int64_t given = 0;
+  for (const auto& [ends, wire] : lanes_.at(lane)) {
+    if (lanes_.unit_of(group, ends.first) == unit && lanes_.unit_of(group, ends.second) == to &&
+        wire.sender != nullptr) {
+      given = std::min(given, wire.sender->passed - wire.sender->end);
+    }
+  }
+  return given;
+}
+
+// Returns what the unit waits for to have room towards others than `but`.
+std::vector<std::size_t> ProxyNet::outputs(const LaneKey& lane, std::size_t unit, std::size_t but) {
+  const ProxyGroup& group = lanes_.group(lane);
+  std::vector<std::size_t> sources;
+  for (const auto& [ends, wire] : lanes_.at(lane)) {
+    if (lanes_.unit_of(group, ends.first) == unit && lanes_.unit_of(group, ends.second) != but &&
+        wire.lacks_room()) {
+      sources.push_back(room_source(lane, ends, wire));
+    }
+  }
+  return sources;
+}
+
+// A GPU takes data when it can give what it makes of it, and has what else it needs.
+std::size_t ProxyNet::taking(const LaneKey& lane, std::size_t unit, std::size_t from) {
+  const auto [at, is_new] = taking_.try_emplace({lane, unit, from}, 0);
+  if (!is_new) {
+    return at->second;
+  }
+  const std::size_t node = at->second = net_.add(Join::kAll);
+  std::vector<std::size_t> sources = inputs(lane, unit, from);
+  for (const std::size_t output : outputs(lane, unit, from)) {
+    sources.push_back(output);
+  }
+  if (sources.empty()) {
+    sources.push_back(leaf({lane.group, lane.index, std::nullopt, unit}));
+  }
+  for (const std::size_t source : sources) {
+    net_.wait(node, source);
+  }
+  return node;
+}
+
+void ProxyNet::add_wire(const LaneKey& lane, const Ends& ends, const ProxyWire& wire) {
+  const ProxyGroup& group = lanes_.group(lane);
+  const std::size_t from = lanes_.unit_of(group, ends.first);
+  const std::size_t to = lanes_.unit_of(group, ends.second);
+  if (to != JobView::kNone && wire.awaits_data()) {
+    net_.wait(wait_of(lane, to), data_source(lane, ends, wire));
+  }
+  if (from != JobView::kNone && wire.lacks_room()) {
+    net_.wait(wait_of(lane, from), room_source(lane, ends, wire));
+  }
+}
+
+void ProxyNet::measure(const Leaf& key, ProxyStall& stall) const {
+  const ProxyGroup& group = lanes_.groups().at(key.group);
+  for (const auto& [lane_key, lane] : lanes_.all()) {
+    if (lane_key.group != key.group || lane_key.index != key.index) {
+      continue;
+    }
+    bool counts = false;
+    for (const auto& [ends, wire] : lane) {
+      if (key.link ? ends != *key.link : lanes_.unit_of(group, ends.second) != key.unit) {
+        continue;
+      }
+      const std::int64_t steps = key.link ? wire.on_the_way() : wire.not_taken();
+      stall.steps += std::max<std::int64_t>(steps, 0);
+      counts = counts || steps > 0 || !key.link;
+      if (wire.sender != nullptr && wire.receiver != nullptr && stall.devices[0].empty()) {
+        stall.sockets = view_.text(wire.sender->network) == kSockets;
+        stall.devices = {printable(view_.text(wire.sender->device), 40),
+                         printable(view_.text(wire.receiver->device), 40)};
+      }
+    }
+    stall.channels += counts ? 1 : 0;
+  }
+}
+
+ProxyStall ProxyNet::stall_of(const Leaf& key) const {
+  const ProxyGroup& group = lanes_.groups().at(key.group);
+  ProxyStall stall;
+  measure(key, stall);
+  if (key.link) {
+    stall.ranks = {group.rank_at.at(key.link->first), group.rank_at.at(key.link->second)};
+    return stall;
+  }
+  stall.kind = stall.steps > 0 ? ProxyStall::Kind::kDevice : ProxyStall::Kind::kSilent;
+  stall.ranks = lanes_.ranks_of(group, key.unit);
+  return stall;
+}
+
+ProxyWaits ProxyNet::run() {
+  for (const auto& [key, lane] : lanes_.all()) {
+    for (const auto& [ends, wire] : lane) {
+      add_wire(key, ends, wire);
+    }
+  }
+  // A kernel that has not begun may stand behind another one, which waits.
+  for (const auto& [key, node] : leaves_) {
+    for (const auto& [wait, waiting] : waits_) {
+      const auto& [group, index, unit] = wait;
+      if (!key.link && unit == key.unit && (group != key.group || index != key.index)) {
+        net_.wait(node, waiting);
+      }
+    }
+  }
+  const Solution solution = solve(net_);
+  std::map<std::size_t, CauseId> cause_of;  // by node
+  for (CauseId id = 0; id < solution.causes.size(); ++id) {
+    cause_of.emplace(solution.causes[id].nodes.front(), id);
+  }
+  ProxyWaits found;
+  found.stalls = stalls_in(solution, cause_of, true);
+  if (found.stalls.empty()) {
+    found.stalls = stalls_in(solution, cause_of, false);
+  }
+  std::stable_sort(
+      found.stalls.begin(), found.stalls.end(),
+      [](const ProxyStall& a, const ProxyStall& b) { return a.waiters.size() > b.waiters.size(); });
+  for (const auto& [wait, waiting] : waits_) {
+    const auto ranks = lanes_.ranks_of(lanes_.groups().at(std::get<0>(wait)), std::get<2>(wait));
+    found.waiting.insert(ranks.begin(), ranks.end());
+  }
+  return found;
+}
+
+std::vector<ProxyStall> ProxyNet::stalls_in(const Solution& solution,
+                                            const std::map<std::size_t, CauseId>& cause_of,
+                                            bool sure) const {
+  // What nothing is known of may hold a unit up, or a circle, in which something is not seen: then
+  // nothing can be said of that unit.
+  std::set<std::size_t> open;
+  for (CauseId id = 0; id < solution.causes.size(); ++id) {
+    const Cause& cause = solution.causes[id];
+    const bool known = std::any_of(leaves_.begin(), leaves_.end(), [&cause](const auto& leaf) {
+      return leaf.second == cause.nodes.front() &&
+             (leaf.first.link || leaf.first.unit != JobView::kNone);
+    });
+    for (const auto& [wait, waiting] : waits_) {
+      if ((cause.circle || !known) && solution.is_possible(waiting, id)) {
+        open.insert(waiting);
+      }
+    }
+  }
+  std::vector<ProxyStall> stalls;
+  for (const auto& [key, node] : leaves_) {
+    const auto cause = cause_of.find(node);
+    if (cause == cause_of.end() || (!key.link && key.unit == JobView::kNone)) {
+      continue;
+    }
+    std::set<std::size_t> waiters;
+    bool found = false;
+    for (const auto& [wait, waiting] : waits_) {
+      const auto& [group, index, unit] = wait;
+      // Where one needs it for sure, others need it, too, that may need it.
+      if (solution.is_possible(waiting, cause->second) && (sure || !open.contains(waiting))) {
+        found = found || !sure || solution.is_sure(waiting, cause->second);
+        const auto ranks = lanes_.ranks_of(lanes_.groups().at(group), unit);
+        waiters.insert(ranks.begin(), ranks.end());
+      }
+    }
+    if (!found) {
+      continue;
+    }
+    ProxyStall stall = stall_of(key);
+    stall.sure = sure;
+    stall.waiters.assign(waiters.begin(), waiters.end());
+    if (!stall.ranks.empty()) {
+      stalls.push_back(std::move(stall));
+    }
+  }
+  return stalls;
+}
+
+}  // namespace
+
+ProxyWaits find_proxy_waits(const JobView& view) {
+  const auto& processes = view.capture().processes;
+  if (std::all_of(processes.begin(), processes.end(),
+                  [](const ProcessCapture& process) { return process.proxies.empty(); })) {
+    return {};
+  }
+  return ProxyNet(view).run();
+}
+
+}  // namespace oddrank::aggregate

@@ -1,0 +1,82 @@
+#include "aggregate/rules/needed_nodes.h"
+
+#include <algorithm>
+#include <map>
+
+#include "aggregate/rules/all_rules.h"
+#include "aggregate/view/rank_set.h"
+
+namespace oddrank::aggregate {
+namespace {
+
+// A path that loses much, but not all, may lose some in a row for once: in 5 s four tries are lost,
+// each after twice the time; in 10 s five.
+constexpr std::int64_t kLikelyMs = 5000;
+constexpr std::int64_t kCertainMs = 10000;
+constexpr std::size_t kMaxHops = 4;
+
+}  // namespace
+
+std::vector<NeededNode> needed_nodes(const RuleInput& input, NodeKind kind) {
+  const WaitGraph& graph = input.graph;
+  std::vector<NeededNode> needed;
+  const auto& causes = input.blame.solution.causes;
+  for (CauseId id = 0; id < causes.size(); ++id) {
+    const std::uint32_t node = graph.of_net[causes[id].nodes.front()];
+    if (!causes[id].circle && node != WaitGraph::kNotInNet && input.blame.needed[id] > 0 &&
+        graph.nodes[node].kind == kind) {
+      needed.push_back({graph.nodes[node].index, id});
+    }
+  }
+  std::stable_sort(needed.begin(), needed.end(),
+                   [&input](const NeededNode& a, const NeededNode& b) {
+                     return input.blame.needed[a.cause] > input.blame.needed[b.cause];
+                   });
+  return needed;
+}
+
+std::vector<ChainLink> chain_to(const RuleInput& input,
+                                CauseId cause,
+                                const std::string& label,
+                                const std::string& evidence) {
+  std::map<std::string, std::vector<std::int32_t>> waiters;
+  for (std::size_t at = 0; at < input.view.ranks().size(); ++at) {
+    const RankView& rank = input.view.ranks()[at];
+    if (rank.rank >= 0 && rank.decider != nullptr && input.blame.solution.is_sure(at, cause)) {
+      const bool at_device = rank.decider->wait.on == snapshot::WaitOn::kDevice;
+      waiters[rank.decider->call ? call_at_words(input, rank)
+              : at_device        ? "their device"
+                                 : "wait"]
+          .push_back(rank.rank);
+    }
+  }
+  std::vector<ChainLink> chain;
+  for (auto& [call, ranks] : waiters) {
+    if (chain.size() < kMaxHops) {
+      chain.push_back({format_ranks(std::move(ranks)), label, call, evidence});
+    }
+  }
+  return chain;
+}
+
+Confidence sureness_by_age(std::int64_t age_ms) {
+  return age_ms < kLikelyMs    ? Confidence::kPossible
+         : age_ms < kCertainMs ? Confidence::kLikely
+                               : Confidence::kCertain;
+}
+
+Confidence sureness_of_stall(const RuleInput& input,
+                             std::int64_t age_ms,
+                             const std::vector<std::size_t>& waiters) {
+  if (age_ms >= 0) {
+    return sureness_by_age(age_ms);
+  }
+  const bool stood =
+      !input.young() && std::all_of(waiters.begin(), waiters.end(), [&input](std::size_t at) {
+        const Motion& motion = input.view.ranks()[at].motion;
+        return motion.measured && !motion.stack && !motion.locals;
+      });
+  return stood ? Confidence::kLikely : Confidence::kPossible;
+}
+
+}  // namespace oddrank::aggregate

@@ -1,0 +1,183 @@
+#!/usr/bin/env python3
+"""Four ranks that lay out NCCL's proxies in their memory by the table of the product, in a library that
+has NCCL's name and symbols: no GPU, and no NCCL. What is tested is the way from a process's memory to
+the verdict; the table is compared with NVIDIA's libraries by scripts/nccl_offsets.
+
+    nccl_proxies_test.py --oddrank PATH
+"""
+
+import json
+import os
+import re
+import subprocess
+import sys
+import unittest
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+sys.path.insert(0, os.path.join(os.path.dirname(HERE), "support"))
+# pylint: disable=wrong-import-position
+import harness
+
+LIBRARY = """
+static const char version[] = "NCCL version %s+cuda12.9";
+const char* ncclGetErrorString(int code) { return version + code; }
+void* ncclComms;
+int nNcclComms;
+static void* ncclLastProxyState;
+char ncclNetSocketDevs[4096];
+void set(void* list, int length, void* last) {
+  ncclComms = list; nNcclComms = length; ncclLastProxyState = last;
+}
+void* last(void) { return ncclLastProxyState; }
+"""
+RUNTIME = """
+#include <semaphore.h>
+int cudaStreamSynchronize(void* stream) { sem_t never; sem_init(&never, 0, 0); return sem_wait(&never); }
+"""
+RANK = r"""
+import ctypes, json, os, struct, sys, threading
+plan = json.load(sys.stdin)
+at, rank, world = plan["layout"], int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
+nccl, runtime = ctypes.CDLL("./libnccl.so.2"), ctypes.CDLL("./libcudart.so.13")
+kept = []
+def block(size):
+    kept.append(ctypes.create_string_buffer(size))
+    return ctypes.addressof(kept[-1])
+def put(where, form, value):
+    ctypes.memmove(where, struct.pack(form, value), struct.calcsize(form))
+def end(sends, peer):
+    kind, resources, connection = "send" if sends else "recv", block(4096), block(256)
+    put(resources + at[kind + "_rank"], "<i", rank)
+    put(resources + at[kind + "_peer"], "<i", peer)
+    put(connection + at["sends"], "<i", int(sends))
+    put(connection + at["transport"], "<i", 2)
+    put(connection + at["resources"], "<Q", resources)
+    return connection
+def operation(connection, sends, steps, next_one):
+    op = block(1 << 17)
+    posted, passed, done = steps
+    for channel in range(2):
+        sub = op + channel * at["sub_size"]
+        put(sub + at["connection"], "<Q", connection)
+        put(sub + at["channel"], "<i", channel)
+        put(sub + at["steps"], "<i", 24)
+        put(sub + at["base"], "<Q", 96)
+        put(sub + at["posted"], "<Q", posted)
+        put(sub + at["transmitted" if sends else "received"], "<Q", passed)
+        put(sub + at["done"], "<Q", done)
+    put(op + at["sub_count"], "<i", 2)
+    put(op + at["protocol"], "<B", 2)
+    put(op + at["state"], "<i", 2)
+    put(op + at["next"], "<Q", next_one)
+    return op
+after, before = (rank + 1) % world, (rank - 1) % world
+receive = operation(end(False, before), False, plan["wires"][before]["receiver"], 0)
+send = operation(end(True, after), True, plan["wires"][rank]["sender"], receive)
+net, state, comm = block(64), block(8192), block(1 << 21)
+put(net, "<Q", ctypes.cast(ctypes.c_char_p(b"Socket"), ctypes.c_void_p).value)
+devices = ctypes.addressof(ctypes.c_char.in_dll(nccl, "ncclNetSocketDevs"))
+ctypes.memmove(devices + at["socket_name"], b"eth0", 5)
+addresses = block(28 * world)
+for peer in range(world):
+    ctypes.memmove(addresses + 28 * peer, struct.pack("<HHI", 2, 4000 + peer, 7), 8)
+put(state + at["rank"], "<i", rank)
+put(state + at["ranks"], "<i", world)
+put(state + at["net"], "<Q", net)
+put(state + at["peer_addresses"], "<Q", addresses)
+put(state + at["active"], "<Q", send)
+of = plan["communicator"]
+for where in (0, of["end_magic"]):
+    put(comm + where, "<Q", 0x0280028002800280)
+put(comm + of["ranks"], "<i", world)
+put(comm + at["proxy_state"], "<Q", state)
+listed = block(8)
+put(listed, "<Q", comm)
+# Ranks with RAS have a list of communicators; the others have the last one's proxy.
+nccl.set(*map(ctypes.c_void_p, (listed if rank % 2 else 0,)), rank % 2, ctypes.c_void_p(0 if rank % 2 else state))
+def move():
+    base = 96
+    while True:
+        base += 1
+        for op in (receive, send):
+            for channel in range(2):
+                put(op + channel * at["sub_size"] + at["base"], "<Q", base)
+if plan["moves"]:
+    threading.Thread(target=move, daemon=True).start()
+print("ready", flush=True)
+runtime.cudaStreamSynchronize(None)
+"""
+# Of a ring of four ranks: what each sender and its receiver have posted, passed on, done.
+LINK = [{"sender": (16, 8, 8), "receiver": (16, 8, 8)}, {"sender": (13, 9, 5), "receiver": (13, 5, 5)},
+        {"sender": (14, 6, 6), "receiver": (14, 6, 6)}, {"sender": (15, 7, 7), "receiver": (15, 7, 7)}]
+GPU = [*LINK[:1], {"sender": (17, 9, 9), "receiver": (13, 9, 5)}, *LINK[2:]]
+
+
+def layout(version, struct, table):
+    """Returns the offsets of that version by the names of the struct's members."""
+    with open(f"{ROOT}/collectives/sources/nccl_layout.h", encoding="utf-8") as file:
+        members = re.search(rf"struct {struct} \{{(.*?)\n\}};", file.read(), re.DOTALL).group(1)
+    names = re.findall(r"^  (?:int|std::uint32_t) (\w+) = 0;", members, re.MULTILINE)
+    with open(f"{ROOT}/collectives/sources/nccl_layout.cc", encoding="utf-8") as file:
+        rows = file.read().split(table, 1)[1]
+    row = re.search(rf"\{{({version}, [\d, ]+)\}}", rows).group(1)
+    return dict(zip(names, map(int, row.split(", ")), strict=True))
+
+
+class NcclProxies(unittest.TestCase):
+    def ranks(self, version, wires, moves=False):
+        folder = self.enterContext(harness.scratch())
+        for name, source in (("libnccl.so.2", LIBRARY % version), ("libcudart.so.13", RUNTIME)):
+            subprocess.run(["gcc", "-shared", "-fPIC", "-x", "c", "-", "-o", f"{folder}/{name}"],
+                           input=source, text=True, check=True, timeout=120)
+        code = sum(int(part) * scale for part, scale in zip(version.split("."), (10000, 100, 1)))
+        plan = json.dumps({"layout": layout(code, "NcclProxyLayout", "kProxyLayouts"),
+                           "communicator": layout(code, "NcclLayout", "kLayouts"),
+                           "wires": wires, "moves": moves})
+        ranks = []
+        for rank in range(4):
+            environment = {**os.environ, "RANK": str(rank), "WORLD_SIZE": "4", "LOCAL_RANK": str(rank),
+                           "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "29500"}
+            ranks.append(subprocess.Popen([sys.executable, "-c", RANK], cwd=folder, env=environment,
+                                          stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True))
+            self.addCleanup(ranks[-1].communicate)
+            self.addCleanup(ranks[-1].kill)
+            ranks[-1].stdin.write(plan)
+            ranks[-1].stdin.close()
+            ranks[-1].stdin = None
+        for process in ranks:
+            self.assertEqual(process.stdout.readline(), "ready\n")
+        return [str(process.pid) for process in ranks]
+
+    def verdict(self, pids):
+        run = harness.Run(harness.run_here([harness.Options.oddrank, "node", *pids, "--json", "-", "-q",
+                                            "--samples", "2", "--interval", "100ms",
+                                            *harness.PATIENTLY]))
+        return run, run.json()["verdict"]
+
+    def test_a_link(self):
+        for version in ("2.26.2", "2.28.9", "2.32.3"):
+            with self.subTest(version):
+                run, verdict = self.verdict(self.ranks(version, LINK))
+                self.assertEqual(verdict["kind"], "link_stall", run)
+                self.assertEqual(verdict["culprits"], [], run)
+                link, = verdict["links"]
+                self.assertEqual((link["from"]["rank"], link["to"]["rank"], link["from"]["device"]),
+                                 (1, 2, "eth0"), run)
+                self.assertIn("8 steps given to the network on 2 channels have not arrived",
+                              verdict["summary"], run)
+
+    def test_a_gpu(self):
+        run, verdict = self.verdict(self.ranks("2.28.9", GPU))
+        self.assertEqual((verdict["kind"], [row["rank"] for row in verdict["culprits"]]),
+                         ("device_stall", [2]), run)
+        self.assertIn("8 steps have arrived on 2 channels of NCCL, and it takes none",
+                      verdict["summary"], run)
+
+    def test_data_that_moves(self):
+        run, verdict = self.verdict(self.ranks("2.28.9", LINK, moves=True))
+        self.assertNotIn(verdict["kind"], ("link_stall", "device_stall"), run)
+
+
+if __name__ == "__main__":
+    harness.main()

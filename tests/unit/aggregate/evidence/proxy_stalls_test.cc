@@ -1,0 +1,141 @@
+// Networks of made-up proxies and GPUs that are broken at some place, at some time: whatever is
+// named must be that place.
+#include "aggregate/evidence/proxy_stalls.h"
+
+#include <algorithm>
+
+#include "tests/support/catch.h"
+#include "tests/support/hung_jobs.h"
+#include "tests/support/nccl_network.h"
+
+namespace oddrank::aggregate {
+
+using tests::NcclNetwork;
+using tests::NetworkPlan;
+using tests::Scheme;
+
+namespace {
+
+std::vector<ProxyStall> stalls_of(const NetworkPlan& plan, const NcclNetwork& network) {
+  std::vector<std::string> hosts;
+  for (int host = 0; host < plan.hosts; ++host) {
+    hosts.push_back("n" + std::to_string(host));
+  }
+  tests::CaptureBuilder job(hosts, plan.ranks());
+  for (std::int32_t rank = 0; rank < plan.ranks(); ++rank) {
+    auto& process =
+        job.rank(rank, hosts[static_cast<std::size_t>(network.host_of(rank))], tests::pid_of(rank));
+    job.thread(process, tests::in_all_reduce());
+  }
+  network.describe(job);
+  FrameModel model(job.capture.tables);
+  const JobView view(job.capture, model);
+  return find_proxy_waits(view).stalls;
+}
+
+struct Tried {
+  int hung = 0;
+  int named = 0;
+  int listed = 0;
+};
+
+NetworkPlan plan_of(Scheme scheme, std::uint32_t seed) {
+  NetworkPlan plan;
+  plan.scheme = scheme;
+  plan.hosts = 2 + static_cast<int>(seed % 4);
+  plan.per_host = scheme == Scheme::kSends ? 1 : 1 + static_cast<int>(seed / 4 % 3);
+  plan.channels = 1 + static_cast<int>(seed / 12 % 2);
+  plan.steps = 4 + static_cast<int>(seed / 24 % 5) * 7;
+  plan.sockets = seed / 120 % 2 == 0;
+  plan.low_latency = !plan.sockets && seed / 240 % 2 == 0;
+  return plan;
+}
+
+// Breaks networks, and asks each time whether what is found is the place.
+template <typename Break, typename IsPlace>
+void break_all(const Break& break_it, const IsPlace& is_place, int least_named, int least_listed) {
+  for (const Scheme scheme : {Scheme::kRing, Scheme::kChain, Scheme::kTree, Scheme::kSends}) {
+    Tried tried;
+    for (std::uint32_t seed = 0; seed < 480; ++seed) {
+      const NetworkPlan plan = plan_of(scheme, seed);
+      NcclNetwork network(plan, seed);
+      network.run(static_cast<int>(seed * 31 % 400));
+      break_it(plan, seed, network);
+      while (network.run(1000)) {
+      }
+      if (network.is_done()) {
+        continue;
+      }
+      ++tried.hung;
+      const std::vector<ProxyStall> stalls = stalls_of(plan, network);
+      if (stalls.empty()) {
+        continue;
+      }
+      CAPTURE(scheme, seed, plan.hosts, plan.per_host, plan.steps, plan.sockets, plan.low_latency);
+      const auto right = [&](const ProxyStall& stall) {
+        return is_place(plan, seed, network, stall);
+      };
+      if (stalls.front().sure) {
+        ++tried.named;
+        CHECK(std::all_of(stalls.begin(), stalls.end(), right));
+      } else {
+        ++tried.listed;
+        CHECK(std::any_of(stalls.begin(), stalls.end(), right));
+      }
+    }
+    CAPTURE(scheme, tried.hung, tried.named, tried.listed);
+    CHECK(tried.named * 100 >= tried.hung * least_named);
+    CHECK((tried.named + tried.listed) * 100 >= tried.hung * least_listed);
+  }
+}
+
+int cut_from(const NetworkPlan& plan, std::uint32_t seed) {
+  return static_cast<int>(seed * 7 % static_cast<std::uint32_t>(plan.hosts));
+}
+
+int cut_to(const NetworkPlan& plan, std::uint32_t seed) {
+  return (cut_from(plan, seed) + 1 + static_cast<int>(seed / 7) % (plan.hosts - 1)) % plan.hosts;
+}
+
+std::int32_t stopped_gpu(const NetworkPlan& plan, std::uint32_t seed) {
+  return static_cast<std::int32_t>(seed * 7 % static_cast<std::uint32_t>(plan.ranks()));
+}
+
+}  // namespace
+
+TEST_CASE("of NCCL's data, the link that does not carry is named") {
+  const bool both_ways = GENERATE(false, true);
+  break_all(
+      [&](const NetworkPlan& plan, std::uint32_t seed, NcclNetwork& network) {
+        network.cut(cut_from(plan, seed), cut_to(plan, seed));
+        if (both_ways) {
+          network.cut(cut_to(plan, seed), cut_from(plan, seed));
+        }
+      },
+      [&](const NetworkPlan& plan, std::uint32_t seed, const NcclNetwork& network,
+          const ProxyStall& stall) {
+        const std::pair cut(cut_from(plan, seed), cut_to(plan, seed));
+        const std::pair ends(network.host_of(static_cast<std::int32_t>(stall.ranks.front())),
+                             network.host_of(static_cast<std::int32_t>(stall.ranks.back())));
+        // What acknowledges or permits goes the other way.
+        const bool back = both_ways || !plan.sockets;
+        return stall.kind == ProxyStall::Kind::kLink &&
+               (ends == cut || (back && ends == std::pair(cut.second, cut.first)));
+      },
+      60, 64);
+}
+
+TEST_CASE("of NCCL's data, the GPU that stands is named") {
+  break_all(
+      [](const NetworkPlan& plan, std::uint32_t seed, NcclNetwork& network) {
+        network.stop_gpu(stopped_gpu(plan, seed));
+      },
+      [](const NetworkPlan& plan, std::uint32_t seed, const NcclNetwork&, const ProxyStall& stall) {
+        const auto gpu = static_cast<std::size_t>(stopped_gpu(plan, seed));
+        return stall.kind != ProxyStall::Kind::kLink &&
+               std::find(stall.ranks.begin(), stall.ranks.end(), gpu) != stall.ranks.end();
+      },
+      25, 35);
+}
+
+}  // namespace oddrank::aggregate
