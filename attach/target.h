@@ -4,6 +4,7 @@
 
 #include <sys/types.h>
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstddef>
@@ -91,7 +92,20 @@ struct ReadRequest {
   Addr address{};
   std::span<std::byte> into;
   std::size_t got = 0;  // out: bytes read from the start of `into`
+
+  bool is_whole() const { return got == into.size(); }
 };
+
+inline bool all_whole(std::span<const ReadRequest> requests) {
+  return std::all_of(requests.begin(), requests.end(),
+                     [](const ReadRequest& one) { return one.is_whole(); });
+}
+
+// Returns a request for an object of trivially copyable type.
+template <typename T>
+ReadRequest request_of(Addr address, T& object) {
+  return {address, std::as_writable_bytes(std::span<T, 1>(&object, 1)), 0};
+}
 
 class Target {
  public:

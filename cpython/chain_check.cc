@@ -134,8 +134,7 @@ bool Looks::is_as_read(std::size_t at, std::size_t index) const {
 
 bool Looks::agree(const attach::Target& target) {
   target.read_many(requests_);
-  return std::all_of(requests_.begin(), requests_.end(),
-                     [](const auto& request) { return request.got == request.into.size(); }) &&
+  return attach::all_whole(requests_) &&
          std::all_of(heads_.begin(), heads_.end(),
                      [this](const auto& head) {
                        Addr found{};

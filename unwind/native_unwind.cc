@@ -91,9 +91,8 @@ void NativeUnwinder::Impl::recognise(
     const std::size_t pieces = walk.pieces().size();
     for (std::size_t i = 0; i < count; ++i) {
       const auto own = std::span(requests).subspan(i * pieces, pieces);
-      const bool whole = std::all_of(own.begin(), own.end(), [](const auto& request) {
-        return request.got == request.into.size();
-      });
+      const bool whole = std::all_of(own.begin(), own.end(),
+                                     [](const auto& request) { return request.is_whole(); });
       if (!whole) {
         continue;
       }

@@ -31,21 +31,20 @@ std::size_t rank_of(const JobView& view, const ProcessCapture& process) {
   return owner == nullptr ? JobView::kNone : view.index_of_rank(*owner);
 }
 
-// Returns the first of the ranks of which nothing was read, if all of these are on one host; kNone
-// otherwise.
-std::size_t first_unread(const JobView& view) {
-  std::size_t first = JobView::kNone;
+// Returns the ranks of which nothing was read, if all of these are on one host; none otherwise.
+std::vector<std::size_t> unread_ranks(const JobView& view) {
+  std::vector<std::size_t> unread;
   for (std::size_t at = 0; at < view.ranks().size(); ++at) {
     const RankView& rank = view.ranks()[at];
     if (rank.presence != Presence::kUnread || rank.process != nullptr) {
       continue;
     }
-    first = std::min(first, at);
-    if (rank.host.empty() || rank.host != view.ranks()[first].host) {
-      return JobView::kNone;
+    unread.push_back(at);
+    if (rank.host.empty() || rank.host != view.ranks()[unread.front()].host) {
+      return {};
     }
   }
-  return first;
+  return unread;
 }
 
 // The ranks at each address of the job's network, as far as their sockets show it.
@@ -66,12 +65,16 @@ class Addresses {
  private:
   void add_listening(const JobView& view, std::size_t rank, const snapshot::ThreadCapture& thread);
 
-  std::size_t unread_;
+  std::size_t unread_ = JobView::kNone;
   std::map<std::string_view, std::set<std::size_t>> of_host_;
   std::map<std::string_view, std::set<std::size_t>> listening_;  // by port
 };
 
-Addresses::Addresses(const JobView& view) : unread_(first_unread(view)) {
+Addresses::Addresses(const JobView& view) {
+  if (const std::vector<std::size_t> unread = unread_ranks(view); !unread.empty()) {
+    unread_ = unread.front();
+  }
+
   for (const ProcessCapture& process : view.capture().processes) {
     const std::size_t rank = rank_of(view, process);
     if (rank == JobView::kNone) {
@@ -186,8 +189,9 @@ StuckLink link_of(const JobView& view, const std::vector<Sent>& sent, const Pair
       sent.begin(), sent.end(),
       [](const Sent& a, const Sent& b) { return age_of(*a.transfer) < age_of(*b.transfer); });
   const std::size_t other = ranks.first + ranks.second - oldest.rank;
-  link.ends = {{{oldest.rank, false, printable(oldest.local, 60), {}, oldest.transfer},
-                {other, oldest.excluded, printable(oldest.peer, 60), {}, nullptr}}};
+  link.ends = {{{oldest.rank, 0, printable(oldest.local, 60), {}, oldest.transfer},
+                {other, oldest.excluded ? unread_ranks(view).size() : 0, printable(oldest.peer, 60),
+                 {}, nullptr}}};
   link.age_ms = age_of(*oldest.transfer);
   std::set<std::pair<std::string_view, std::string_view>> connections;
   for (const Sent& one : sent) {
@@ -214,6 +218,9 @@ StuckLink link_of(const JobView& view, const std::vector<Sent>& sent, const Pair
 
 std::string end_name(const JobView& view, const StuckLink::End& end) {
   const RankView& rank = view.ranks()[end.rank];
+  if (end.by_exclusion > 1) {
+    return fmt::format("one of {} ranks", end.by_exclusion);
+  }
   return rank.rank >= 0 ? fmt::format("rank {}", rank.rank) : fmt::format("pid {}", rank.pid());
 }
 
@@ -285,7 +292,7 @@ std::string link_words(const JobView& view, const StuckLink& link) {
       place += part.empty() ? "" : fmt::format(" {}", part);
     }
     return fmt::format("{} ({}{})", end_name(view, end), place,
-                       end.by_exclusion ? ", by exclusion" : "");
+                       end.by_exclusion > 0 ? ", by exclusion" : "");
   };
   return join_ends(link, words(link.ends[0]), words(link.ends[1]));
 }

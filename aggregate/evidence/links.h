@@ -30,8 +30,8 @@ struct StuckLink {
   struct End {
     std::size_t rank = 0;  // index of JobView::ranks()
     // No process is known that has the address, and all ranks that were not read are on one host:
-    // the rank is the first of these.
-    bool by_exclusion = false;
+    // the rank is the first of these, and it is one of so many. 0: it is known.
+    std::size_t by_exclusion = 0;
     std::string address;  // of the oldest connection: "10.0.0.1:80"; "" of NCCL's
     std::string device;   // of the network: "eth0"; "": not known
     const snapshot::Transfer* transfer = nullptr;  // what it sends in vain; null: nothing

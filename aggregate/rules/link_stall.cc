@@ -36,7 +36,7 @@ std::vector<Needed> needed_links(const RuleInput& input) {
 
 LinkEnd end_of(const JobView& view, const StuckLink::End& end) {
   const RankView& rank = view.ranks()[end.rank];
-  return {rank.rank, rank.host, rank.pid(), end.device, end.address};
+  return {end.by_exclusion > 1 ? -1 : rank.rank, rank.host, rank.pid(), end.device, end.address};
 }
 
 // Returns the hosts at which the links end, the one with the most connections first.
@@ -67,7 +67,7 @@ std::size_t common_end(const std::vector<Needed>& links) {
     const bool common = std::all_of(links.begin(), links.end(), [&end](const Needed& one) {
       return one.link->ends[0].rank == end.rank || one.link->ends[1].rank == end.rank;
     });
-    if (common && links.size() > 1) {
+    if (common && links.size() > 1 && end.by_exclusion <= 1) {
       return end.rank;
     }
   }
@@ -96,7 +96,7 @@ std::string summary_of(const RuleInput& input, const std::vector<Needed>& links)
 std::string silent_words(const JobView& view, const std::vector<Needed>& links) {
   for (const Needed& one : links) {
     for (const StuckLink::End& end : one.link->ends) {
-      if (end.by_exclusion) {
+      if (end.by_exclusion > 0) {
         return fmt::format("; {} gave no answer either: the host is down, or its network",
                            printable(view.ranks()[end.rank].host, 60));
       }
@@ -125,8 +125,8 @@ Confidence sureness(const RuleInput& input, const std::vector<Needed>& links) {
   std::int64_t age_ms = links.front().link->age_ms;
   bool all_read = true;
   // One connection to an address that nobody is known to have may lead elsewhere.
-  const bool alone = links.size() == 1 && (links.front().link->ends[0].by_exclusion ||
-                                           links.front().link->ends[1].by_exclusion);
+  const bool alone = links.size() == 1 && (links.front().link->ends[0].by_exclusion > 0 ||
+                                           links.front().link->ends[1].by_exclusion > 0);
   for (const Needed& one : links) {
     age_ms = std::min(age_ms, one.link->age_ms);
     for (const StuckLink::End& end : one.link->ends) {

@@ -16,7 +16,9 @@ namespace oddrank::collectives {
 namespace {
 
 using attach::Addr;
+using attach::all_whole;
 using attach::ReadRequest;
+using attach::request_of;
 using attach::Target;
 
 // Programs have tens; the list grows by 32 at a time.
@@ -50,16 +52,6 @@ bool RawCommunicator::valid() const {
          ranks <= kMaxCommunicatorRanks && rank >= 0 && rank < ranks;
 }
 
-template <typename T>
-ReadRequest request(Addr address, T& into) {
-  return {address, std::as_writable_bytes(std::span<T, 1>(&into, 1)), 0};
-}
-
-bool all_came(std::span<const ReadRequest> requests) {
-  return std::all_of(requests.begin(), requests.end(),
-                     [](const ReadRequest& one) { return one.got == one.into.size(); });
-}
-
 // Where the list is, and how long.
 struct Place {
   std::uint64_t array = 0;
@@ -70,10 +62,10 @@ struct Place {
 
 Result<Place> place_of(const Target& target, const NcclVariables& variables) {
   Place place;
-  std::array requests = {request(variables.list, place.array),
-                         request(variables.entries, place.entries)};
+  std::array requests = {request_of(variables.list, place.array),
+                         request_of(variables.entries, place.entries)};
   target.read_many(requests);
-  if (!all_came(requests)) {
+  if (!all_whole(requests)) {
     return fail(Errc::kBadData, "its list of communicators cannot be read");
   }
   place.entries = std::clamp(place.array == 0 ? 0 : place.entries, 0, kMaxCommunicators);
@@ -143,24 +135,24 @@ std::optional<RawCommunicator> ListReader::read_one(Addr at) const {
   RawCommunicator raw;
   std::uint8_t nothing = 1;
   std::array requests = {
-      request(at, raw.start_magic),
-      request(at + layout_.end_magic, raw.end_magic),
-      request(at + layout_.peer_info, raw.peer_info),
-      request(at + layout_.peer_info_valid,
-              layout_.peer_info_valid != 0 ? raw.peer_info_valid : nothing),
-      request(at + layout_.hash, raw.hash),
-      request(at + layout_.rank, raw.rank),
-      request(at + layout_.ranks, raw.ranks),
-      request(at + layout_.device, raw.device),
-      request(at + layout_.async_result, raw.async_result),
-      request(at + layout_.abort_flag, raw.abort_flag),
-      request(at + layout_.destroy_flag, raw.destroy_flag),
-      request(at + layout_.init_state, raw.init_state),
-      request(at + layout_.finalize_called, raw.finalize_called),
-      request(at + layout_.counts, raw.counts),
+      request_of(at, raw.start_magic),
+      request_of(at + layout_.end_magic, raw.end_magic),
+      request_of(at + layout_.peer_info, raw.peer_info),
+      request_of(at + layout_.peer_info_valid,
+                 layout_.peer_info_valid != 0 ? raw.peer_info_valid : nothing),
+      request_of(at + layout_.hash, raw.hash),
+      request_of(at + layout_.rank, raw.rank),
+      request_of(at + layout_.ranks, raw.ranks),
+      request_of(at + layout_.device, raw.device),
+      request_of(at + layout_.async_result, raw.async_result),
+      request_of(at + layout_.abort_flag, raw.abort_flag),
+      request_of(at + layout_.destroy_flag, raw.destroy_flag),
+      request_of(at + layout_.init_state, raw.init_state),
+      request_of(at + layout_.finalize_called, raw.finalize_called),
+      request_of(at + layout_.counts, raw.counts),
   };
   target_.read_many(requests);
-  if (!all_came(requests) || !raw.valid()) {
+  if (!all_whole(requests) || !raw.valid()) {
     return std::nullopt;
   }
   return raw;
@@ -171,14 +163,14 @@ void ListReader::add(const RawCommunicator& raw, RasAnswer& answer) const {
   std::uint64_t host_hash = 0;
   std::uint64_t pid_hash = 0;
   std::uint32_t abort_flag = 0;
-  std::array requests = {request(Addr{raw.peer_info} + layout_.host_hash, host_hash),
-                         request(Addr{raw.peer_info} + layout_.pid_hash, pid_hash),
-                         request(Addr{raw.abort_flag}, abort_flag)};
+  std::array requests = {request_of(Addr{raw.peer_info} + layout_.host_hash, host_hash),
+                         request_of(Addr{raw.peer_info} + layout_.pid_hash, pid_hash),
+                         request_of(Addr{raw.abort_flag}, abort_flag)};
   if (!known_peers || raw.peer_info == 0) {
     return;
   }
   target_.read_many(requests);
-  if (!all_came(std::span(requests).first(2)) || host_hash == 0) {
+  if (!all_whole(std::span(requests).first(2)) || host_hash == 0) {
     return;
   }
   RasMember member;
@@ -216,9 +208,9 @@ Result<RasAnswer> read_nccl_list(const Target& target, const NcclVariables& list
   }
   // An empty list can be read without the layout.
   std::uint64_t array = 0;
-  std::array requests = {request(list.list, array)};
+  std::array requests = {request_of(list.list, array)};
   target.read_many(requests);
-  if (all_came(requests) && array == 0) {
+  if (all_whole(requests) && array == 0) {
     return RasAnswer{list.version, {}, {}, 0};
   }
   return fail(Errc::kUnsupported,

@@ -21,7 +21,9 @@ namespace oddrank::collectives {
 namespace {
 
 using attach::Addr;
+using attach::all_whole;
 using attach::ReadRequest;
+using attach::request_of;
 using attach::Target;
 using snapshot::ProxyTransfer;
 using snapshot::StringId;
@@ -37,20 +39,13 @@ constexpr std::size_t kMaxStates = 64;
 constexpr std::size_t kMaxOps = 512;  // of one process
 constexpr std::size_t kMaxRows = 256;
 constexpr std::size_t kAddressBytes = 28;  // union ncclSocketAddress
-constexpr std::uint32_t kMaxSubBytes = 1024;
 constexpr std::size_t kMaxDeviceName = 64;
-
-template <typename T>
-ReadRequest into(Addr address, T& object) {
-  return {address, std::as_writable_bytes(std::span<T, 1>(&object, 1)), 0};
-}
 
 // Returns whether everything came.
 template <std::size_t N>
 bool read_all(const Target& target, std::array<ReadRequest, N> requests) {
   target.read_many(requests);
-  return std::all_of(requests.begin(), requests.end(),
-                     [](const ReadRequest& one) { return one.got == one.into.size(); });
+  return all_whole(requests);
 }
 
 // Returns text up to its end or something that is no name.
@@ -84,14 +79,17 @@ struct ProxyEnd {
   std::int32_t index = -1;
 };
 
-template <typename T>
-T member(std::span<const std::byte> bytes, std::uint32_t offset) {
-  T value{};
-  if (offset + sizeof(T) <= bytes.size()) {
-    std::copy_n(bytes.data() + offset, sizeof(T), reinterpret_cast<std::byte*>(&value));
-  }
-  return value;
-}
+// The members of a struct ncclProxySubArgs.
+struct RawSub {
+  std::uint64_t connection = 0;
+  std::int32_t channel = -1;
+  std::int32_t steps = 0;
+  std::uint64_t base = 0;
+  std::uint64_t posted = 0;
+  std::uint64_t received = 0;
+  std::uint64_t transmitted = 0;
+  std::uint64_t done = 0;
+};
 
 class ProxyReader {
  public:
@@ -109,7 +107,7 @@ class ProxyReader {
   // the same on all ranks, and in no other communicator.
   StringId group_of(const ProxyState& state);
   void add_op(Addr at, std::int32_t subs, const ProxyTransfer& like);
-  void add_sub(std::span<const std::byte> bytes, const ProxyTransfer& like);
+  void add_sub(const RawSub& raw, const ProxyTransfer& like);
   const ProxyEnd& connection_at(std::uint64_t address);
   std::string network_of(const ProxyState& state) const;
   StringId device_name(StringId network, std::int32_t device);
@@ -127,7 +125,7 @@ std::set<std::uint64_t> ProxyReader::states() const {
   std::set<std::uint64_t> found;
   std::uint64_t state = 0;
   if (variables_.last_proxy != Addr{} &&
-      read_all(target_, std::array{into(variables_.last_proxy, state)})) {
+      read_all(target_, std::array{request_of(variables_.last_proxy, state)})) {
     found.insert(state);
   }
   if (variables_.list != Addr{}) {
@@ -135,7 +133,8 @@ std::set<std::uint64_t> ProxyReader::states() const {
     for (const Addr at : communicators ? *communicators : std::vector<Addr>()) {
       std::uint64_t magic = 0;
       if (found.size() < kMaxStates &&
-          read_all(target_, std::array{into(at, magic), into(at + layout_.proxy_state, state)}) &&
+          read_all(target_, std::array{request_of(at, magic),
+                                       request_of(at + layout_.proxy_state, state)}) &&
           magic == kNcclMagic) {
         found.insert(state);
       }
@@ -150,14 +149,16 @@ StringId ProxyReader::group_of(const ProxyState& state) {
   std::uint64_t hash = 0xcbf29ce484222325;
   std::array<std::array<std::byte, kAddressBytes>, 2> addresses{};
   const Addr first{state.peer_addresses};
-  if (!read_all(target_,
-                std::array{into(first, addresses[0]),
-                           into(first + kAddressBytes * static_cast<std::uint64_t>(state.ranks - 1),
+  if (!read_all(
+          target_,
+          std::array{request_of(first, addresses[0]),
+                     request_of(first + kAddressBytes * static_cast<std::uint64_t>(state.ranks - 1),
                                 addresses[1])})) {
     return {};
   }
   for (const auto& address : addresses) {
-    const auto family = member<std::uint16_t>(address, 0);
+    const std::uint16_t family = std::to_integer<std::uint16_t>(address[0]) |
+                                 (std::to_integer<std::uint16_t>(address[1]) << 8U);
     // What is behind the address of a short family is not set.
     const std::size_t size = family == AF_INET ? sizeof(sockaddr_in) / 2 : kAddressBytes;
     for (std::size_t at = 0; at < size; ++at) {
@@ -169,11 +170,11 @@ StringId ProxyReader::group_of(const ProxyState& state) {
 
 void ProxyReader::add_state(Addr at) {
   ProxyState state;
-  if (!read_all(target_,
-                std::array{into(at + layout_.rank, state.rank),
-                           into(at + layout_.ranks, state.ranks), into(at + layout_.net, state.net),
-                           into(at + layout_.peer_addresses, state.peer_addresses),
-                           into(at + layout_.active, state.active)}) ||
+  if (!read_all(target_, std::array{request_of(at + layout_.rank, state.rank),
+                                    request_of(at + layout_.ranks, state.ranks),
+                                    request_of(at + layout_.net, state.net),
+                                    request_of(at + layout_.peer_addresses, state.peer_addresses),
+                                    request_of(at + layout_.active, state.active)}) ||
       state.ranks < 2 || state.ranks > kMaxRanks || state.rank < 0 || state.rank >= state.ranks ||
       state.peer_addresses == 0) {
     return;
@@ -187,10 +188,10 @@ void ProxyReader::add_state(Addr at) {
     std::int32_t subs = 0;
     std::int32_t progress = 0;
     std::uint8_t protocol = 0;
-    if (!read_all(
-            target_,
-            std::array{into(here + layout_.sub_count, subs), into(here + layout_.state, progress),
-                       into(here + layout_.protocol, protocol), into(here + layout_.next, op)})) {
+    if (!read_all(target_, std::array{request_of(here + layout_.sub_count, subs),
+                                      request_of(here + layout_.state, progress),
+                                      request_of(here + layout_.protocol, protocol),
+                                      request_of(here + layout_.next, op)})) {
       return;
     }
     if (like.group == StringId{}) {
@@ -205,34 +206,36 @@ void ProxyReader::add_state(Addr at) {
 }
 
 void ProxyReader::add_op(Addr at, std::int32_t subs, const ProxyTransfer& like) {
-  const std::size_t size = std::min(layout_.done + std::uint32_t{8}, kMaxSubBytes);
-  std::vector<std::byte> bytes(size * static_cast<std::size_t>(subs));
+  std::vector<RawSub> raw(static_cast<std::size_t>(subs));
   std::vector<ReadRequest> requests;
-  for (std::size_t sub = 0; sub < static_cast<std::size_t>(subs); ++sub) {
-    requests.push_back(
-        {at + sub * layout_.sub_size, std::span(bytes).subspan(sub * size, size), 0});
+  for (std::size_t sub = 0; sub < raw.size(); ++sub) {
+    const Addr here = at + sub * layout_.sub_size;
+    RawSub& one = raw[sub];
+    requests.insert(requests.end(), {request_of(here + layout_.connection, one.connection),
+                                     request_of(here + layout_.channel, one.channel),
+                                     request_of(here + layout_.steps, one.steps),
+                                     request_of(here + layout_.base, one.base),
+                                     request_of(here + layout_.posted, one.posted),
+                                     request_of(here + layout_.received, one.received),
+                                     request_of(here + layout_.transmitted, one.transmitted),
+                                     request_of(here + layout_.done, one.done)});
   }
   target_.read_many(requests);
-  for (const ReadRequest& one : requests) {
-    if (one.got == size) {
-      add_sub(one.into, like);
+  if (all_whole(requests)) {
+    for (const RawSub& one : raw) {
+      add_sub(one, like);
     }
   }
 }
 
-void ProxyReader::add_sub(std::span<const std::byte> bytes, const ProxyTransfer& like) {
-  const ProxyEnd& connection = connection_at(member<std::uint64_t>(bytes, layout_.connection));
-  const auto channel = member<std::int32_t>(bytes, layout_.channel);
-  const auto steps = member<std::int32_t>(bytes, layout_.steps);
-  if (!connection.known || channel < 0 || channel >= kMaxChannels || steps <= 0 ||
+void ProxyReader::add_sub(const RawSub& raw, const ProxyTransfer& like) {
+  const ProxyEnd& connection = connection_at(raw.connection);
+  if (!connection.known || raw.channel < 0 || raw.channel >= kMaxChannels || raw.steps <= 0 ||
       connection.rank >= like.size || connection.peer >= like.size) {
     return;
   }
-  const auto base = member<std::uint64_t>(bytes, layout_.base);
-  const auto posted = member<std::uint64_t>(bytes, layout_.posted);
-  const auto passed =
-      member<std::uint64_t>(bytes, connection.sends ? layout_.transmitted : layout_.received);
-  const auto done = member<std::uint64_t>(bytes, layout_.done);
+  const auto& [address, channel, steps, base, posted, received, transmitted, done] = raw;
+  const std::uint64_t passed = connection.sends ? transmitted : received;
   constexpr std::uint64_t kMost = std::uint64_t{1} << 60;
   if (base > kMost || posted > kMost || passed > posted || done > passed) {
     return;
@@ -271,9 +274,9 @@ const ProxyEnd& ProxyReader::connection_at(std::uint64_t address) {
   std::int32_t sends = -1;
   std::int32_t transport = -1;
   std::uint64_t resources = 0;
-  if (!read_all(target_, std::array{into(Addr{address} + layout_.sends, sends),
-                                    into(Addr{address} + layout_.transport, transport),
-                                    into(Addr{address} + layout_.resources, resources)}) ||
+  if (!read_all(target_, std::array{request_of(Addr{address} + layout_.sends, sends),
+                                    request_of(Addr{address} + layout_.transport, transport),
+                                    request_of(Addr{address} + layout_.resources, resources)}) ||
       transport != kNetTransport || (sends != 0 && sends != 1) || resources == 0) {
     return found;
   }
@@ -283,18 +286,21 @@ const ProxyEnd& ProxyReader::connection_at(std::uint64_t address) {
       read_all(
           target_,
           std::array{
-              into(end + (found.sends ? layout_.send_rank : layout_.recv_rank), found.rank),
-              into(end + (found.sends ? layout_.send_peer : layout_.recv_peer), found.peer),
-              into(end + (found.sends ? layout_.send_device : layout_.recv_device), found.device),
-              into(end + (found.sends ? layout_.send_index : layout_.recv_index), found.index)}) &&
+              request_of(end + (found.sends ? layout_.send_rank : layout_.recv_rank), found.rank),
+              request_of(end + (found.sends ? layout_.send_peer : layout_.recv_peer), found.peer),
+              request_of(end + (found.sends ? layout_.send_device : layout_.recv_device),
+                         found.device),
+              request_of(end + (found.sends ? layout_.send_index : layout_.recv_index),
+                         found.index)}) &&
       found.rank >= 0 && found.peer >= 0 && found.rank != found.peer;
   return found;
 }
 
 std::string ProxyReader::network_of(const ProxyState& state) const {
   std::uint64_t name = 0;
-  return read_all(target_, std::array{into(Addr{state.net}, name)}) ? name_at(target_, Addr{name})
-                                                                    : std::string();
+  return read_all(target_, std::array{request_of(Addr{state.net}, name)})
+             ? name_at(target_, Addr{name})
+             : std::string();
 }
 
 StringId ProxyReader::device_name(StringId id, std::int32_t device) {

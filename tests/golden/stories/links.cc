@@ -76,6 +76,16 @@ CaptureBuilder a_host_that_is_down() {
   return job;
 }
 
+// Which of its two ranks is at the other end, is not known.
+CaptureBuilder a_host_of_two_is_down() {
+  CaptureBuilder job =
+      job_of(3, 2, Backend::kGloo, in_gloo(world_call("all_reduce", 77), train_step(61)));
+  lose(job, 0, 4, {});
+  lose(job, 1, 5, {});
+  job.silence("gpu03", "SLURM could not start an agent there: Communication connection failure");
+  return job;
+}
+
 // --- near misses ---
 
 // The same with two hosts that gave no answer: the address may be of either.
@@ -221,6 +231,7 @@ std::vector<Story> stories_of_links() {
       {"one_direction", "a firewall that loses one direction", Kind::kLinkStall, {}, one_direction},
       {"a_host", "a host without a network", Kind::kLinkStall, {}, a_host_without_a_network},
       {"a_host_is_down", "a host that crashed", Kind::kLinkStall, {}, a_host_that_is_down},
+      {"a_host_of_two", "", Kind::kLinkStall, {}, a_host_of_two_is_down},
       {"two_hosts", "", Kind::kUnknown, {}, two_hosts_unread, Kind::kLinkStall},
       {"some_have_gone_on", "", Kind::kLinkStall, {}, some_have_gone_on},
       {"a_transfer", "both sides of one transfer stand", Kind::kLinkStall, {}, a_transfer},
