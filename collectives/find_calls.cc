@@ -453,6 +453,11 @@ std::optional<CollectiveCall> find_call(const ThreadCapture& thread,
   // be.
   const NativeMatches native =
       match_native(frames, python.call != nullptr && merged ? python.index : frames.size());
+  // What it does for a communicator in the driver, no other rank does for it.
+  if (native.innermost.call != nullptr && native.innermost.call->kind == CallKind::kRendezvous &&
+      thread.wait.on == snapshot::WaitOn::kDevice) {
+    return std::nullopt;
+  }
   if (python.call != nullptr && python.call->file == kRpcFile) {
     return rpc_call(python_frames, python, process.world_size, tables);  // is Python code itself
   }

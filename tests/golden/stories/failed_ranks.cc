@@ -191,6 +191,20 @@ CaptureBuilder bootstrap_waits_for_one() {
   return job;
 }
 
+// One rank does not return from the driver, and the others wait for it in NCCL's barrier.
+CaptureBuilder driver_does_not_return() {
+  CaptureBuilder job = job_of(1, 8, Backend::kNccl, in_comm_init(train(55)));
+  ThreadSpec binds = blocked(
+      WaitOn::kDevice, "ioctl",
+      Frames{in_libc("ioctl"), native("cuMulticastBindMem", "libcuda.so.550.54.15"),
+             in_nccl("ncclNvlsSetup"), in_nccl("initTransportsRank"),
+             in_nccl("ncclCommInitRankFunc")} +
+          train(55));
+  binds.wait.path = "/dev/nvidiactl";
+  replace(job, 3, binds);
+  return job;
+}
+
 // dist.new_group() under `if rank in members`: all ranks have to call it.
 CaptureBuilder group_made_by_some() {
   CaptureBuilder job = job_of(2, 4, Backend::kGloo, in_gloo(world_call("all_reduce"), train(120)));
@@ -272,6 +286,7 @@ std::vector<Story> stories_of_failed_ranks() {
        Kind::kRendezvous,
        {5},
        connects_elsewhere},
+      {"multicast", "torchcomms#2773", Kind::kDeviceStall, {3}, driver_does_not_return},
       {"bootstrap_waits_for_one",
        "E5: ncclCommInitRank, one rank is late",
        Kind::kRendezvous,

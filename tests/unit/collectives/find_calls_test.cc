@@ -151,6 +151,18 @@ TEST_CASE("a collective that still creates its communicator is a rendezvous") {
   CHECK(builder_text(builder, call.evidence).find("ncclCommInitRankConfig") != std::string::npos);
 }
 
+TEST_CASE("a rank in the driver waits for no other rank's communicator") {
+  ThreadBuilder builder;
+  builder.native("ioctl")
+      .native("cuMulticastBindMem")
+      .native("ncclCommInitRankConfig")
+      .python("all_reduce", kC10dFile, 3240);
+  CHECK(found_call(builder).kind == CallKind::kRendezvous);
+  builder.thread().wait.on = snapshot::WaitOn::kDevice;
+  find_calls(builder.capture);
+  CHECK(!builder.thread().call);
+}
+
 TEST_CASE("DDP's backward has native frames only") {
   ThreadBuilder builder;
   builder.native(kWorkWait)
