@@ -1,5 +1,6 @@
 #include "cli/output.h"
 
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -38,6 +39,15 @@ bool wants_color() {
   const char* terminal = std::getenv("TERM");     // NOLINT(concurrency-mt-unsafe)
   return (refused == nullptr || *refused == '\0') && ::isatty(STDOUT_FILENO) != 0 &&
          (terminal == nullptr || std::string(terminal) != "dumb");
+}
+
+// Returns the columns of the report: of the terminal, within what reads well.
+int report_width() {
+  constexpr int kLeast = 60;
+  constexpr int kMost = 140;
+  winsize size{};
+  const bool known = ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
+  return known ? std::clamp<int>(size.ws_col, kLeast, kMost) : report::TextOptions().width;
 }
 
 struct Output {
@@ -150,6 +160,7 @@ ExitStatus report_error(const Error& error) {
 report::TextOptions text_options(const OutputOptions& options) {
   report::TextOptions text;
   text.color = wants_color();
+  text.width = report_width();
   text.all_threads = options.all_threads;
   text.full_stacks = options.full_stacks;
   text.locals = options.locals;

@@ -37,6 +37,21 @@ std::size_t FrameList::index_of(const TreeNode& node) {
   return at->second;
 }
 
+constexpr std::size_t kMaxProfiles = 200;
+
+Json profile_named(const std::string& name) {
+  return {{"type", "sampled"}, {"name", name},
+          {"unit", "none"},    {"startValue", 0},
+          {"endValue", 0},     {"samples", Json::array()},
+          {"weights", Json::array()}};
+}
+
+void add_sample(Json& profile, const Json& sample, std::size_t ranks) {
+  profile["samples"].push_back(sample);
+  profile["weights"].push_back(ranks);
+  profile["endValue"] = profile["endValue"].get<std::size_t>() + ranks;
+}
+
 std::string title(const snapshot::Capture& capture) {
   return capture.job.id.empty() ? std::string("ranks") : "job " + printable(capture.job.id, 60);
 }
@@ -46,30 +61,26 @@ std::string title(const snapshot::Capture& capture) {
 std::string report_speedscope(const aggregate::JobView& view) {
   const PrefixTree tree = build_prefix_tree(view);
   FrameList frames;
-  Json samples = Json::array();
-  Json weights = Json::array();
-  std::size_t total = 0;
+  Json all = profile_named("all ranks");
+  Json groups = Json::array();  // of those at one place
   for (const TreeWay& way : ways_of(tree)) {
     Json sample = Json::array();  // outermost frame first
     for (const std::size_t node : way.nodes) {
       sample.push_back(frames.index_of(tree.nodes[node]));
     }
-    samples.push_back(std::move(sample));
-    weights.push_back(way.count);
-    total += way.count;
+    add_sample(all, sample, way.count);
+    if (const std::string ranks = ranks_at_end(way);
+        !ranks.empty() && groups.size() < kMaxProfiles) {
+      add_sample(groups.emplace_back(profile_named(ranks)), sample, way.count);
+    }
   }
-  Json profile;
-  profile["type"] = "sampled";
-  profile["name"] = title(view.capture()) + ": ranks";
-  profile["unit"] = "none";
-  profile["startValue"] = 0;
-  profile["endValue"] = total;
-  profile["samples"] = std::move(samples);
-  profile["weights"] = std::move(weights);
   Json json;
   json["$schema"] = "https://www.speedscope.app/file-format-schema.json";
   json["shared"]["frames"] = frames.take();
-  json["profiles"] = Json::array({std::move(profile)});
+  json["profiles"] = Json::array({std::move(all)});
+  if (groups.size() > 1) {
+    json["profiles"].insert(json["profiles"].end(), groups.begin(), groups.end());
+  }
   json["name"] = title(view.capture());
   json["activeProfileIndex"] = 0;
   json["exporter"] = std::string("oddrank ") + kVersion;

@@ -1,4 +1,5 @@
-// The report for people, on a terminal of 80 columns and 24 lines: the answer first.
+// The report for people, on a terminal of 24 lines and, if it is not wider, 80 columns: the answer
+// first.
 #pragma once
 
 #include <string>

@@ -1,9 +1,11 @@
 #include "report/tree/prefix_tree.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include <fmt/format.h>
 
+#include "aggregate/view/rank_set.h"
 #include "report/tree/temporal_order.h"
 
 namespace oddrank::report {
@@ -63,16 +65,20 @@ PrefixTree build_prefix_tree(const aggregate::JobView& view) {
 
 std::vector<TreeWay> ways_of(const PrefixTree& tree) {
   std::vector<TreeWay> ways;
-  std::vector<TreeWay> todo = {{{0}, tree.nodes.front().count}};
+  std::vector<TreeWay> todo = {{{0}, tree.nodes.front().count, tree.nodes.front().ranks}};
   while (!todo.empty()) {
     TreeWay way = std::move(todo.back());
     todo.pop_back();
     const TreeNode& node = tree.nodes[way.nodes.back()];
     for (std::size_t place = node.children.size(); place > 0; --place) {
       const std::size_t child = node.children[place - 1];
-      TreeWay further{way.nodes, tree.nodes[child].count};
+      TreeWay further{way.nodes, tree.nodes[child].count, tree.nodes[child].ranks};
       further.nodes.push_back(child);
       way.count -= further.count;
+      std::vector<std::int32_t> rest;
+      std::set_difference(way.ranks.begin(), way.ranks.end(), further.ranks.begin(),
+                          further.ranks.end(), std::back_inserter(rest));
+      way.ranks = std::move(rest);
       todo.push_back(std::move(further));
     }
     way.nodes.erase(way.nodes.begin());
@@ -81,6 +87,14 @@ std::vector<TreeWay> ways_of(const PrefixTree& tree) {
     }
   }
   return ways;
+}
+
+std::string ranks_at_end(const TreeWay& way) {
+  constexpr std::size_t kWidth = 60;
+  return way.ranks.empty()
+             ? std::string()
+             : fmt::format("{} {}", way.ranks.size() == 1 ? "rank" : "ranks",
+                           aggregate::format_ranks_within(way.ranks, kWidth));
 }
 
 }  // namespace oddrank::report

@@ -32,9 +32,13 @@ PrefixTree build_prefix_tree(const aggregate::JobView& view);
 // A path from the root to a place where ranks are: the nodes, outermost first, without the root.
 struct TreeWay {
   std::vector<std::size_t> nodes;
-  std::size_t count = 0;  // number of ranks at its end
+  std::size_t count = 0;            // number of ranks at its end
+  std::vector<std::int32_t> ranks;  // those of them that have a number, ascending
 };
 
 std::vector<TreeWay> ways_of(const PrefixTree& tree);
+
+// Returns "ranks 0-4,6-7", cut to 60 columns; "" if none has a number.
+std::string ranks_at_end(const TreeWay& way);
 
 }  // namespace oddrank::report

@@ -5,11 +5,15 @@ error with its reason, exit status 1, the file as it was before, and nothing els
     outputs_test.py --oddrank PATH
 """
 
+import fcntl
 import json
 import os
+import pty
 import resource
+import struct
 import subprocess
 import sys
+import termios
 import threading
 import unittest
 
@@ -47,6 +51,26 @@ class Outputs(unittest.TestCase):
         return harness.Run(subprocess.run(
             [harness.Options.oddrank, *words], stdin=subprocess.DEVNULL, capture_output=True, text=True,
             timeout=120, check=False, **more))
+
+    def test_the_width_of_the_terminal_is_used(self):
+        capture = f"{os.path.dirname(HERE)}/golden/readme.capture"
+        for columns, most in ((40, 60), (100, 100), (120, 120), (300, 140)):
+            with self.subTest(columns=columns):
+                ours, theirs = pty.openpty()
+                fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
+                with subprocess.Popen([harness.Options.oddrank, "report", capture], stdin=subprocess.DEVNULL,
+                                      stdout=theirs, env={**os.environ, "NO_COLOR": "1"}):
+                    os.close(theirs)
+                    text = b""
+                    try:
+                        while piece := os.read(ours, 65536):
+                            text += piece
+                    except OSError:  # the other end is closed
+                        pass
+                os.close(ours)
+                longest = max(map(len, text.decode().splitlines()))
+                self.assertLessEqual(longest, most)
+                self.assertGreater(longest, most - 12)
 
     def test_a_full_disk(self):
         place = f"{self.folder}/disk"

@@ -55,19 +55,26 @@ TEST_CASE("speedscope: the file follows its format") {
   CHECK(json["exporter"].is_string());
   CHECK(json["name"].is_string());
   CHECK(json["activeProfileIndex"] == 0);
-  REQUIRE(json["profiles"].size() == 1);
+  REQUIRE_FALSE(json["profiles"].empty());
   for (const Json& frame : json["shared"]["frames"]) {
     check_frame(frame);
   }
-  check_sampled_profile(json["profiles"][0], json["shared"]["frames"].size());
+  for (const Json& profile : json["profiles"]) {
+    check_sampled_profile(profile, json["shared"]["frames"].size());
+  }
 }
 
 TEST_CASE("speedscope: weights count ranks, outermost frame first") {
   const Json json = parse_json(report_speedscope(tests::Viewed(tests::input_stall_job().capture)));
   const Json& profile = json["profiles"][0];
-  CHECK(profile["name"] == "job 4711: ranks");
+  CHECK(json["name"] == "job 4711");
+  CHECK(profile["name"] == "all ranks");
   CHECK(profile["endValue"] == 8);
   CHECK(profile["weights"] == Json({7, 1}));
+  REQUIRE(json["profiles"].size() == 3);
+  CHECK(json["profiles"][1]["name"] == "ranks 0-4,6-7");
+  CHECK(json["profiles"][1]["weights"] == Json({7}));
+  CHECK(json["profiles"][2]["name"] == "rank 5");
   const Json& frames = json["shared"]["frames"];
   const Json& first = profile["samples"][0];
   CHECK(frames[first.front().get<std::size_t>()]["name"] == "<module>");
