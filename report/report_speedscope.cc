@@ -40,9 +40,8 @@ std::size_t FrameList::index_of(const TreeNode& node) {
 constexpr std::size_t kMaxProfiles = 200;
 
 Json profile_named(const std::string& name) {
-  return {{"type", "sampled"}, {"name", name},
-          {"unit", "none"},    {"startValue", 0},
-          {"endValue", 0},     {"samples", Json::array()},
+  return {{"type", "sampled"},       {"name", name},  {"unit", "none"},
+          {"startValue", 0},         {"endValue", 0}, {"samples", Json::array()},
           {"weights", Json::array()}};
 }
 

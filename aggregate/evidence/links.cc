@@ -190,8 +190,11 @@ StuckLink link_of(const JobView& view, const std::vector<Sent>& sent, const Pair
       [](const Sent& a, const Sent& b) { return age_of(*a.transfer) < age_of(*b.transfer); });
   const std::size_t other = ranks.first + ranks.second - oldest.rank;
   link.ends = {{{oldest.rank, 0, printable(oldest.local, 60), {}, oldest.transfer},
-                {other, oldest.excluded ? unread_ranks(view).size() : 0, printable(oldest.peer, 60),
-                 {}, nullptr}}};
+                {other,
+                 oldest.excluded ? unread_ranks(view).size() : 0,
+                 printable(oldest.peer, 60),
+                 {},
+                 nullptr}}};
   link.age_ms = age_of(*oldest.transfer);
   std::set<std::pair<std::string_view, std::string_view>> connections;
   for (const Sent& one : sent) {

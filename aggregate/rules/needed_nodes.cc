@@ -5,6 +5,7 @@
 
 #include "aggregate/rules/all_rules.h"
 #include "aggregate/view/rank_set.h"
+#include "base/printable.h"
 
 namespace oddrank::aggregate {
 namespace {
@@ -14,6 +15,17 @@ namespace {
 constexpr std::int64_t kLikelyMs = 5000;
 constexpr std::int64_t kCertainMs = 10000;
 constexpr std::size_t kMaxHops = 4;
+
+// Returns in what the rank waits; of a transfer without its other side, which differs everywhere.
+std::string wait_of(const RuleInput& input, const RankView& rank) {
+  const auto& call = rank.decider->call;
+  if (!call) {
+    return rank.decider->wait.on == snapshot::WaitOn::kDevice ? "their device" : "wait";
+  }
+  const bool transfers =
+      call->kind == snapshot::CallKind::kSend || call->kind == snapshot::CallKind::kRecv;
+  return transfers ? printable(input.view.text(call->op), 60) : call_at_words(input, rank);
+}
 
 }  // namespace
 
@@ -43,11 +55,7 @@ std::vector<ChainLink> chain_to(const RuleInput& input,
   for (std::size_t at = 0; at < input.view.ranks().size(); ++at) {
     const RankView& rank = input.view.ranks()[at];
     if (rank.rank >= 0 && rank.decider != nullptr && input.blame.solution.is_sure(at, cause)) {
-      const bool at_device = rank.decider->wait.on == snapshot::WaitOn::kDevice;
-      waiters[rank.decider->call ? call_at_words(input, rank)
-              : at_device        ? "their device"
-                                 : "wait"]
-          .push_back(rank.rank);
+      waiters[wait_of(input, rank)].push_back(rank.rank);
     }
   }
   std::vector<ChainLink> chain;

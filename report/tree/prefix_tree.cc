@@ -91,10 +91,9 @@ std::vector<TreeWay> ways_of(const PrefixTree& tree) {
 
 std::string ranks_at_end(const TreeWay& way) {
   constexpr std::size_t kWidth = 60;
-  return way.ranks.empty()
-             ? std::string()
-             : fmt::format("{} {}", way.ranks.size() == 1 ? "rank" : "ranks",
-                           aggregate::format_ranks_within(way.ranks, kWidth));
+  return way.ranks.empty() ? std::string()
+                           : fmt::format("{} {}", way.ranks.size() == 1 ? "rank" : "ranks",
+                                         aggregate::format_ranks_within(way.ranks, kWidth));
 }
 
 }  // namespace oddrank::report

@@ -74,6 +74,10 @@ class Networks:
     def address(self, at):
         return f"{self.subnet}.{10 + at}"
 
+    def pids(self):
+        """Returns a process in each network."""
+        return [node.pid for node in self._nodes]
+
     def inside(self, at, words):
         """Returns the command that runs `words` in a network."""
         return ["nsenter", f"--net=/proc/{self._nodes[at].pid}/ns/net", *words]

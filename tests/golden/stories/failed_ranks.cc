@@ -194,12 +194,12 @@ CaptureBuilder bootstrap_waits_for_one() {
 // One rank does not return from the driver, and the others wait for it in NCCL's barrier.
 CaptureBuilder driver_does_not_return() {
   CaptureBuilder job = job_of(1, 8, Backend::kNccl, in_comm_init(train(55)));
-  ThreadSpec binds = blocked(
-      WaitOn::kDevice, "ioctl",
-      Frames{in_libc("ioctl"), native("cuMulticastBindMem", "libcuda.so.550.54.15"),
-             in_nccl("ncclNvlsSetup"), in_nccl("initTransportsRank"),
-             in_nccl("ncclCommInitRankFunc")} +
-          train(55));
+  ThreadSpec binds =
+      blocked(WaitOn::kDevice, "ioctl",
+              Frames{in_libc("ioctl"), native("cuMulticastBindMem", "libcuda.so.550.54.15"),
+                     in_nccl("ncclNvlsSetup"), in_nccl("initTransportsRank"),
+                     in_nccl("ncclCommInitRankFunc")} +
+                  train(55));
   binds.wait.path = "/dev/nvidiactl";
   replace(job, 3, binds);
   return job;

@@ -67,6 +67,17 @@ CaptureBuilder young() {
   return job;
 }
 
+// Each receives from its neighbour; the link between two of them is cut.
+CaptureBuilder a_ring_of_transfers() {
+  CaptureBuilder job =
+      job_of(4, 1, Backend::kGloo, in_gloo(transfer(CallKind::kRecv, 3), train_step(30)));
+  for (std::int32_t rank = 1; rank < 4; ++rank) {
+    replace_all(job, {rank}, in_gloo(transfer(CallKind::kRecv, rank - 1), train_step(30)));
+  }
+  lose(job, 1, 2, {});
+  return job;
+}
+
 // Its agent cannot be started, and nobody knows who has its address.
 CaptureBuilder a_host_that_is_down() {
   CaptureBuilder job = reducing();
@@ -235,6 +246,7 @@ std::vector<Story> stories_of_links() {
       {"two_hosts", "", Kind::kUnknown, {}, two_hosts_unread, Kind::kLinkStall},
       {"some_have_gone_on", "", Kind::kLinkStall, {}, some_have_gone_on},
       {"a_transfer", "both sides of one transfer stand", Kind::kLinkStall, {}, a_transfer},
+      {"a_ring_of_transfers", "", Kind::kLinkStall, {}, a_ring_of_transfers},
       {"young", "a path that loses much", Kind::kLinkStall, {}, young},
       {"nobody_needs", "", Kind::kSkippedCollective, {2, 3}, a_link_nobody_needs, Kind::kLinkStall},
       {"nobody_reads", "", Kind::kBelowHost, {}, nobody_reads, Kind::kLinkStall},
