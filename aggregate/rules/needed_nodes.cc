@@ -17,7 +17,7 @@ constexpr std::int64_t kCertainMs = 10000;
 constexpr std::size_t kMaxHops = 4;
 
 // Returns in what the rank waits; of a transfer without its other side, which differs everywhere.
-std::string wait_of(const RuleInput& input, const RankView& rank) {
+std::string waits_in(const RuleInput& input, const RankView& rank) {
   const auto& call = rank.decider->call;
   if (!call) {
     return rank.decider->wait.on == snapshot::WaitOn::kDevice ? "their device" : "wait";
@@ -55,7 +55,7 @@ std::vector<ChainLink> chain_to(const RuleInput& input,
   for (std::size_t at = 0; at < input.view.ranks().size(); ++at) {
     const RankView& rank = input.view.ranks()[at];
     if (rank.rank >= 0 && rank.decider != nullptr && input.blame.solution.is_sure(at, cause)) {
-      waiters[wait_of(input, rank)].push_back(rank.rank);
+      waiters[waits_in(input, rank)].push_back(rank.rank);
     }
   }
   std::vector<ChainLink> chain;
