@@ -88,6 +88,9 @@ WaitPicture wait_picture(const aggregate::JobView& view, const aggregate::Verdic
       drawn.label = aggregate::link_names(view, graph.links[node.index]);
       drawn.phase = aggregate::tries_words(graph.links[node.index]);
     }
+    if (node.kind == aggregate::NodeKind::kDevice) {
+      drawn.phase = aggregate::device_evidence(graph.devices[node.index]);
+    }
     drawn.pid = node.process == nullptr ? 0 : node.process->pid;
     picture.nodes.push_back(std::move(drawn));
   }

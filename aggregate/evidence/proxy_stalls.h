@@ -40,7 +40,7 @@ struct ProxyStall {
 };
 
 // Return "GPU of rank 3 (n1)", or of several "a GPU of ranks 0-7 (n1)"; and "8 steps have
-// arrived on 2 channels of NCCL, and it takes none".
+// arrived on 2 channels of NCCL, and it has taken none".
 std::string device_words(const JobView& view, const ProxyStall& stall);
 std::string device_evidence(const ProxyStall& stall);
 

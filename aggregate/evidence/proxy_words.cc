@@ -24,11 +24,11 @@ std::string device_words(const JobView& view, const ProxyStall& stall) {
 std::string device_evidence(const ProxyStall& stall) {
   const std::string channels = count_of(stall.channels, "channel");
   return stall.kind == ProxyStall::Kind::kDevice
-             ? fmt::format("{} arrived on {} of NCCL, and it takes none",
+             ? fmt::format("{} arrived on {} of NCCL, and it has taken none",
                            count_of(static_cast<std::size_t>(stall.steps), "step") +
                                (stall.steps == 1 ? " has" : " have"),
                            channels)
-             : fmt::format("there is room for its data on {} of NCCL, and it gives none", channels);
+             : fmt::format("there is room for its data on {} of NCCL, and it has given none", channels);
 }
 
 std::int64_t age_of_stall_ms(const JobView& view, const ProxyStall& stall) {

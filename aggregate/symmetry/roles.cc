@@ -66,6 +66,12 @@ std::vector<Role> roles_of(const JobView& view, const WaitGraph& graph, const Ve
       roots.push_back(at);
     }
   }
+  // A link has no guilty end; who waits for it waits for a root.
+  for (std::size_t node = ranks; node < graph.nodes.size() && !verdict.links.empty(); ++node) {
+    if (graph.nodes[node].kind == NodeKind::kLink) {
+      roots.push_back(node);
+    }
+  }
   const std::vector<std::size_t> distance = distances(graph.in, roots);
   for (std::size_t at = 0; at < ranks; ++at) {
     roles[at] = distance[at] == 0      ? Role::kRoot

@@ -15,6 +15,11 @@ const ROLES = [
   { name: "unread", color: "#ddd", words: "not read" },
 ];
 const ROOT = 1;
+if (data.verdict.kind === "link_stall") {
+  ROLES[0].words = "does not wait for the link";
+  ROLES[ROOT].words = "at an end of the link";
+  ROLES[2].words = "waits for the link";
+}
 const UNREAD = 4;
 
 const ranks = data.ranks.map((row, index) => ({

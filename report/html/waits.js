@@ -4,7 +4,7 @@ const BOX = { width: 250, least: 140, height: 62, gapX: 36, gapY: 16, letter: 7.
 const MOST_NODES = 60;
 const FEW_NODES = 6;  // so many are drawn at once
 // As NodeKind of aggregate/evidence/wait_graph.h.
-const KIND = { rank: 0, slot: 1, thread: 2, process: 3, resource: 4, link: 5 };
+const KIND = { rank: 0, slot: 1, thread: 2, process: 3, resource: 4, link: 5, device: 6 };
 
 // Chooses the nodes to draw: none without an edge and, if there are too many, only culprits and nodes
 // that edges connect to them.
@@ -159,7 +159,7 @@ function waitsPicture(nodes, drawn, edges, room) {
 function showWaits() {
   const nodes = data.picture.nodes.map(([kind, label, phase, group, rank, count]) => ({
     kind, label: text(label), phase: text(phase), group, rank, count,
-    culprit: kind === KIND.link || (rank >= 0 && isCulprit(ranks[rank])),
+    culprit: kind === KIND.link || kind === KIND.device || (rank >= 0 && isCulprit(ranks[rank])),
   }));
   const all = drawnNodes(nodes, data.picture.edges);
   const allEdges = data.picture.edges.filter(([from, to]) => all.has(from) && all.has(to));

@@ -171,7 +171,7 @@ class NcclProxies(unittest.TestCase):
         run, verdict = self.verdict(self.ranks("2.28.9", GPU))
         self.assertEqual((verdict["kind"], [row["rank"] for row in verdict["culprits"]]),
                          ("device_stall", [2]), run)
-        self.assertIn("8 steps have arrived on 2 channels of NCCL, and it takes none",
+        self.assertIn("8 steps have arrived on 2 channels of NCCL, and it has taken none",
                       verdict["summary"], run)
 
     def test_data_that_moves(self):
