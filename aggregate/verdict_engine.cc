@@ -34,11 +34,49 @@ bool wins(const Finding& a, const Finding& b) {
   return worth(a) > worth(b);
 }
 
+std::vector<std::size_t> ranks_named(const JobView& view, const Finding& finding) {
+  std::vector<std::size_t> ranks;
+  for (std::size_t at = 0; at < view.ranks().size(); ++at) {
+    const Culprit rank = culprit_of(view, view.ranks()[at]);
+    if (std::any_of(finding.culprits.begin(), finding.culprits.end(),
+                    [&rank](const Culprit& culprit) { return is_same(culprit, rank); })) {
+      ranks.push_back(at);
+    }
+  }
+  return ranks;
+}
+
+// Returns whether a rank that the other one names is in one circle with a rank that the first one
+// names: then both are one story. (What a process of a rank holds, it holds whatever the rank waits
+// for.)
+bool is_within(const RuleInput& input, const Finding& first, const Finding& other) {
+  const Blame& blame = input.blame;
+  const std::vector<std::size_t> roots = ranks_named(input.view, first);
+  std::vector<std::size_t> ranks = ranks_named(input.view, other);
+  std::erase_if(ranks, [&blame](std::size_t rank) {
+    return std::find(blame.by_process.begin(), blame.by_process.end(), rank) !=
+           blame.by_process.end();
+  });
+  for (CauseId id = 0; id < blame.solution.causes.size(); ++id) {
+    const Cause& cause = blame.solution.causes[id];
+    const std::vector<std::size_t> of_cause = ranks_of_cause(input.graph, cause);
+    const bool has_root = std::find_first_of(of_cause.begin(), of_cause.end(), roots.begin(),
+                                             roots.end()) != of_cause.end();
+    if (has_root && cause.circle &&
+        std::find_first_of(of_cause.begin(), of_cause.end(), ranks.begin(), ranks.end()) !=
+            of_cause.end()) {
+      return true;
+    }
+  }
+  return false;
+}
+
 // Returns whether the job is held up by this finding, too, whatever becomes of the first one.
-bool is_independent(const Finding& first, const Finding& other) {
+bool is_independent(const RuleInput& input, const Finding& first, const Finding& other) {
   const bool firm = other.basis == Basis::kRoot || other.basis == Basis::kVague;
   return firm && first.basis == Basis::kRoot && other.explains > 0 &&
-         (!other.culprits.empty() || !other.links.empty()) && !share_culprits(first, other);
+         (!other.culprits.empty() || !other.links.empty()) && !share_culprits(first, other) &&
+         !is_within(input, first, other);
 }
 
 // Returns whether the finding is no alternative, but the same answer from other evidence; where the
@@ -93,7 +131,7 @@ Verdict decide(const RuleInput& input) {
   Verdict verdict;
   for (std::size_t at = 1; at < findings.size(); ++at) {
     const Finding& other = findings[at];
-    if (is_independent(best, other)) {
+    if (is_independent(input, best, other)) {
       verdict.also.push_back({other.kind, other.confidence, other.summary, other.culprits});
     } else if (other.kind != Kind::kUnknown && !says_the_same(best, other) &&
                verdict.alternatives.size() < kMaxAlternatives) {

@@ -8,6 +8,17 @@ namespace oddrank::aggregate {
 using snapshot::ProcessCapture;
 using snapshot::ProxyTransfer;
 
+namespace {
+
+bool is_possible(const ProxyTransfer& row) {
+  constexpr std::int64_t kMost = std::int64_t{1} << 60;
+  return row.rank >= 0 && row.peer >= 0 && row.rank != row.peer && row.done >= 0 &&
+         row.done <= row.passed && row.passed <= row.posted && row.posted <= kMost &&
+         row.end >= row.done && row.end <= kMost;
+}
+
+}  // namespace
+
 std::int64_t ProxyWire::on_the_way() const {
   return sender == nullptr || receiver == nullptr ? 0
                                                   : std::min(sender->passed, receiver->posted) -
@@ -33,6 +44,7 @@ bool ProxyWire::lacks_room() const {
 ProxyLanes::ProxyLanes(const JobView& view) : view_(view) {
   read_groups();
   join();
+  index_wires();
 }
 
 std::size_t ProxyLanes::unit_of(const ProxyGroup& group, std::int32_t rank) const {
@@ -44,53 +56,65 @@ std::size_t ProxyLanes::unit_of(const ProxyGroup& group, std::int32_t rank) cons
                        : view_.ranks()[at->second].process->node;
 }
 
-// A receiver's proxy is always the rank's own; a sender's may be another rank's of the host.
-void ProxyLanes::read_groups() {
-  for (const bool sends : {false, true}) {
-    for (std::size_t at = 0; at < view_.ranks().size(); ++at) {
-      const ProcessCapture* process = view_.ranks()[at].process;
-      if (process == nullptr || view_.ranks()[at].presence != Presence::kRead) {
-        continue;
-      }
-      for (const ProxyTransfer& row : process->proxies) {
-        if (row.sends == sends) {
-          ProxyGroup& group = groups_[view_.text(row.group)];
-          group.rank_at.try_emplace(row.rank, at);
-          group.size = row.size;
-        }
+template <typename Take>
+void ProxyLanes::each_row(const Take& take) const {
+  for (std::size_t at = 0; at < view_.ranks().size(); ++at) {
+    const RankView& rank = view_.ranks()[at];
+    if (rank.process == nullptr || rank.presence != Presence::kRead) {
+      continue;
+    }
+    for (const ProxyTransfer& row : rank.process->proxies) {
+      if (is_possible(row)) {
+        take(at, row);
       }
     }
   }
 }
 
-void ProxyLanes::join() {
-  for (const RankView& rank : view_.ranks()) {
-    if (rank.process == nullptr || rank.presence != Presence::kRead) {
-      continue;
-    }
-    for (const ProxyTransfer& row : rank.process->proxies) {
-      const Ends ends = row.sends ? Ends{row.rank, row.peer} : Ends{row.peer, row.rank};
-      for (std::uint64_t left = row.channels; left != 0; left &= left - 1) {
-        const int channel = std::countr_zero(left);
-        ProxyWire& wire = lanes_[{view_.text(row.group), row.index, channel}][ends];
-        wire.moves = wire.moves || (row.still >> static_cast<unsigned>(channel) & 1) == 0;
-        (row.sends ? wire.sender : wire.receiver) = &row;
+// A receiver's proxy is always the rank's own; a sender's may be another rank's of the host.
+void ProxyLanes::read_groups() {
+  for (const bool sends : {false, true}) {
+    each_row([this, sends](std::size_t at, const ProxyTransfer& row) {
+      if (row.sends == sends) {
+        ProxyGroup& group = groups_[view_.text(row.group)];
+        group.rank_at.try_emplace(row.rank, at);
+        group.size = row.size;
       }
-    }
+    });
   }
+}
+
+void ProxyLanes::join() {
+  each_row([this](std::size_t, const ProxyTransfer& row) {
+    const Ends ends = row.sends ? Ends{row.rank, row.peer} : Ends{row.peer, row.rank};
+    for (std::uint64_t left = row.channels; left != 0; left &= left - 1) {
+      const int channel = std::countr_zero(left);
+      ProxyWire& wire = lanes_[{view_.text(row.group), row.index, channel}].wires[ends];
+      wire.moves = wire.moves || (row.still >> static_cast<unsigned>(channel) & 1) == 0;
+      (row.sends ? wire.sender : wire.receiver) = &row;
+    }
+  });
   for (auto& [key, lane] : lanes_) {
-    std::erase_if(lane, [](const auto& one) { return one.second.moves; });
+    std::erase_if(lane.wires, [](const auto& one) { return one.second.moves; });
     ProxyGroup& group = groups_[key.group];
-    for (const auto& [ends, wire] : lane) {
+    for (const auto& [ends, wire] : lane.wires) {
       const std::size_t from = unit_of(group, ends.first);
       group.by_rank =
           group.by_rank || (from != JobView::kNone && from == unit_of(group, ends.second));
     }
   }
-  for (auto& [key, lane] : lanes_) {
-    ProxyGroup& group = groups_[key.group];
+}
+
+void ProxyLanes::index_wires() {
+  for (auto& [name, group] : groups_) {
     for (const auto& [number, at] : group.rank_at) {
       group.units.insert(unit_of(group, number));
+    }
+  }
+  for (auto& [key, lane] : lanes_) {
+    for (const auto& wire : lane.wires) {
+      lane.from[unit_of(groups_[key.group], wire.first.first)].push_back(&wire);
+      lane.into[unit_of(groups_[key.group], wire.first.second)].push_back(&wire);
     }
   }
 }

@@ -30,6 +30,8 @@ struct ProxyWire {
   const snapshot::ProxyTransfer* receiver = nullptr;
   bool moves = false;
 
+  bool operator==(const ProxyWire&) const = default;
+
   // Steps that both ends have agreed upon and that have not arrived.
   std::int64_t on_the_way() const;
   // Steps that have come and are not taken. Only what was sent can have come.
@@ -54,7 +56,14 @@ struct ProxyGroup {
   std::int32_t size = -1;
 };
 
-using ProxyLane = std::map<Ends, ProxyWire>;
+struct ProxyLane {
+  using Wires = std::map<Ends, ProxyWire>;
+
+  Wires wires;
+  // By unit (ProxyLanes::unit_of): what leads there, and what leads from there.
+  std::map<std::size_t, std::vector<const Wires::value_type*>> into;
+  std::map<std::size_t, std::vector<const Wires::value_type*>> from;
+};
 
 // A unit is what shares a node of the net: the ranks of a host, or, where by_rank, one rank.
 class ProxyLanes {
@@ -72,8 +81,12 @@ class ProxyLanes {
   std::vector<std::size_t> ranks_of(const ProxyGroup& group, std::size_t unit) const;
 
  private:
+  // Calls take(index of the rank, row) for all rows that can be.
+  template <typename Take>
+  void each_row(const Take& take) const;
   void read_groups();
   void join();
+  void index_wires();
 
   const JobView& view_;
   std::map<std::string_view, ProxyGroup> groups_;

@@ -24,12 +24,22 @@ namespace {
 
 constexpr std::string_view kSockets = "Socket";  // NCCL's own name
 
+using WiresByUnit = std::map<std::size_t, std::vector<const ProxyLane::Wires::value_type*>>;
+
+std::vector<const ProxyLane::Wires::value_type*> wires_of(const WiresByUnit& wires,
+                                                          std::size_t unit) {
+  const auto at = wires.find(unit);
+  return at == wires.end() ? WiresByUnit::mapped_type() : at->second;
+}
+
 class ProxyNet {
  public:
   explicit ProxyNet(const JobView& view) : view_(view), lanes_(view) {}
   ProxyWaits run();
 
  private:
+  // Where a unit gives data to another one, or takes it from there.
+  using Out = std::tuple<LaneKey, std::size_t, std::size_t>;
   // A link (by the numbers of its ends), or a GPU of a unit.
   struct Leaf {
     std::string_view group;
@@ -39,13 +49,13 @@ class ProxyNet {
 
     auto operator<=>(const Leaf&) const = default;
   };
-  // Where a unit gives data to another one.
-  using Out = std::tuple<LaneKey, std::size_t, std::size_t>;
-
   std::size_t leaf(const Leaf& key);
   std::size_t wait_of(const LaneKey& lane, std::size_t unit);
+  // Return the node of a GPU that gives or takes; what it waits for is filled in later.
   std::size_t giving(const LaneKey& lane, std::size_t unit, std::size_t to);
   std::size_t taking(const LaneKey& lane, std::size_t unit, std::size_t from);
+  void fill_giving(std::size_t node, const Out& out);
+  void fill_taking(std::size_t node, const Out& out);
   // Returns what the GPU behind an end waits for to get more data, or more room.
   std::size_t data_source(const LaneKey& lane, const Ends& ends, const ProxyWire& wire);
   std::size_t room_source(const LaneKey& lane, const Ends& ends, const ProxyWire& wire);
@@ -54,9 +64,8 @@ class ProxyNet {
   std::vector<std::size_t> outputs(const LaneKey& lane, std::size_t unit, std::size_t but);
   std::int64_t given_to(const LaneKey& lane, std::size_t unit, std::size_t to);
   std::size_t either(std::size_t one, std::size_t other);
-  std::vector<ProxyStall> stalls_in(const Solution& solution,
-                                    const std::map<std::size_t, CauseId>& cause_of,
-                                    bool sure) const;
+  void build();
+  std::vector<ProxyStall> stalls_in(const Solution& solution, bool sure) const;
   ProxyStall stall_of(const Leaf& key) const;
   void measure(const Leaf& key, ProxyStall& stall) const;
 
@@ -66,6 +75,7 @@ class ProxyNet {
   std::map<Leaf, std::size_t> leaves_;
   std::map<Out, std::size_t> giving_;
   std::map<Out, std::size_t> taking_;
+  std::vector<std::tuple<std::size_t, Out, bool>> todo_;  // node, what it is, gives
   std::map<std::tuple<std::string_view, std::int32_t, std::size_t>, std::size_t> waits_;
 };
 
@@ -123,15 +133,56 @@ std::size_t ProxyNet::room_source(const LaneKey& lane, const Ends& ends, const P
 
 // Returns what the unit waits for to have data from others than `but`.
 std::vector<std::size_t> ProxyNet::inputs(const LaneKey& lane, std::size_t unit, std::size_t but) {
-  const ProxyGroup& group = lanes_.group(lane);
   std::vector<std::size_t> sources;
-  for (const auto& [ends, wire] : lanes_.at(lane)) {
-    if (lanes_.unit_of(group, ends.second) == unit && lanes_.unit_of(group, ends.first) != but &&
-        wire.awaits_data()) {
-      sources.push_back(data_source(lane, ends, wire));
+  for (const auto* one : wires_of(lanes_.at(lane).into, unit)) {
+    if (lanes_.unit_of(lanes_.group(lane), one->first.first) != but && one->second.awaits_data()) {
+      sources.push_back(data_source(lane, one->first, one->second));
     }
   }
   return sources;
+}
+
+// Returns what the unit waits for to have room towards others than `but`.
+std::vector<std::size_t> ProxyNet::outputs(const LaneKey& lane, std::size_t unit, std::size_t but) {
+  std::vector<std::size_t> sources;
+  for (const auto* one : wires_of(lanes_.at(lane).from, unit)) {
+    if (lanes_.unit_of(lanes_.group(lane), one->first.second) != but && one->second.lacks_room()) {
+      sources.push_back(room_source(lane, one->first, one->second));
+    }
+  }
+  return sources;
+}
+
+// Returns how many steps the unit has given to the other one, counted from the end of the call.
+std::int64_t ProxyNet::given_to(const LaneKey& lane, std::size_t unit, std::size_t to) {
+  std::int64_t given = 0;
+  for (const auto* one : wires_of(lanes_.at(lane).from, unit)) {
+    const ProxyWire& wire = one->second;
+    if (lanes_.unit_of(lanes_.group(lane), one->first.second) == to && wire.sender != nullptr) {
+      given = std::min(given, wire.sender->passed - wire.sender->end);
+    }
+  }
+  return given;
+}
+
+std::size_t ProxyNet::giving(const LaneKey& lane, std::size_t unit, std::size_t to) {
+  const Out out{lane, unit, to};
+  const auto [at, is_new] = giving_.try_emplace(out, 0);
+  if (is_new) {
+    at->second = net_.add(Join::kAll);
+    todo_.emplace_back(at->second, out, true);
+  }
+  return at->second;
+}
+
+std::size_t ProxyNet::taking(const LaneKey& lane, std::size_t unit, std::size_t from) {
+  const Out out{lane, unit, from};
+  const auto [at, is_new] = taking_.try_emplace(out, 0);
+  if (is_new) {
+    at->second = net_.add(Join::kAll);
+    todo_.emplace_back(at->second, out, false);
+  }
+  return at->second;
 }
 
 // What a GPU gives to another one, it has from the rest: from its other neighbour in a ring, from
@@ -139,27 +190,25 @@ std::vector<std::size_t> ProxyNet::inputs(const LaneKey& lane, std::size_t unit,
 // a child what it has from all children, this one too: they are in the same step then. What a host
 // has taken and not given is on its way between its GPUs. A send of the program (index 1) is of
 // data that the GPU has.
-std::size_t ProxyNet::giving(const LaneKey& lane, std::size_t unit, std::size_t to) {
-  const auto [at, is_new] = giving_.try_emplace({lane, unit, to}, 0);
-  if (!is_new) {
-    return at->second;
-  }
-  const std::size_t node = at->second = net_.add(Join::kAll);
+void ProxyNet::fill_giving(std::size_t node, const Out& out) {
+  const auto& [lane, unit, to] = out;
   const ProxyGroup& group = lanes_.group(lane);
   const std::int64_t given = given_to(lane, unit, to);
   std::vector<std::size_t> sources;
   std::vector<std::size_t> maybe;
-  for (const auto& [ends, wire] : lanes_.at(lane)) {
-    if (lane.index != 0 || lanes_.unit_of(group, ends.second) != unit || !wire.awaits_data()) {
-      continue;
-    }
-    const std::int64_t taken = wire.receiver->done - wire.receiver->end;
-    if (lanes_.unit_of(group, ends.first) != to || group.units.size() <= 2) {
-      if (taken <= given) {
-        sources.push_back(data_source(lane, ends, wire));
+  if (lane.index == 0) {
+    for (const auto* one : wires_of(lanes_.at(lane).into, unit)) {
+      const auto& [ends, wire] = *one;
+      if (!wire.awaits_data()) {
+        continue;
       }
-    } else if (taken == given) {
-      maybe.push_back(data_source(lane, ends, wire));
+      const std::int64_t taken = wire.receiver->done - wire.receiver->end;
+      const bool from_others = lanes_.unit_of(group, ends.first) != to || group.units.size() <= 2;
+      if (from_others && taken <= given) {
+        sources.push_back(data_source(lane, ends, wire));
+      } else if (!from_others && taken == given) {
+        maybe.push_back(data_source(lane, ends, wire));
+      }
     }
   }
   if (sources.empty()) {
@@ -177,42 +226,11 @@ std::size_t ProxyNet::giving(const LaneKey& lane, std::size_t unit, std::size_t 
   for (const std::size_t source : sources) {
     net_.wait(node, source);
   }
-  return node;
-}
-
-// Returns how many steps the unit has given to the other one, counted from the end of the call.
-std::int64_t ProxyNet::given_to(const LaneKey& lane, std::size_t unit, std::size_t to) {
-  const ProxyGroup& group = lanes_.group(lane);
-  std::int64_t given = 0;
-  for (const auto& [ends, wire] : lanes_.at(lane)) {
-    if (lanes_.unit_of(group, ends.first) == unit && lanes_.unit_of(group, ends.second) == to &&
-        wire.sender != nullptr) {
-      given = std::min(given, wire.sender->passed - wire.sender->end);
-    }
-  }
-  return given;
-}
-
-// Returns what the unit waits for to have room towards others than `but`.
-std::vector<std::size_t> ProxyNet::outputs(const LaneKey& lane, std::size_t unit, std::size_t but) {
-  const ProxyGroup& group = lanes_.group(lane);
-  std::vector<std::size_t> sources;
-  for (const auto& [ends, wire] : lanes_.at(lane)) {
-    if (lanes_.unit_of(group, ends.first) == unit && lanes_.unit_of(group, ends.second) != but &&
-        wire.lacks_room()) {
-      sources.push_back(room_source(lane, ends, wire));
-    }
-  }
-  return sources;
 }
 
 // A GPU takes data when it can give what it makes of it, and has what else it needs.
-std::size_t ProxyNet::taking(const LaneKey& lane, std::size_t unit, std::size_t from) {
-  const auto [at, is_new] = taking_.try_emplace({lane, unit, from}, 0);
-  if (!is_new) {
-    return at->second;
-  }
-  const std::size_t node = at->second = net_.add(Join::kAll);
+void ProxyNet::fill_taking(std::size_t node, const Out& out) {
+  const auto& [lane, unit, from] = out;
   std::vector<std::size_t> sources = inputs(lane, unit, from);
   for (const std::size_t output : outputs(lane, unit, from)) {
     sources.push_back(output);
@@ -223,7 +241,6 @@ std::size_t ProxyNet::taking(const LaneKey& lane, std::size_t unit, std::size_t 
   for (const std::size_t source : sources) {
     net_.wait(node, source);
   }
-  return node;
 }
 
 void ProxyNet::add_wire(const LaneKey& lane, const Ends& ends, const ProxyWire& wire) {
@@ -245,7 +262,7 @@ void ProxyNet::measure(const Leaf& key, ProxyStall& stall) const {
       continue;
     }
     bool counts = false;
-    for (const auto& [ends, wire] : lane) {
+    for (const auto& [ends, wire] : lane.wires) {
       if (key.link ? ends != *key.link : lanes_.unit_of(group, ends.second) != key.unit) {
         continue;
       }
@@ -275,11 +292,21 @@ ProxyStall ProxyNet::stall_of(const Leaf& key) const {
   return stall;
 }
 
-ProxyWaits ProxyNet::run() {
+// Channels whose rows are the same wait for the same.
+void ProxyNet::build() {
+  const ProxyLane* before = nullptr;
   for (const auto& [key, lane] : lanes_.all()) {
-    for (const auto& [ends, wire] : lane) {
-      add_wire(key, ends, wire);
+    if (before == nullptr || before->wires != lane.wires) {
+      for (const auto& [ends, wire] : lane.wires) {
+        add_wire(key, ends, wire);
+      }
     }
+    before = &lane;
+  }
+  while (!todo_.empty()) {
+    const auto [node, out, gives] = todo_.back();
+    todo_.pop_back();
+    gives ? fill_giving(node, out) : fill_taking(node, out);
   }
   // A kernel that has not begun may stand behind another one, which waits.
   for (const auto& [key, node] : leaves_) {
@@ -290,15 +317,15 @@ ProxyWaits ProxyNet::run() {
       }
     }
   }
+}
+
+ProxyWaits ProxyNet::run() {
+  build();
   const Solution solution = solve(net_);
-  std::map<std::size_t, CauseId> cause_of;  // by node
-  for (CauseId id = 0; id < solution.causes.size(); ++id) {
-    cause_of.emplace(solution.causes[id].nodes.front(), id);
-  }
   ProxyWaits found;
-  found.stalls = stalls_in(solution, cause_of, true);
+  found.stalls = stalls_in(solution, true);
   if (found.stalls.empty()) {
-    found.stalls = stalls_in(solution, cause_of, false);
+    found.stalls = stalls_in(solution, false);
   }
   std::stable_sort(
       found.stalls.begin(), found.stalls.end(),
@@ -310,47 +337,49 @@ ProxyWaits ProxyNet::run() {
   return found;
 }
 
-std::vector<ProxyStall> ProxyNet::stalls_in(const Solution& solution,
-                                            const std::map<std::size_t, CauseId>& cause_of,
-                                            bool sure) const {
-  // What nothing is known of may hold a unit up, or a circle, in which something is not seen: then
-  // nothing can be said of that unit.
-  std::set<std::size_t> open;
-  for (CauseId id = 0; id < solution.causes.size(); ++id) {
+std::vector<ProxyStall> ProxyNet::stalls_in(const Solution& solution, bool sure) const {
+  struct Found {
+    const Leaf* leaf = nullptr;  // null: a circle, in which something is not seen, or not known
+    std::set<std::size_t> waiters;
+    bool is_sure = false;
+  };
+  std::map<std::size_t, const Leaf*> leaf_at;  // by node
+  for (const auto& [key, node] : leaves_) {
+    leaf_at.emplace(node, key.link || key.unit != JobView::kNone ? &key : nullptr);
+  }
+  std::vector<Found> found(solution.causes.size());
+  for (CauseId id = 0; id < found.size(); ++id) {
     const Cause& cause = solution.causes[id];
-    const bool known = std::any_of(leaves_.begin(), leaves_.end(), [&cause](const auto& leaf) {
-      return leaf.second == cause.nodes.front() &&
-             (leaf.first.link || leaf.first.unit != JobView::kNone);
-    });
-    for (const auto& [wait, waiting] : waits_) {
-      if ((cause.circle || !known) && solution.is_possible(waiting, id)) {
-        open.insert(waiting);
+    const auto at = leaf_at.find(cause.nodes.front());
+    found[id].leaf = cause.circle || at == leaf_at.end() ? nullptr : at->second;
+  }
+  for (const auto& [wait, waiting] : waits_) {
+    const CauseSetId may = solution.may[waiting];
+    if (may == CauseSets::kEvery) {
+      continue;
+    }
+    // What may be held up by something that is not known says nothing for itself. But where one
+    // needs a cause for sure, others need it, too, that may need it.
+    const std::vector<CauseId>& causes = solution.sets.of(may);
+    const bool open = std::any_of(causes.begin(), causes.end(),
+                                  [&found](CauseId id) { return found[id].leaf == nullptr; });
+    const auto& [group, index, unit] = wait;
+    const std::vector<std::size_t> ranks = lanes_.ranks_of(lanes_.groups().at(group), unit);
+    for (const CauseId id : causes) {
+      if (sure || !open) {
+        found[id].waiters.insert(ranks.begin(), ranks.end());
+        found[id].is_sure = found[id].is_sure || !sure || solution.is_sure(waiting, id);
       }
     }
   }
   std::vector<ProxyStall> stalls;
-  for (const auto& [key, node] : leaves_) {
-    const auto cause = cause_of.find(node);
-    if (cause == cause_of.end() || (!key.link && key.unit == JobView::kNone)) {
+  for (const Found& one : found) {
+    if (one.leaf == nullptr || !one.is_sure) {
       continue;
     }
-    std::set<std::size_t> waiters;
-    bool found = false;
-    for (const auto& [wait, waiting] : waits_) {
-      const auto& [group, index, unit] = wait;
-      // Where one needs it for sure, others need it, too, that may need it.
-      if (solution.is_possible(waiting, cause->second) && (sure || !open.contains(waiting))) {
-        found = found || !sure || solution.is_sure(waiting, cause->second);
-        const auto ranks = lanes_.ranks_of(lanes_.groups().at(group), unit);
-        waiters.insert(ranks.begin(), ranks.end());
-      }
-    }
-    if (!found) {
-      continue;
-    }
-    ProxyStall stall = stall_of(key);
+    ProxyStall stall = stall_of(*one.leaf);
     stall.sure = sure;
-    stall.waiters.assign(waiters.begin(), waiters.end());
+    stall.waiters.assign(one.waiters.begin(), one.waiters.end());
     if (!stall.ranks.empty()) {
       stalls.push_back(std::move(stall));
     }

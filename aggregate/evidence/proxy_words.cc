@@ -28,7 +28,8 @@ std::string device_evidence(const ProxyStall& stall) {
                            count_of(static_cast<std::size_t>(stall.steps), "step") +
                                (stall.steps == 1 ? " has" : " have"),
                            channels)
-             : fmt::format("there is room for its data on {} of NCCL, and it has given none", channels);
+             : fmt::format("there is room for its data on {} of NCCL, and it has given none",
+                           channels);
 }
 
 std::int64_t age_of_stall_ms(const JobView& view, const ProxyStall& stall) {

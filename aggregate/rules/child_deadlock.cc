@@ -1,6 +1,6 @@
 // The culprit waits for a child that is dead, that is stuck before its exec or on a lock that
 // nobody alive will release (typically inherited by fork), or that itself waits for the culprit to
-// read its pipe.
+// read its pipe, or to close it.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -13,9 +13,11 @@
 namespace oddrank::aggregate {
 namespace {
 
-bool waits_in_pipe(const RuleInput& input, const snapshot::ProcessCapture& child) {
+// Returns the thread of a child that waits in a pipe; null if it does not.
+const snapshot::ThreadCapture* thread_in_pipe(const RuleInput& input,
+                                              const snapshot::ProcessCapture& child) {
   const auto* thread = deciding_thread(input.view, child);
-  return thread != nullptr && thread->wait.on == snapshot::WaitOn::kPipe;
+  return thread != nullptr && thread->wait.on == snapshot::WaitOn::kPipe ? thread : nullptr;
 }
 
 std::string child_predicate(const RuleInput& input, const RankView& rank) {
@@ -37,10 +39,12 @@ std::string child_predicate(const RuleInput& input, const RankView& rank) {
                        child_words(input.view, *child), child->pid,
                        stuck_words(input.view, *child));
   }
-  if (waits_in_pipe(input, *child)) {
-    return fmt::format(
-        "waits for the end of its {} pid {}, which writes to a full pipe that this rank is to read",
-        child_words(input.view, *child), child->pid);
+  if (const auto* thread = thread_in_pipe(input, *child)) {
+    return fmt::format("waits for the end of its {} pid {}, which {}",
+                       child_words(input.view, *child), child->pid,
+                       is_writing(input.view, thread->wait)
+                           ? "writes to a full pipe that this rank is to read"
+                           : "waits for more input, or its end, in a pipe of this rank");
   }
   return fmt::format(
       "waits for its {} pid {}, which waits for a lock that no thread of it can "
@@ -71,7 +75,10 @@ std::vector<Advice> child_advice(const RuleInput& input,
                                       child->pid)),
             "start programs before the training loop, or not from a rank"};
   }
-  if (waits_in_pipe(input, *child)) {
+  if (const auto* thread = thread_in_pipe(input, *child)) {
+    if (!is_writing(input.view, thread->wait)) {
+      return {"close the child's input before wait(): subprocess's communicate() does", look};
+    }
     return {"read everything from the queue before join(), or call cancel_join_thread()", look};
   }
   return {look,

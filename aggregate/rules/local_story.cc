@@ -54,12 +54,11 @@ bool waits_for_inherited_lock(const RuleInput& input,
 }
 
 // Returns whether the rank waits for the child's end, and the child for the rank to read what it
-// writes.
-bool writes_to_joiner(const RuleInput& input, const ProcessCapture& child, const RankView& rank) {
+// writes, or to end its input.
+bool waits_for_joiner(const RuleInput& input, const ProcessCapture& child, const RankView& rank) {
   const ThreadCapture* thread = deciding_thread(input.view, child);
   return rank.decider->wait.on == WaitOn::kChild && thread != nullptr &&
-         thread->wait.on == WaitOn::kPipe && thread->wait.holder_pid == rank.process->pid &&
-         is_writing(input.view, thread->wait);
+         thread->wait.on == WaitOn::kPipe && thread->wait.holder_pid == rank.process->pid;
 }
 
 // Returns whether a child stands still while its parent is in vfork(): the parent goes on only when
@@ -289,7 +288,7 @@ const ProcessCapture* doomed_child(const RuleInput& input, const RankView& rank)
   }
   const ProcessCapture* child = awaited_process(input.view, *rank.process);
   if (child != nullptr && child->owner == rank.process->pid && !child->is_rank) {
-    const bool doomed = is_dead(*child) || writes_to_joiner(input, *child, rank) ||
+    const bool doomed = is_dead(*child) || waits_for_joiner(input, *child, rank) ||
                         holds_up_vfork(input, *child, rank) ||
                         waits_for_inherited_lock(input, *child, *rank.process);
     return doomed ? child : nullptr;

@@ -33,6 +33,12 @@ def innocents(truth, verdict):
     return sorted(set(named(verdict)) - guilty)
 
 
+def innocents_beside(truth, verdict):
+    """Returns the ranks that only the other stories of a verdict name, and no acceptable answer."""
+    guilty = {rank for culprits in truth["culprits"] for rank in culprits}
+    return sorted(set(all_named(verdict)) - set(named(verdict)) - guilty)
+
+
 class Score:
     def __init__(self):
         self.rows = []  # (name, truth, verdict, judgement)

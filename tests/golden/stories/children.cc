@@ -157,6 +157,24 @@ CaptureBuilder join_before_drain() {
   return job;
 }
 
+// Popen.wait() of a filter that reads to the end of its input, which nobody has closed.
+CaptureBuilder input_is_not_closed() {
+  CaptureBuilder job = job_with_children();
+  ThreadSpec waits = blocked(
+      WaitOn::kChild, "wait4",
+      Frames{in_libc("wait4"), std_py("subprocess.py", "Popen._try_wait", 2004),
+             std_py("subprocess.py", "Popen.wait", 1264), user_py("bloom/audio.py", "encode", 8)} +
+          fit(20));
+  waits.wait.holder_pid = 7525;
+  replace(job, 1, waits);
+  ThreadSpec reads = blocked(WaitOn::kPipe, "read", Frames{in_libc("fread_unlocked")});
+  reads.wait.holder_pid = pid_of(1);
+  reads.wait.path = "pipe:[90117]";
+  reads.wait.wchan = "anon_pipe_read";
+  add_child(job, 1, 7525, reads);
+  return job;
+}
+
 // Tokenizers' thread pool was in use when the process forked; the child waits for its threads.
 CaptureBuilder rayon_after_fork() {
   CaptureBuilder job = job_with_children();
@@ -261,6 +279,7 @@ std::vector<Story> stories_of_children() {
        {4},
        openmp_after_fork},
       {"join_before_drain", "B3, Megatron-LM#2422", Kind::kChildDeadlock, {1}, join_before_drain},
+      {"input_is_not_closed", "", Kind::kChildDeadlock, {1}, input_is_not_closed},
       {"rayon_after_fork",
        "B4: tokenizers after a fork",
        Kind::kChildDeadlock,
