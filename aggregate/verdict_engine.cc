@@ -34,7 +34,7 @@ bool wins(const Finding& a, const Finding& b) {
   return worth(a) > worth(b);
 }
 
-std::vector<std::size_t> ranks_named(const JobView& view, const Finding& finding) {
+std::vector<std::size_t> ranks_in(const JobView& view, const Finding& finding) {
   std::vector<std::size_t> ranks;
   for (std::size_t at = 0; at < view.ranks().size(); ++at) {
     const Culprit rank = culprit_of(view, view.ranks()[at]);
@@ -51,8 +51,8 @@ std::vector<std::size_t> ranks_named(const JobView& view, const Finding& finding
 // for.)
 bool is_within(const RuleInput& input, const Finding& first, const Finding& other) {
   const Blame& blame = input.blame;
-  const std::vector<std::size_t> roots = ranks_named(input.view, first);
-  std::vector<std::size_t> ranks = ranks_named(input.view, other);
+  const std::vector<std::size_t> roots = ranks_in(input.view, first);
+  std::vector<std::size_t> ranks = ranks_in(input.view, other);
   std::erase_if(ranks, [&blame](std::size_t rank) {
     return std::find(blame.by_process.begin(), blame.by_process.end(), rank) !=
            blame.by_process.end();

@@ -45,6 +45,7 @@ ProxyLanes::ProxyLanes(const JobView& view) : view_(view) {
   read_groups();
   join();
   index_wires();
+  find_members();
 }
 
 std::size_t ProxyLanes::unit_of(const ProxyGroup& group, std::int32_t rank) const {
@@ -106,11 +107,6 @@ void ProxyLanes::join() {
 }
 
 void ProxyLanes::index_wires() {
-  for (auto& [name, group] : groups_) {
-    for (const auto& [number, at] : group.rank_at) {
-      group.units.insert(unit_of(group, number));
-    }
-  }
   for (auto& [key, lane] : lanes_) {
     for (const auto& wire : lane.wires) {
       lane.from[unit_of(groups_[key.group], wire.first.first)].push_back(&wire);
@@ -119,21 +115,24 @@ void ProxyLanes::index_wires() {
   }
 }
 
-std::vector<std::size_t> ProxyLanes::ranks_of(const ProxyGroup& group, std::size_t unit) const {
-  std::vector<std::size_t> ranks;
-  const bool one_each = group.units.size() == static_cast<std::size_t>(std::max(group.size, 0));
+// If as many units as members are known, each has one. Else all ranks of a host may be members.
+void ProxyLanes::find_members() {
+  std::map<std::size_t, std::vector<std::size_t>> by_node;
   for (std::size_t at = 0; at < view_.ranks().size(); ++at) {
-    const ProcessCapture* process = view_.ranks()[at].process;
-    const bool here = process != nullptr &&
-                      (group.by_rank ? view_.capture().nodes.size() + at : process->node) == unit;
-    const bool is_member =
-        !one_each || std::any_of(group.rank_at.begin(), group.rank_at.end(),
-                                 [at](const auto& one) { return one.second == at; });
-    if (here && is_member) {
-      ranks.push_back(at);
+    if (view_.ranks()[at].process != nullptr) {
+      by_node[view_.ranks()[at].process->node].push_back(at);
     }
   }
-  return ranks;
+  for (auto& [name, group] : groups_) {
+    for (const auto& [number, at] : group.rank_at) {
+      group.units[unit_of(group, number)].push_back(at);
+    }
+    if (!group.by_rank && group.units.size() != static_cast<std::size_t>(group.size)) {
+      for (auto& [unit, ranks] : group.units) {
+        ranks = by_node[unit];
+      }
+    }
+  }
 }
 
 }  // namespace oddrank::aggregate

@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
-#include <set>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -52,7 +51,8 @@ struct ProxyGroup {
   std::map<std::int32_t, std::size_t> rank_at;  // JobView's index by number
   // Ranks of one host send each other over the network: none of their data goes another way.
   bool by_rank = false;
-  std::set<std::size_t> units;  // see ProxyLanes::unit_of
+  // By unit (ProxyLanes::unit_of): its ranks (JobView's indices) that may be members.
+  std::map<std::size_t, std::vector<std::size_t>> units;
   std::int32_t size = -1;
 };
 
@@ -77,8 +77,6 @@ class ProxyLanes {
 
   // Returns the unit of a rank of the communicator; JobView::kNone if nothing is known of it.
   std::size_t unit_of(const ProxyGroup& group, std::int32_t rank) const;
-  // Returns the ranks (indices of JobView::ranks()) of the unit that may be members.
-  std::vector<std::size_t> ranks_of(const ProxyGroup& group, std::size_t unit) const;
 
  private:
   // Calls take(index of the rank, row) for all rows that can be.
@@ -87,6 +85,7 @@ class ProxyLanes {
   void read_groups();
   void join();
   void index_wires();
+  void find_members();
 
   const JobView& view_;
   std::map<std::string_view, ProxyGroup> groups_;

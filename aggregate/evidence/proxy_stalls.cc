@@ -1,6 +1,7 @@
 #include "aggregate/evidence/proxy_stalls.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <set>
@@ -38,6 +39,8 @@ class ProxyNet {
   ProxyWaits run();
 
  private:
+  // A communicator, the number of its connections, a unit.
+  using Wait = std::tuple<std::string_view, std::int32_t, std::size_t>;
   // Where a unit gives data to another one, or takes it from there.
   using Out = std::tuple<LaneKey, std::size_t, std::size_t>;
   // A link (by the numbers of its ends), or a GPU of a unit.
@@ -65,7 +68,13 @@ class ProxyNet {
   std::int64_t given_to(const LaneKey& lane, std::size_t unit, std::size_t to);
   std::size_t either(std::size_t one, std::size_t other);
   void build();
+  std::set<CauseId> causes_of(const Solution& solution,
+                              const std::vector<const Leaf*>& leaf_of,
+                              bool sure) const;
   std::vector<ProxyStall> stalls_in(const Solution& solution, bool sure) const;
+  const std::vector<std::size_t>& ranks_of(const Wait& wait) const {
+    return lanes_.groups().at(std::get<0>(wait)).units.at(std::get<2>(wait));
+  }
   ProxyStall stall_of(const Leaf& key) const;
   void measure(const Leaf& key, ProxyStall& stall) const;
 
@@ -76,7 +85,7 @@ class ProxyNet {
   std::map<Out, std::size_t> giving_;
   std::map<Out, std::size_t> taking_;
   std::vector<std::tuple<std::size_t, Out, bool>> todo_;  // node, what it is, gives
-  std::map<std::tuple<std::string_view, std::int32_t, std::size_t>, std::size_t> waits_;
+  std::map<Wait, std::size_t> waits_;
 };
 
 std::size_t ProxyNet::leaf(const Leaf& key) {
@@ -288,7 +297,7 @@ ProxyStall ProxyNet::stall_of(const Leaf& key) const {
     return stall;
   }
   stall.kind = stall.steps > 0 ? ProxyStall::Kind::kDevice : ProxyStall::Kind::kSilent;
-  stall.ranks = lanes_.ranks_of(group, key.unit);
+  stall.ranks = group.units.at(key.unit);
   return stall;
 }
 
@@ -331,56 +340,61 @@ ProxyWaits ProxyNet::run() {
       found.stalls.begin(), found.stalls.end(),
       [](const ProxyStall& a, const ProxyStall& b) { return a.waiters.size() > b.waiters.size(); });
   for (const auto& [wait, waiting] : waits_) {
-    const auto ranks = lanes_.ranks_of(lanes_.groups().at(std::get<0>(wait)), std::get<2>(wait));
+    const auto& ranks = ranks_of(wait);
     found.waiting.insert(ranks.begin(), ranks.end());
   }
   return found;
 }
 
+// Returns the causes that a unit needs for sure; or, if none does, those that one may need of which
+// all are known, unless there are so many that it says nothing.
+std::set<CauseId> ProxyNet::causes_of(const Solution& solution,
+                                      const std::vector<const Leaf*>& leaf_of,
+                                      bool sure) const {
+  constexpr std::size_t kMaxPossible = 8;
+  std::set<CauseId> causes;
+  for (const auto& [wait, node] : waits_) {
+    const CauseSetId set = sure ? solution.sure[node] : solution.may[node];
+    if (set == CauseSets::kEvery) {
+      continue;
+    }
+    const std::vector<CauseId>& all = solution.sets.of(set);
+    const auto is_known = [&leaf_of](CauseId id) { return leaf_of[id] != nullptr; };
+    if (sure) {
+      std::copy_if(all.begin(), all.end(), std::inserter(causes, causes.end()), is_known);
+    } else if (all.size() <= kMaxPossible && std::all_of(all.begin(), all.end(), is_known)) {
+      causes.insert(all.begin(), all.end());
+    }
+  }
+  return sure || causes.size() <= kMaxPossible ? causes : std::set<CauseId>();
+}
+
 std::vector<ProxyStall> ProxyNet::stalls_in(const Solution& solution, bool sure) const {
-  struct Found {
-    const Leaf* leaf = nullptr;  // null: a circle, in which something is not seen, or not known
-    std::set<std::size_t> waiters;
-    bool is_sure = false;
-  };
   std::map<std::size_t, const Leaf*> leaf_at;  // by node
   for (const auto& [key, node] : leaves_) {
     leaf_at.emplace(node, key.link || key.unit != JobView::kNone ? &key : nullptr);
   }
-  std::vector<Found> found(solution.causes.size());
-  for (CauseId id = 0; id < found.size(); ++id) {
-    const Cause& cause = solution.causes[id];
-    const auto at = leaf_at.find(cause.nodes.front());
-    found[id].leaf = cause.circle || at == leaf_at.end() ? nullptr : at->second;
-  }
-  for (const auto& [wait, waiting] : waits_) {
-    const CauseSetId may = solution.may[waiting];
-    if (may == CauseSets::kEvery) {
-      continue;
-    }
-    // What may be held up by something that is not known says nothing for itself. But where one
-    // needs a cause for sure, others need it, too, that may need it.
-    const std::vector<CauseId>& causes = solution.sets.of(may);
-    const bool open = std::any_of(causes.begin(), causes.end(),
-                                  [&found](CauseId id) { return found[id].leaf == nullptr; });
-    const auto& [group, index, unit] = wait;
-    const std::vector<std::size_t> ranks = lanes_.ranks_of(lanes_.groups().at(group), unit);
-    for (const CauseId id : causes) {
-      if (sure || !open) {
-        found[id].waiters.insert(ranks.begin(), ranks.end());
-        found[id].is_sure = found[id].is_sure || !sure || solution.is_sure(waiting, id);
-      }
-    }
+  // By cause. Null: a circle, in which something is not seen, or what is not known.
+  std::vector<const Leaf*> leaf_of(solution.causes.size(), nullptr);
+  for (CauseId id = 0; id < leaf_of.size(); ++id) {
+    const auto at = leaf_at.find(solution.causes[id].nodes.front());
+    leaf_of[id] = solution.causes[id].circle || at == leaf_at.end() ? nullptr : at->second;
   }
   std::vector<ProxyStall> stalls;
-  for (const Found& one : found) {
-    if (one.leaf == nullptr || !one.is_sure) {
-      continue;
-    }
-    ProxyStall stall = stall_of(*one.leaf);
+  for (const CauseId id : causes_of(solution, leaf_of, sure)) {
+    ProxyStall stall = stall_of(*leaf_of[id]);
     stall.sure = sure;
-    stall.waiters.assign(one.waiters.begin(), one.waiters.end());
-    if (!stall.ranks.empty()) {
+    // Where one needs it for sure, others need it, too, that may need it.
+    for (const auto& [wait, node] : waits_) {
+      if (solution.may[node] != CauseSets::kEvery && solution.is_possible(node, id)) {
+        const auto& ranks = ranks_of(wait);
+        stall.waiters.insert(stall.waiters.end(), ranks.begin(), ranks.end());
+      }
+    }
+    std::sort(stall.waiters.begin(), stall.waiters.end());
+    stall.waiters.erase(std::unique(stall.waiters.begin(), stall.waiters.end()),
+                        stall.waiters.end());
+    if (!stall.ranks.empty() && !stall.waiters.empty()) {
       stalls.push_back(std::move(stall));
     }
   }

@@ -138,4 +138,45 @@ TEST_CASE("of NCCL's data, the GPU that stands is named") {
       25, 35);
 }
 
+TEST_CASE("of NCCL's data, a ring of two thousand hosts is followed to its link") {
+  constexpr std::int32_t kHosts = 2'000;
+  std::vector<std::string> hosts;
+  for (int host = 0; host < kHosts; ++host) {
+    hosts.push_back("n" + std::to_string(host));
+  }
+  const bool sockets = GENERATE(false, true);
+  tests::CaptureBuilder job(hosts, kHosts);
+  auto& tables = job.capture.tables;
+  for (std::int32_t rank = 0; rank < kHosts; ++rank) {
+    auto& process = job.rank(rank, hosts[static_cast<std::size_t>(rank)], tests::pid_of(rank));
+    snapshot::ProxyTransfer row;
+    row.group = tables.string("0x4f");
+    row.network = tables.string(sockets ? "Socket" : "IB");
+    row.size = kHosts;
+    row.rank = rank;
+    row.channels = row.still = 0xffff'ffff;
+    row.end = 24;
+    row.sends = true;
+    row.peer = (rank + 1) % kHosts;
+    // Rank 0 has given four steps, which do not arrive; the others have given one, and wait.
+    row.passed = rank == 0 ? 4 : 1;
+    row.done = rank == 0 ? 0 : 1;
+    row.posted = row.done + 8;
+    process.proxies.push_back(row);
+    row.sends = false;
+    row.peer = (rank + kHosts - 1) % kHosts;
+    row.passed = row.done = rank == 1 ? 0 : 1;
+    row.posted = row.done + 8;
+    process.proxies.push_back(row);
+  }
+  FrameModel model(job.capture.tables);
+  const JobView view(job.capture, model);
+  const ProxyWaits found = find_proxy_waits(view);
+  REQUIRE(found.stalls.size() == 1);
+  CHECK(found.stalls.front().sure);
+  CHECK(found.stalls.front().ranks == std::vector<std::size_t>{0, 1});
+  CHECK(found.stalls.front().waiters.size() == kHosts);
+  CHECK(found.stalls.front().channels == 32);
+}
+
 }  // namespace oddrank::aggregate
