@@ -57,8 +57,7 @@ bool is_within(const RuleInput& input, const Finding& first, const Finding& othe
     return std::find(blame.by_process.begin(), blame.by_process.end(), rank) !=
            blame.by_process.end();
   });
-  for (CauseId id = 0; id < blame.solution.causes.size(); ++id) {
-    const Cause& cause = blame.solution.causes[id];
+  for (const Cause& cause : blame.solution.causes) {
     const std::vector<std::size_t> of_cause = ranks_of_cause(input.graph, cause);
     const bool has_root = std::find_first_of(of_cause.begin(), of_cause.end(), roots.begin(),
                                              roots.end()) != of_cause.end();

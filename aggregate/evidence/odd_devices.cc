@@ -42,6 +42,7 @@ std::string odd_measure(const Device& own,
                         const Measure& measure) {
   const std::int64_t value = measure.value(own);
   std::vector<std::int64_t> rest;
+  rest.reserve(others.size());
   for (const Device* other : others) {
     rest.push_back(measure.value(*other));
   }

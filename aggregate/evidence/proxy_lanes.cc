@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <bit>
+#include <tuple>
 
 namespace oddrank::aggregate {
 
-using snapshot::ProcessCapture;
 using snapshot::ProxyTransfer;
 
 namespace {
@@ -18,6 +18,10 @@ bool is_possible(const ProxyTransfer& row) {
 }
 
 }  // namespace
+
+bool LaneKey::operator<(const LaneKey& other) const {
+  return std::tie(group, index, channel) < std::tie(other.group, other.index, other.channel);
+}
 
 std::int64_t ProxyWire::on_the_way() const {
   return sender == nullptr || receiver == nullptr ? 0

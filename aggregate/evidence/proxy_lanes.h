@@ -1,7 +1,6 @@
 // What NCCL's proxies say, joined: the two ends of each connection, by communicator and channel.
 #pragma once
 
-#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -20,7 +19,7 @@ struct LaneKey {
   std::int32_t index = 0;
   int channel = 0;
 
-  auto operator<=>(const LaneKey&) const = default;
+  bool operator<(const LaneKey& other) const;
 };
 
 // One connection: what its two ends say. Null: not known, or it moves.

@@ -11,6 +11,7 @@
 
 #include <fmt/format.h>
 
+#include "aggregate/evidence/proxy_lanes.h"
 #include "aggregate/solver/solve.h"
 #include "aggregate/solver/wait_net.h"
 #include "aggregate/view/call_counts.h"
@@ -50,7 +51,7 @@ class ProxyNet {
     std::optional<Ends> link;
     std::size_t unit = 0;
 
-    auto operator<=>(const Leaf&) const = default;
+    bool operator<(const Leaf& other) const;
   };
   std::size_t leaf(const Leaf& key);
   std::size_t wait_of(const LaneKey& lane, std::size_t unit);
@@ -87,6 +88,11 @@ class ProxyNet {
   std::vector<std::tuple<std::size_t, Out, bool>> todo_;  // node, what it is, gives
   std::map<Wait, std::size_t> waits_;
 };
+
+bool ProxyNet::Leaf::operator<(const Leaf& other) const {
+  return std::tie(group, index, link, unit) <
+         std::tie(other.group, other.index, other.link, other.unit);
+}
 
 std::size_t ProxyNet::leaf(const Leaf& key) {
   const auto [at, is_new] = leaves_.try_emplace(key, 0);

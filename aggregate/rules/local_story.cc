@@ -54,11 +54,18 @@ bool waits_for_inherited_lock(const RuleInput& input,
 }
 
 // Returns whether the rank waits for the child's end, and the child for the rank to read what it
-// writes, or to end its input.
+// writes, or to end its input, which no other thread of the program may still write.
 bool waits_for_joiner(const RuleInput& input, const ProcessCapture& child, const RankView& rank) {
   const ThreadCapture* thread = deciding_thread(input.view, child);
-  return rank.decider->wait.on == WaitOn::kChild && thread != nullptr &&
-         thread->wait.on == WaitOn::kPipe && thread->wait.holder_pid == rank.process->pid;
+  if (rank.decider->wait.on != WaitOn::kChild || thread == nullptr ||
+      thread->wait.on != WaitOn::kPipe || thread->wait.holder_pid != rank.process->pid) {
+    return false;
+  }
+  const auto& threads = rank.process->threads;
+  return is_writing(input.view, thread->wait) ||
+         std::none_of(threads.begin(), threads.end(), [&rank](const ThreadCapture& other) {
+           return other.has_python && &other != rank.decider;
+         });
 }
 
 // Returns whether a child stands still while its parent is in vfork(): the parent goes on only when

@@ -17,7 +17,6 @@ namespace {
 
 using attach::Addr;
 using attach::all_whole;
-using attach::ReadRequest;
 using attach::request_of;
 using attach::Target;
 

@@ -157,8 +157,8 @@ StringId ProxyReader::group_of(const ProxyState& state) {
     return {};
   }
   for (const auto& address : addresses) {
-    const std::uint16_t family = std::to_integer<std::uint16_t>(address[0]) |
-                                 (std::to_integer<std::uint16_t>(address[1]) << 8U);
+    const auto family =
+        std::to_integer<unsigned>(address[0]) | (std::to_integer<unsigned>(address[1]) << 8U);
     // What is behind the address of a short family is not set.
     const std::size_t size = family == AF_INET ? sizeof(sockaddr_in) / 2 : kAddressBytes;
     for (std::size_t at = 0; at < size; ++at) {
@@ -303,21 +303,21 @@ std::string ProxyReader::network_of(const ProxyState& state) const {
              : std::string();
 }
 
-StringId ProxyReader::device_name(StringId id, std::int32_t device) {
-  const auto [at, is_new] = devices_.try_emplace({id, device});
+StringId ProxyReader::device_name(StringId network, std::int32_t device) {
+  const auto [at, is_new] = devices_.try_emplace({network, device});
   if (!is_new || device < 0 || device >= kMaxNetDevices) {
     return at->second;
   }
-  const std::string network(tables_.text(id));
+  const std::string name(tables_.text(network));
   const auto number = static_cast<std::uint64_t>(device);
   std::string text;
-  if (network == "IB" && variables_.ib_devices != Addr{}) {
+  if (name == "IB" && variables_.ib_devices != Addr{}) {
     text = name_at(target_, variables_.ib_devices + number * layout_.ib_size + layout_.ib_name);
-  } else if (network == "Socket" && variables_.socket_devices != Addr{}) {
+  } else if (name == "Socket" && variables_.socket_devices != Addr{}) {
     text = name_at(target_,
                    variables_.socket_devices + number * layout_.socket_size + layout_.socket_name);
-  } else if (!network.empty()) {
-    text = network + " " + std::to_string(device);
+  } else if (!name.empty()) {
+    text = name + " " + std::to_string(device);
   }
   return at->second = tables_.string(text);
 }

@@ -172,6 +172,11 @@ TEST_CASE("child_deadlock: a child that writes to the rank that waits for its en
   CHECK(verdict.kind == Kind::kChildDeadlock);
   CHECK(verdict.summary.find("full pipe") != std::string::npos);
   job.process(20).threads[0].wait.syscall_name = job.capture.tables.string("read");
+  const Verdict reads = report_of(job).verdict;
+  CHECK(reads.kind == Kind::kChildDeadlock);
+  CHECK(reads.summary.find("more input, or its end") != std::string::npos);
+  // A thread that feeds the child may have more for it.
+  job.thread(job.process(10), waiting_on(WaitOn::kUnknown, ""));
   CHECK(report_of(job).verdict.kind != Kind::kChildDeadlock);
 }
 
