@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "tests/support/catch.h"
+#include "tests/support/emulated.h"
 #include "tests/support/hung_jobs.h"
 #include "tests/support/nccl_network.h"
 
@@ -54,9 +55,11 @@ NetworkPlan plan_of(Scheme scheme, std::uint32_t seed) {
 // Breaks networks, and asks each time whether what is found is the place.
 template <typename Break, typename IsPlace>
 void break_all(const Break& break_it, const IsPlace& is_place, int least_named, int least_listed) {
+  // An emulator takes twenty times as long.
+  const std::uint32_t step = test::is_emulated() ? 11 : 1;
   for (const Scheme scheme : {Scheme::kRing, Scheme::kChain, Scheme::kTree, Scheme::kSends}) {
     Tried tried;
-    for (std::uint32_t seed = 0; seed < 480; ++seed) {
+    for (std::uint32_t seed = 0; seed < 480; seed += step) {
       const NetworkPlan plan = plan_of(scheme, seed);
       NcclNetwork network(plan, seed);
       network.run(static_cast<int>(seed * 31 % 400));
@@ -84,8 +87,10 @@ void break_all(const Break& break_it, const IsPlace& is_place, int least_named, 
       }
     }
     CAPTURE(scheme, tried.hung, tried.named, tried.listed);
-    CHECK(tried.named * 100 >= tried.hung * least_named);
-    CHECK((tried.named + tried.listed) * 100 >= tried.hung * least_listed);
+    if (step == 1) {  // else there are too few to tell
+      CHECK(tried.named * 100 >= tried.hung * least_named);
+      CHECK((tried.named + tried.listed) * 100 >= tried.hung * least_listed);
+    }
   }
 }
 
@@ -138,8 +143,8 @@ TEST_CASE("of NCCL's data, the GPU that stands is named") {
       25, 35);
 }
 
-TEST_CASE("of NCCL's data, a ring of two thousand hosts is followed to its link") {
-  constexpr std::int32_t kHosts = 2'000;
+TEST_CASE("of NCCL's data, a ring of a thousand hosts is followed to its link") {
+  constexpr std::int32_t kHosts = 1'000;
   std::vector<std::string> hosts;
   for (int host = 0; host < kHosts; ++host) {
     hosts.push_back("n" + std::to_string(host));
