@@ -246,6 +246,33 @@ std::string unexplained(const JobView& view,
                      left.size() == 1 ? "waits" : "wait");
 }
 
+// Returns a note on ranks that hold up others for sure, that may wait for a rank that is named, and
+// that no story names: of two causes, the second one would come as a surprise.
+std::string awaited_beside(const RuleInput& input,
+                           const std::vector<Role>& roles,
+                           const Verdict& verdict) {
+  constexpr std::size_t kMaxBeside = 3;
+  if (!is_stall(verdict.kind) || verdict.culprits.empty()) {
+    return {};
+  }
+  std::string words;
+  std::size_t found = 0;
+  for (const Cause& cause : input.blame.solution.causes) {
+    const std::uint32_t at = cause.nodes.front();
+    if (cause.circle || at >= roles.size() || roles[at] == Role::kRoot ||
+        !input.blame.is_sure(at) || input.view.ranks()[at].presence != Presence::kRead ||
+        ++found > kMaxBeside) {
+      continue;
+    }
+    const RankView& rank = input.view.ranks()[at];
+    words += fmt::format("{}{} {}", words.empty() ? "" : "; ", JobView::name(rank),
+                         phase_of(input.view, rank));
+  }
+  return words.empty() ? std::string()
+                       : fmt::format("awaited as well, and perhaps held up by what is named: {}{}",
+                                     words, found > kMaxBeside ? "; and more" : "");
+}
+
 // Adds the notes of all nodes. If no rank of a node without an answer is listed as unread, a note
 // gives the reason: one for all nodes with the same.
 void add_node_notes(const Capture& capture, Diagnosis& report) {
@@ -282,7 +309,8 @@ Diagnosis diagnose(const JobView& view) {
   Diagnosis report;
   const std::optional<FlightReport> flight = analyze_flight_of(capture);
   const FlightReport* recorders = flight ? &*flight : nullptr;
-  report.verdict = decide(make_input(view, graph, groups, recorders));
+  const RuleInput input = make_input(view, graph, groups, recorders);
+  report.verdict = decide(input);
   if (recorders != nullptr && is_from_memory(*recorders)) {
     report.steps = rank_steps(recorders->job);
   }
@@ -307,6 +335,9 @@ Diagnosis diagnose(const JobView& view) {
                  std::inserter(report.notes, report.notes.begin()),
                  [](const std::string& note) { return printable(note, 400); });
   if (std::string note = unexplained(view, graph, roles, report.verdict); !note.empty()) {
+    report.notes.push_back(std::move(note));
+  }
+  if (std::string note = awaited_beside(input, roles, report.verdict); !note.empty()) {
     report.notes.push_back(std::move(note));
   }
   if (is_stall(report.verdict.kind) || report.verdict.kind == Kind::kUnknown) {

@@ -244,8 +244,16 @@ TEST_CASE("suspects: a named pipe that nobody opens may be a late rank's to open
   CaptureBuilder job = eight_ranks(in_all_reduce());
   replace(job, 6, opens);
   CHECK(named_in(job) == Named{6});
+  const auto has_note = [&job] {
+    const auto notes = diagnose(job.capture).notes;
+    return std::any_of(notes.begin(), notes.end(), [](const std::string& note) {
+      return note.starts_with("awaited as well") && note.find("rank 6") != std::string::npos;
+    });
+  };
+  CHECK_FALSE(has_note());
   replace(job, 1, tests::sleeping());
   CHECK(named_in(job) == Named{1});
+  CHECK(has_note());
 }
 
 TEST_CASE("suspects: of two that may wait for others, neither is named") {
