@@ -1,5 +1,7 @@
 #include "report/report_dot.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "aggregate/view/job_view.h"
@@ -21,6 +23,22 @@ std::string in_quotes(std::string_view text) {
   return result + '"';
 }
 
+bool is_culprit(const aggregate::Diagnosis& report, const aggregate::RankView& rank) {
+  const auto& culprits = report.verdict.culprits;
+  return std::any_of(culprits.begin(), culprits.end(), [&rank](const aggregate::Culprit& culprit) {
+    return culprit.rank == rank.rank && culprit.pid == rank.pid() && culprit.host == rank.host;
+  });
+}
+
+// Returns whether the node is what holds the others up: a rank that is named, a link, a GPU.
+bool is_root(const aggregate::Diagnosis& report,
+             const aggregate::JobView& view,
+             const PictureNode& node) {
+  return node.kind == aggregate::NodeKind::kLink || node.kind == aggregate::NodeKind::kDevice ||
+         std::any_of(node.ranks.begin(), node.ranks.end(),
+                     [&](std::size_t at) { return is_culprit(report, view.ranks()[at]); });
+}
+
 std::string wait_cluster(const aggregate::Diagnosis& report, const aggregate::JobView& view) {
   const WaitPicture picture = wait_picture(view, report.verdict);
   std::string text = "  subgraph cluster_waits {\n    label=\"who waits for whom\";\n";
@@ -29,8 +47,9 @@ std::string wait_cluster(const aggregate::Diagnosis& report, const aggregate::Jo
     const bool stands =
         node.kind == aggregate::NodeKind::kRank || node.kind == aggregate::NodeKind::kProcess;
     const std::string label = node.phase.empty() ? node.label : node.label + " | " + node.phase;
-    text += fmt::format("    w{} [shape={}, label={}];\n", at, stands ? "box" : "ellipse",
-                        in_quotes(label));
+    text += fmt::format("    w{} [shape={}, label={}{}];\n", at, stands ? "box" : "ellipse",
+                        in_quotes(label),
+                        is_root(report, view, node) ? ", color=\"#b4440f\", penwidth=3" : "");
   }
   for (const PictureEdge& edge : picture.edges) {
     text += fmt::format("    w{} -> w{}{};\n", edge.from, edge.to,
@@ -72,7 +91,9 @@ std::string tree_cluster(const aggregate::JobView& view) {
 }  // namespace
 
 std::string report_dot(const aggregate::Diagnosis& report, const aggregate::JobView& view) {
-  return "digraph oddrank {\n  rankdir=LR;\n  node [shape=plain, fontname=\"monospace\"];\n" +
+  // A page is A4, across: Graphviz scales down what is larger.
+  return "digraph oddrank {\n  rankdir=LR;\n  size=\"11,7.5\";\n"
+         "  node [shape=plain, fontname=\"monospace\"];\n" +
          wait_cluster(report, view) + tree_cluster(view) + "}\n";
 }
 

@@ -9,7 +9,8 @@
 namespace oddrank::report {
 
 // Returns one digraph with two clusters. Ranks at the same place are one node of the wait-for
-// graph, and groups are folded as in the other reports. `report` is of the same capture.
+// graph, the root has a thick border, and groups are folded as in the other reports. `report` is of
+// the same capture.
 std::string report_dot(const aggregate::Diagnosis& report, const aggregate::JobView& view);
 
 }  // namespace oddrank::report
