@@ -121,13 +121,6 @@ void add_awaited(const JobView& view, const RankView& rank, ReportedGroup& group
   }
 }
 
-bool is_culprit(const Verdict& verdict, const RankView& rank) {
-  return std::any_of(
-      verdict.culprits.begin(), verdict.culprits.end(), [&rank](const Culprit& culprit) {
-        return culprit.rank == rank.rank && culprit.pid == rank.pid() && culprit.host == rank.host;
-      });
-}
-
 // Returns where the program stands, if a thread of a library speaks for the rank.
 FoldedStack main_stack_of(const JobView& view, const RankView& rank) {
   if (rank.decider == nullptr || rank.decider->has_python || rank.decider->tid == rank.pid()) {
@@ -158,7 +151,7 @@ ReportedGroup report_group(const JobView& view, const Verdict& verdict, const Gr
     } else {
       row.quiet.add_unknown();
     }
-    const bool guilty = is_culprit(verdict, rank);
+    const bool guilty = is_named(rank, verdict.culprits);
     if (guilty && !row.culprit) {
       add_awaited(view, rank, row);
     }
@@ -184,7 +177,7 @@ void add_groups(const JobView& view,
                 Diagnosis& report) {
   std::stable_partition(groups.begin(), groups.end(), [&](const Group& group) {
     return std::any_of(group.ranks.begin(), group.ranks.end(), [&](std::size_t at) {
-      return is_culprit(report.verdict, view.ranks()[at]);
+      return is_named(view.ranks()[at], report.verdict.culprits);
     });
   });
   for (const Group& group : groups) {

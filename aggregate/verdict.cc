@@ -1,5 +1,6 @@
 #include "aggregate/verdict.h"
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 
@@ -50,6 +51,12 @@ std::string kind_words(Kind kind, Confidence confidence) {
 
 std::string_view wait_name(snapshot::WaitOn what) {
   return name_of(kWaitNames, static_cast<std::size_t>(what));
+}
+
+bool is_named(const RankView& rank, const std::vector<Culprit>& culprits) {
+  return std::any_of(culprits.begin(), culprits.end(), [&rank](const Culprit& culprit) {
+    return culprit.rank == rank.rank && culprit.pid == rank.pid() && culprit.host == rank.host;
+  });
 }
 
 }  // namespace oddrank::aggregate

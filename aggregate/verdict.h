@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "aggregate/flight/call_history.h"
+#include "aggregate/view/rank_view.h"
 #include "snapshot/wait.h"
 
 namespace oddrank::aggregate {
@@ -79,6 +80,9 @@ struct Culprit {
   pid_t tid = 0;
   WaitsFor waits_for;
 };
+
+// Returns whether one of them is the rank.
+bool is_named(const RankView& rank, const std::vector<Culprit>& culprits);
 
 // One hop from the largest waiting group to the culprit, or from the culprit to what it waits for.
 struct ChainLink {

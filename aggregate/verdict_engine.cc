@@ -34,40 +34,25 @@ bool wins(const Finding& a, const Finding& b) {
   return worth(a) > worth(b);
 }
 
-std::vector<std::size_t> ranks_in(const JobView& view, const Finding& finding) {
-  std::vector<std::size_t> ranks;
-  for (std::size_t at = 0; at < view.ranks().size(); ++at) {
-    const Culprit rank = culprit_of(view, view.ranks()[at]);
-    if (std::any_of(finding.culprits.begin(), finding.culprits.end(),
-                    [&rank](const Culprit& culprit) { return is_same(culprit, rank); })) {
-      ranks.push_back(at);
-    }
-  }
-  return ranks;
-}
-
 // Returns whether a rank that the other one names is in one circle with a rank that the first one
 // names: then both are one story. (What a process of a rank holds, it holds whatever the rank waits
 // for.)
 bool is_within(const RuleInput& input, const Finding& first, const Finding& other) {
-  const Blame& blame = input.blame;
-  const std::vector<std::size_t> roots = ranks_in(input.view, first);
-  std::vector<std::size_t> ranks = ranks_in(input.view, other);
-  std::erase_if(ranks, [&blame](std::size_t rank) {
-    return std::find(blame.by_process.begin(), blame.by_process.end(), rank) !=
-           blame.by_process.end();
-  });
-  for (const Cause& cause : blame.solution.causes) {
-    const std::vector<std::size_t> of_cause = ranks_of_cause(input.graph, cause);
-    const bool has_root = std::find_first_of(of_cause.begin(), of_cause.end(), roots.begin(),
-                                             roots.end()) != of_cause.end();
-    if (has_root && cause.circle &&
-        std::find_first_of(of_cause.begin(), of_cause.end(), ranks.begin(), ranks.end()) !=
-            of_cause.end()) {
-      return true;
-    }
-  }
-  return false;
+  const std::vector<std::size_t>& apart = input.blame.by_process;
+  const auto named_by = [&input](const Finding& finding) {
+    return [&input, &finding](std::size_t at) {
+      return is_named(input.view.ranks()[at], finding.culprits);
+    };
+  };
+  return std::any_of(
+      input.blame.circles.begin(), input.blame.circles.end(), [&](const Circle& circle) {
+        std::vector<std::size_t> ranks = circle.ranks;
+        const bool has_first = std::any_of(ranks.begin(), ranks.end(), named_by(first));
+        std::erase_if(ranks, [&apart](std::size_t at) {
+          return std::find(apart.begin(), apart.end(), at) != apart.end();
+        });
+        return has_first && std::any_of(ranks.begin(), ranks.end(), named_by(other));
+      });
 }
 
 // Returns whether the job is held up by this finding, too, whatever becomes of the first one.

@@ -1,6 +1,5 @@
 #include "cli/output.h"
 
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -15,6 +14,7 @@
 #include "base/log.h"
 #include "base/printable.h"
 #include "base/write_file.h"
+#include "cli/terminal/terminal_size.h"
 #include "report/explain_text.h"
 #include "report/html/report_html.h"
 #include "report/process_text.h"
@@ -45,9 +45,9 @@ bool wants_color() {
 int report_width() {
   constexpr int kLeast = 60;
   constexpr int kMost = 140;
-  winsize size{};
-  const bool known = ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
-  return known ? std::clamp<int>(size.ws_col, kLeast, kMost) : report::TextOptions().width;
+  const winsize size = terminal_size();
+  return size.ws_col > 0 ? std::clamp<int>(size.ws_col, kLeast, kMost)
+                         : report::TextOptions().width;
 }
 
 struct Output {

@@ -23,20 +23,14 @@ std::string in_quotes(std::string_view text) {
   return result + '"';
 }
 
-bool is_culprit(const aggregate::Diagnosis& report, const aggregate::RankView& rank) {
-  const auto& culprits = report.verdict.culprits;
-  return std::any_of(culprits.begin(), culprits.end(), [&rank](const aggregate::Culprit& culprit) {
-    return culprit.rank == rank.rank && culprit.pid == rank.pid() && culprit.host == rank.host;
-  });
-}
-
 // Returns whether the node is what holds the others up: a rank that is named, a link, a GPU.
 bool is_root(const aggregate::Diagnosis& report,
              const aggregate::JobView& view,
              const PictureNode& node) {
-  return node.kind == aggregate::NodeKind::kLink || node.kind == aggregate::NodeKind::kDevice ||
-         std::any_of(node.ranks.begin(), node.ranks.end(),
-                     [&](std::size_t at) { return is_culprit(report, view.ranks()[at]); });
+  return aggregate::is_below_host(node.kind) ||
+         std::any_of(node.ranks.begin(), node.ranks.end(), [&](std::size_t at) {
+           return aggregate::is_named(view.ranks()[at], report.verdict.culprits);
+         });
 }
 
 std::string wait_cluster(const aggregate::Diagnosis& report, const aggregate::JobView& view) {

@@ -56,25 +56,21 @@ class Addresses {
   // only one there that listens at that port; kNone if that is not known.
   std::size_t rank_at(std::string_view address) const;
 
-  // Returns the first of the ranks that were not read, if all of them are on one host that gave no
-  // answer, and nobody is known to be at the address; kNone otherwise.
-  std::size_t unread_at(std::string_view address) const {
-    return of_host_.contains(address_part(address)) ? JobView::kNone : unread_;
+  // Returns the ranks that were not read, if all of them are on one host that gave no answer, and
+  // nobody is known to be at the address; none otherwise.
+  std::vector<std::size_t> unread_at(std::string_view address) const {
+    return of_host_.contains(address_part(address)) ? std::vector<std::size_t>() : unread_;
   }
 
  private:
   void add_listening(const JobView& view, std::size_t rank, const snapshot::ThreadCapture& thread);
 
-  std::size_t unread_ = JobView::kNone;
+  std::vector<std::size_t> unread_;
   std::map<std::string_view, std::set<std::size_t>> of_host_;
   std::map<std::string_view, std::set<std::size_t>> listening_;  // by port
 };
 
-Addresses::Addresses(const JobView& view) {
-  if (const std::vector<std::size_t> unread = unread_ranks(view); !unread.empty()) {
-    unread_ = unread.front();
-  }
-
+Addresses::Addresses(const JobView& view) : unread_(unread_ranks(view)) {
   for (const ProcessCapture& process : view.capture().processes) {
     const std::size_t rank = rank_of(view, process);
     if (rank == JobView::kNone) {
@@ -127,8 +123,8 @@ std::size_t rank_at_other_end(const JobView& view,
   return other == nullptr ? JobView::kNone : rank_of(view, *other);
 }
 
-// Calls take(from, to, transfer, whether `to` is known by exclusion only) for what ranks send to
-// each other, with this trouble.
+// Calls take(from, to, transfer, StuckLink::End::by_exclusion of `to`) for what ranks send to each
+// other, with this trouble.
 template <typename Take>
 void each_between_ranks(const JobView& view, TransferTrouble trouble, const Take& take) {
   const auto& processes = view.capture().processes;
@@ -144,8 +140,12 @@ void each_between_ranks(const JobView& view, TransferTrouble trouble, const Take
       }
       const std::size_t from = rank_of(view, process);
       std::size_t to = rank_at_other_end(view, addresses, process, transfer);
-      const bool excluded = to == JobView::kNone;
-      to = excluded ? addresses.unread_at(view.text(transfer.peer)) : to;
+      std::size_t excluded = 0;
+      if (to == JobView::kNone) {
+        const std::vector<std::size_t> unread = addresses.unread_at(view.text(transfer.peer));
+        excluded = unread.size();
+        to = unread.empty() ? to : unread.front();
+      }
       if (from != JobView::kNone && to != JobView::kNone && from != to) {
         take(from, to, transfer, excluded);
       }
@@ -180,7 +180,7 @@ struct Sent {
   std::string_view local;
   std::string_view peer;
   const Transfer* transfer = nullptr;
-  bool excluded = false;
+  std::size_t excluded = 0;  // StuckLink::End::by_exclusion of the other end
 };
 
 StuckLink link_of(const JobView& view, const std::vector<Sent>& sent, const Pair& ranks) {
@@ -190,11 +190,7 @@ StuckLink link_of(const JobView& view, const std::vector<Sent>& sent, const Pair
       [](const Sent& a, const Sent& b) { return age_of(*a.transfer) < age_of(*b.transfer); });
   const std::size_t other = ranks.first + ranks.second - oldest.rank;
   link.ends = {{{oldest.rank, 0, printable(oldest.local, 60), {}, oldest.transfer},
-                {other,
-                 oldest.excluded ? unread_ranks(view).size() : 0,
-                 printable(oldest.peer, 60),
-                 {},
-                 nullptr}}};
+                {other, oldest.excluded, printable(oldest.peer, 60), {}, nullptr}}};
   link.age_ms = age_of(*oldest.transfer);
   std::set<std::pair<std::string_view, std::string_view>> connections;
   for (const Sent& one : sent) {
@@ -237,7 +233,7 @@ std::vector<StuckLink> find_stuck_links(const JobView& view) {
   std::map<Pair, std::vector<Sent>> by_ranks;
   each_between_ranks(
       view, TransferTrouble::kUnanswered,
-      [&](std::size_t from, std::size_t to, const Transfer& transfer, bool excluded) {
+      [&](std::size_t from, std::size_t to, const Transfer& transfer, std::size_t excluded) {
         by_ranks[std::minmax(from, to)].push_back(
             {from, view.text(transfer.local), view.text(transfer.peer), &transfer, excluded});
       });
@@ -267,7 +263,7 @@ StuckLink stuck_link_of(const JobView& view, const ProxyStall& stall) {
 std::vector<UnreadData> find_unread_data(const JobView& view) {
   std::vector<UnreadData> unread;
   each_between_ranks(view, TransferTrouble::kNotTaken,
-                     [&](std::size_t from, std::size_t to, const Transfer& transfer, bool) {
+                     [&](std::size_t from, std::size_t to, const Transfer& transfer, std::size_t) {
                        unread.push_back({from, to, &transfer});
                      });
   return unread;

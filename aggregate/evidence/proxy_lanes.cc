@@ -45,6 +45,13 @@ bool ProxyWire::lacks_room() const {
   return sender != nullptr && !has_room() && sender->passed < sender->end;
 }
 
+const ProxyLane::WireList& ProxyLane::list_of(const std::map<std::size_t, WireList>& lists,
+                                              std::size_t unit) {
+  static const WireList nothing;
+  const auto at = lists.find(unit);
+  return at == lists.end() ? nothing : at->second;
+}
+
 ProxyLanes::ProxyLanes(const JobView& view) : view_(view) {
   read_groups();
   join();

@@ -57,11 +57,18 @@ struct ProxyGroup {
 
 struct ProxyLane {
   using Wires = std::map<Ends, ProxyWire>;
+  using WireList = std::vector<const Wires::value_type*>;
+
+  // Return what leads to a unit (ProxyLanes::unit_of), and what leads from there.
+  const WireList& wires_into(std::size_t unit) const { return list_of(into, unit); }
+  const WireList& wires_from(std::size_t unit) const { return list_of(from, unit); }
 
   Wires wires;
-  // By unit (ProxyLanes::unit_of): what leads there, and what leads from there.
-  std::map<std::size_t, std::vector<const Wires::value_type*>> into;
-  std::map<std::size_t, std::vector<const Wires::value_type*>> from;
+  std::map<std::size_t, WireList> into;  // by unit
+  std::map<std::size_t, WireList> from;
+
+ private:
+  static const WireList& list_of(const std::map<std::size_t, WireList>& lists, std::size_t unit);
 };
 
 // A unit is what shares a node of the net: the ranks of a host, or, where by_rank, one rank.

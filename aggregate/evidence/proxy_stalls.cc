@@ -26,14 +26,6 @@ namespace {
 
 constexpr std::string_view kSockets = "Socket";  // NCCL's own name
 
-using WiresByUnit = std::map<std::size_t, std::vector<const ProxyLane::Wires::value_type*>>;
-
-std::vector<const ProxyLane::Wires::value_type*> wires_of(const WiresByUnit& wires,
-                                                          std::size_t unit) {
-  const auto at = wires.find(unit);
-  return at == wires.end() ? WiresByUnit::mapped_type() : at->second;
-}
-
 class ProxyNet {
  public:
   explicit ProxyNet(const JobView& view) : view_(view), lanes_(view) {}
@@ -42,8 +34,8 @@ class ProxyNet {
  private:
   // A communicator, the number of its connections, a unit.
   using Wait = std::tuple<std::string_view, std::int32_t, std::size_t>;
-  // Where a unit gives data to another one, or takes it from there.
-  using Out = std::tuple<LaneKey, std::size_t, std::size_t>;
+  // Where a unit gives data to another one (true), or takes it from there.
+  using Gate = std::tuple<LaneKey, std::size_t, std::size_t, bool>;
   // A link (by the numbers of its ends), or a GPU of a unit.
   struct Leaf {
     std::string_view group;
@@ -55,11 +47,11 @@ class ProxyNet {
   };
   std::size_t leaf(const Leaf& key);
   std::size_t wait_of(const LaneKey& lane, std::size_t unit);
-  // Return the node of a GPU that gives or takes; what it waits for is filled in later.
-  std::size_t giving(const LaneKey& lane, std::size_t unit, std::size_t to);
-  std::size_t taking(const LaneKey& lane, std::size_t unit, std::size_t from);
-  void fill_giving(std::size_t node, const Out& out);
-  void fill_taking(std::size_t node, const Out& out);
+  // Returns the node of a GPU that gives or takes; what it waits for is filled in later.
+  std::size_t gate(const LaneKey& lane, std::size_t unit, std::size_t other, bool gives);
+  // Return what it waits for.
+  std::vector<std::size_t> sources_to_give(const Gate& gate);
+  std::vector<std::size_t> sources_to_take(const Gate& gate);
   // Returns what the GPU behind an end waits for to get more data, or more room.
   std::size_t data_source(const LaneKey& lane, const Ends& ends, const ProxyWire& wire);
   std::size_t room_source(const LaneKey& lane, const Ends& ends, const ProxyWire& wire);
@@ -83,9 +75,8 @@ class ProxyNet {
   ProxyLanes lanes_;
   WaitNet net_;
   std::map<Leaf, std::size_t> leaves_;
-  std::map<Out, std::size_t> giving_;
-  std::map<Out, std::size_t> taking_;
-  std::vector<std::tuple<std::size_t, Out, bool>> todo_;  // node, what it is, gives
+  std::map<Gate, std::size_t> gates_;
+  std::vector<std::pair<Gate, std::size_t>> todo_;  // gates, and their nodes
   std::map<Wait, std::size_t> waits_;
 };
 
@@ -129,7 +120,7 @@ std::size_t ProxyNet::data_source(const LaneKey& lane, const Ends& ends, const P
   if (!wire.has_room() || !wire.is_expected() || from == JobView::kNone) {
     return leaf({lane.group, lane.index, std::nullopt, JobView::kNone});
   }
-  const std::size_t gpu = giving(lane, from, lanes_.unit_of(group, ends.second));
+  const std::size_t gpu = gate(lane, from, lanes_.unit_of(group, ends.second), true);
   return view_.text(wire.sender->network) == kSockets
              ? gpu
              : either(gpu, leaf({lane.group, lane.index, ends, 0}));
@@ -142,14 +133,14 @@ std::size_t ProxyNet::room_source(const LaneKey& lane, const Ends& ends, const P
   }
   const std::size_t to = lanes_.unit_of(group, ends.second);
   return wire.receiver != nullptr && to != JobView::kNone
-             ? taking(lane, to, lanes_.unit_of(group, ends.first))
+             ? gate(lane, to, lanes_.unit_of(group, ends.first), false)
              : leaf({lane.group, lane.index, std::nullopt, JobView::kNone});
 }
 
 // Returns what the unit waits for to have data from others than `but`.
 std::vector<std::size_t> ProxyNet::inputs(const LaneKey& lane, std::size_t unit, std::size_t but) {
   std::vector<std::size_t> sources;
-  for (const auto* one : wires_of(lanes_.at(lane).into, unit)) {
+  for (const auto* one : lanes_.at(lane).wires_into(unit)) {
     if (lanes_.unit_of(lanes_.group(lane), one->first.first) != but && one->second.awaits_data()) {
       sources.push_back(data_source(lane, one->first, one->second));
     }
@@ -160,7 +151,7 @@ std::vector<std::size_t> ProxyNet::inputs(const LaneKey& lane, std::size_t unit,
 // Returns what the unit waits for to have room towards others than `but`.
 std::vector<std::size_t> ProxyNet::outputs(const LaneKey& lane, std::size_t unit, std::size_t but) {
   std::vector<std::size_t> sources;
-  for (const auto* one : wires_of(lanes_.at(lane).from, unit)) {
+  for (const auto* one : lanes_.at(lane).wires_from(unit)) {
     if (lanes_.unit_of(lanes_.group(lane), one->first.second) != but && one->second.lacks_room()) {
       sources.push_back(room_source(lane, one->first, one->second));
     }
@@ -171,7 +162,7 @@ std::vector<std::size_t> ProxyNet::outputs(const LaneKey& lane, std::size_t unit
 // Returns how many steps the unit has given to the other one, counted from the end of the call.
 std::int64_t ProxyNet::given_to(const LaneKey& lane, std::size_t unit, std::size_t to) {
   std::int64_t given = 0;
-  for (const auto* one : wires_of(lanes_.at(lane).from, unit)) {
+  for (const auto* one : lanes_.at(lane).wires_from(unit)) {
     const ProxyWire& wire = one->second;
     if (lanes_.unit_of(lanes_.group(lane), one->first.second) == to && wire.sender != nullptr) {
       given = std::min(given, wire.sender->passed - wire.sender->end);
@@ -180,39 +171,28 @@ std::int64_t ProxyNet::given_to(const LaneKey& lane, std::size_t unit, std::size
   return given;
 }
 
-std::size_t ProxyNet::giving(const LaneKey& lane, std::size_t unit, std::size_t to) {
-  const Out out{lane, unit, to};
-  const auto [at, is_new] = giving_.try_emplace(out, 0);
+std::size_t ProxyNet::gate(const LaneKey& lane, std::size_t unit, std::size_t other, bool gives) {
+  const auto [at, is_new] = gates_.try_emplace({lane, unit, other, gives}, 0);
   if (is_new) {
     at->second = net_.add(Join::kAll);
-    todo_.emplace_back(at->second, out, true);
+    todo_.emplace_back(*at);
   }
   return at->second;
 }
 
-std::size_t ProxyNet::taking(const LaneKey& lane, std::size_t unit, std::size_t from) {
-  const Out out{lane, unit, from};
-  const auto [at, is_new] = taking_.try_emplace(out, 0);
-  if (is_new) {
-    at->second = net_.add(Join::kAll);
-    todo_.emplace_back(at->second, out, false);
-  }
-  return at->second;
-}
-
-// What a GPU gives to another one, it has from the rest: from its other neighbour in a ring, from
-// its children in a tree. Of a ring of two, both neighbours are the same. The root of a tree gives
-// a child what it has from all children, this one too: they are in the same step then. What a host
-// has taken and not given is on its way between its GPUs. A send of the program (index 1) is of
-// data that the GPU has.
-void ProxyNet::fill_giving(std::size_t node, const Out& out) {
-  const auto& [lane, unit, to] = out;
+// A GPU gives another one what it has from the rest: from its other neighbour in a ring, from its
+// children in a tree. If a ring has two members, both neighbours are the same one. The root of a
+// tree gives a child what it has from all children, including this one: they are in the same step
+// then. If a host has taken more than it has given, the rest is on its way between its GPUs. A GPU
+// has what the program sends (index 1).
+std::vector<std::size_t> ProxyNet::sources_to_give(const Gate& gate) {
+  const auto& [lane, unit, to, gives] = gate;
   const ProxyGroup& group = lanes_.group(lane);
   const std::int64_t given = given_to(lane, unit, to);
   std::vector<std::size_t> sources;
   std::vector<std::size_t> maybe;
   if (lane.index == 0) {
-    for (const auto* one : wires_of(lanes_.at(lane).into, unit)) {
+    for (const auto* one : lanes_.at(lane).wires_into(unit)) {
       const auto& [ends, wire] = *one;
       if (!wire.awaits_data()) {
         continue;
@@ -238,14 +218,12 @@ void ProxyNet::fill_giving(std::size_t node, const Out& out) {
       sources.back() = either(sources.back(), other);
     }
   }
-  for (const std::size_t source : sources) {
-    net_.wait(node, source);
-  }
+  return sources;
 }
 
 // A GPU takes data when it can give what it makes of it, and has what else it needs.
-void ProxyNet::fill_taking(std::size_t node, const Out& out) {
-  const auto& [lane, unit, from] = out;
+std::vector<std::size_t> ProxyNet::sources_to_take(const Gate& gate) {
+  const auto& [lane, unit, from, gives] = gate;
   std::vector<std::size_t> sources = inputs(lane, unit, from);
   for (const std::size_t output : outputs(lane, unit, from)) {
     sources.push_back(output);
@@ -253,9 +231,7 @@ void ProxyNet::fill_taking(std::size_t node, const Out& out) {
   if (sources.empty()) {
     sources.push_back(leaf({lane.group, lane.index, std::nullopt, unit}));
   }
-  for (const std::size_t source : sources) {
-    net_.wait(node, source);
-  }
+  return sources;
 }
 
 void ProxyNet::add_wire(const LaneKey& lane, const Ends& ends, const ProxyWire& wire) {
@@ -319,9 +295,12 @@ void ProxyNet::build() {
     before = &lane;
   }
   while (!todo_.empty()) {
-    const auto [node, out, gives] = todo_.back();
+    const auto [gate, node] = todo_.back();
     todo_.pop_back();
-    gives ? fill_giving(node, out) : fill_taking(node, out);
+    for (const std::size_t source :
+         std::get<bool>(gate) ? sources_to_give(gate) : sources_to_take(gate)) {
+      net_.wait(node, source);
+    }
   }
   // A kernel that has not begun may stand behind another one, which waits.
   for (const auto& [key, node] : leaves_) {

@@ -98,7 +98,7 @@ class GraphBuilder {
   bool needs_link(std::size_t at, const StuckLink& link) const;
   // Adds the waits for links and GPUs at which NCCL's data stands.
   void add_stalls();
-  std::size_t stall_node(ProxyStall stall);
+  std::size_t link_node(StuckLink link);
   void wait_also(std::size_t node, std::size_t link, const Said& said);
 
   // Adds the wait for the rank after which a key or file is named.
@@ -479,23 +479,18 @@ void GraphBuilder::add_links() {
   }
 }
 
-// Returns the node of the link or the GPU. The kernel may have told of the same link.
-std::size_t GraphBuilder::stall_node(ProxyStall stall) {
-  if (stall.kind != ProxyStall::Kind::kLink) {
-    graph_.devices.push_back(std::move(stall));
-    return add_node({NodeKind::kDevice, static_cast<std::uint32_t>(graph_.devices.size() - 1),
-                     nullptr, nullptr});
-  }
-  const auto ends = std::minmax(stall.ranks[0], stall.ranks[1]);
+// Returns the node of the link, of which the kernel may have told as well.
+std::size_t GraphBuilder::link_node(StuckLink link) {
+  const auto ends = std::minmax({link.ends[0].rank, link.ends[1].rank});
   for (std::size_t at = view_.ranks().size(); at < graph_.nodes.size(); ++at) {
     if (graph_.nodes[at].kind == NodeKind::kLink) {
-      const StuckLink& link = graph_.links[graph_.nodes[at].index];
-      if (std::minmax(link.ends[0].rank, link.ends[1].rank) == ends) {
+      const StuckLink& known = graph_.links[graph_.nodes[at].index];
+      if (std::minmax({known.ends[0].rank, known.ends[1].rank}) == ends) {
         return at;
       }
     }
   }
-  graph_.links.push_back(stuck_link_of(view_, stall));
+  graph_.links.push_back(std::move(link));
   return add_node(
       {NodeKind::kLink, static_cast<std::uint32_t>(graph_.links.size() - 1), nullptr, nullptr});
 }
@@ -516,15 +511,21 @@ void GraphBuilder::add_stalls() {
       continue;
     }
     const std::vector<std::size_t> waiters = stall.waiters;
-    const std::string evidence =
-        is_link ? link_evidence(stuck_link_of(view_, stall)) : device_evidence(stall);
+    std::string evidence;
+    std::size_t node = 0;
+    if (is_link) {
+      StuckLink link = stuck_link_of(view_, stall);
+      evidence = link_evidence(link);
+      node = link_node(std::move(link));
+    } else {
+      evidence = device_evidence(stall);
+      node = add_node(
+          {NodeKind::kDevice, static_cast<std::uint32_t>(graph_.devices.size()), nullptr, nullptr});
+      show(node, stall.ranks.front(), {"its rank", evidence, HowKnown::kMemory}, false);
+      graph_.devices.push_back(std::move(stall));
+    }
     const Said said{is_link ? "a link that does not carry" : "a GPU that does not go on", evidence,
                     HowKnown::kMemory};
-    const std::size_t first = stall.ranks.front();
-    const std::size_t node = stall_node(std::move(stall));
-    if (!is_link) {
-      show(node, first, {"its rank", evidence, HowKnown::kMemory}, false);
-    }
     for (std::size_t at = 0; at < graph_.nodes.size(); ++at) {
       if (graph_.nodes[at].kind == NodeKind::kSlot &&
           has_any(graph_.slots[graph_.nodes[at].index].inside, waiters)) {

@@ -35,6 +35,11 @@ enum class NodeKind : std::uint8_t {
   kDevice
 };
 
+// Returns whether it is no process's, and so nobody's to release.
+constexpr bool is_below_host(NodeKind kind) {
+  return kind == NodeKind::kLink || kind == NodeKind::kDevice;
+}
+
 struct GraphNode {
   NodeKind kind = NodeKind::kRank;
   // Into JobView::ranks(), WaitGraph::slots, WaitGraph::links, WaitGraph::devices or, if it is

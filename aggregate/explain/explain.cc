@@ -161,8 +161,7 @@ ExplainedCause Explainer::cause(CauseId id) const {
   row.pessimistic = rivals_words(it);
   const std::uint32_t node = it.nodes.front();
   row.is_rank = it.circle || node < view_.ranks().size() ||
-                graph_.nodes[graph_.of_net[node]].kind == NodeKind::kLink ||
-                graph_.nodes[graph_.of_net[node]].kind == NodeKind::kDevice;
+                is_below_host(graph_.nodes[graph_.of_net[node]].kind);
   if (!it.circle) {
     row.who = label(graph_.of_net[node]);
     row.waiters = input_.blame.needed[id];

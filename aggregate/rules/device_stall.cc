@@ -20,8 +20,7 @@ std::vector<Finding> device_stall(const RuleInput& input) {
     return wait.path.empty() ? std::string("waits for its device")
                              : "waits for its device " + wait.path;
   });
-  finding.advice = {on(first, "nvidia-smi -q | grep -i -E 'xid|retired|power draw'"),
-                    on(first, "dmesg -T | grep -i xid | tail")};
+  finding.advice = look_at_gpu(first);
   finding.disproves = {"work that the device finishes"};
   finding.weakness = "work on the device may itself wait for other ranks";
   return {finding};

@@ -34,8 +34,7 @@ std::vector<Finding> gpu_stall(const RuleInput& input) {
                   odd.empty() ? "" : "; " + odd);
   finding.culprits = {culprit_of(input.view, first)};
   finding.chain = chain_to(input, needed.front().cause, label, device_evidence(stall));
-  finding.advice = {on(first, "nvidia-smi -q | grep -i -E 'xid|retired|power draw'"),
-                    on(first, "dmesg -T | grep -i xid | tail")};
+  finding.advice = look_at_gpu(first);
   finding.disproves = {"data that the GPU takes or gives after all: then it is slow, or was busy"};
   finding.weakness = "its kernel may stand behind other work of the GPU";
   return {finding};

@@ -423,6 +423,11 @@ Advice on(const RankView& rank, std::string text) {
   return {std::move(text), rank.host, false};
 }
 
+std::vector<Advice> look_at_gpu(const RankView& rank) {
+  return {on(rank, "nvidia-smi -q | grep -i -E 'xid|retired|power draw'"),
+          on(rank, "dmesg -T | grep -i xid | tail")};
+}
+
 Advice on_live(const RankView& rank, std::string text) {
   return {std::move(text), rank.host, true};
 }

@@ -170,6 +170,8 @@ std::vector<std::int32_t> numbers_of(const std::vector<Culprit>& culprits);
 
 // Return advice for the rank's host; the second, what needs a live process.
 Advice on(const RankView& rank, std::string text);
+// Returns the commands that tell how the rank's GPUs are.
+std::vector<Advice> look_at_gpu(const RankView& rank);
 Advice on_live(const RankView& rank, std::string text);
 
 // Returns "ranks 0-3 wait for it in all_reduce in default group", of those that wait for the first

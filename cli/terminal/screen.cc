@@ -1,6 +1,5 @@
 #include "cli/terminal/screen.h"
 
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -10,6 +9,7 @@
 #include "base/printable.h"
 #include "base/split.h"
 #include "cli/terminal/changed_words.h"
+#include "cli/terminal/terminal_size.h"
 
 namespace oddrank::cli {
 namespace {
@@ -22,9 +22,8 @@ constexpr std::string_view kWrapLines = "\x1b[?7h";
 constexpr std::size_t kDefaultRows = 24;
 
 std::size_t rows() {
-  winsize size{};
-  const bool known = ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_row > 0;
-  return known ? size.ws_row : kDefaultRows;
+  const winsize size = terminal_size();
+  return size.ws_row > 0 ? size.ws_row : kDefaultRows;
 }
 
 void paint(std::string_view text) {

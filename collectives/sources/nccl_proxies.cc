@@ -91,6 +91,13 @@ struct RawSub {
   std::uint64_t done = 0;
 };
 
+// Returns whether the rows differ in nothing but their channels.
+bool has_same_numbers(ProxyTransfer one, const ProxyTransfer& other) {
+  one.channels = other.channels;
+  one.still = other.still;
+  return one == other;
+}
+
 class ProxyReader {
  public:
   ProxyReader(const Target& target,
@@ -179,8 +186,16 @@ void ProxyReader::add_state(Addr at) {
       state.peer_addresses == 0) {
     return;
   }
+  if (state.active == 0) {
+    return;  // nothing is under way
+  }
   ProxyTransfer like;  // what the rows of this communicator have in common
   like.size = state.ranks;
+  like.group = group_of(state);
+  like.network = tables_.string(network_of(state));
+  if (like.group == StringId{}) {
+    return;
+  }
   std::set<std::uint64_t> seen;
   for (std::uint64_t op = state.active;
        op != 0 && seen.size() < kMaxOps && rows_.size() < kMaxRows && seen.insert(op).second;) {
@@ -194,12 +209,8 @@ void ProxyReader::add_state(Addr at) {
                                       request_of(here + layout_.next, op)})) {
       return;
     }
-    if (like.group == StringId{}) {
-      like.group = group_of(state);
-      like.network = tables_.string(network_of(state));
-    }
     like.early = protocol != kSimple;
-    if (like.group != StringId{} && progress == kInProgress && subs > 0 && subs <= kMaxSubs) {
+    if (progress == kInProgress && subs > 0 && subs <= kMaxSubs) {
       add_op(here, subs, like);
     }
   }
@@ -252,10 +263,8 @@ void ProxyReader::add_sub(const RawSub& raw, const ProxyTransfer& like) {
   row.end = static_cast<std::int64_t>(base) + steps;
   row.device = device_name(like.network, connection.device);
   row.channels = row.still = std::uint64_t{1} << static_cast<unsigned>(channel);
-  const auto same = std::find_if(rows_.begin(), rows_.end(), [&row](ProxyTransfer other) {
-    other.channels = row.channels;
-    other.still = row.still;
-    return other == row;
+  const auto same = std::find_if(rows_.begin(), rows_.end(), [&row](const ProxyTransfer& other) {
+    return has_same_numbers(other, row);
   });
   if (same != rows_.end()) {
     same->channels |= row.channels;
@@ -351,11 +360,8 @@ Result<std::vector<ProxyTransfer>> read_nccl_proxies(const Target& target,
 void compare_proxies(std::span<const ProxyTransfer> later, std::span<ProxyTransfer> earlier) {
   for (ProxyTransfer& row : earlier) {
     row.still = 0;
-    for (ProxyTransfer other : later) {
-      const std::uint64_t channels = other.channels & row.channels;
-      other.channels = row.channels;
-      other.still = 0;
-      row.still |= other == row ? channels : 0;
+    for (const ProxyTransfer& other : later) {
+      row.still |= has_same_numbers(other, row) ? other.channels & row.channels : 0;
     }
   }
 }

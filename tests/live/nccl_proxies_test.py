@@ -107,7 +107,7 @@ if plan["moves"]:
 print("ready", flush=True)
 runtime.cudaStreamSynchronize(None)
 """
-# Of a ring of four ranks: what each sender and its receiver have posted, passed on, done.
+# What each sender of a ring of four ranks, and its receiver, have posted, passed on and finished.
 LINK = [{"sender": (16, 8, 8), "receiver": (16, 8, 8)}, {"sender": (13, 9, 5), "receiver": (13, 5, 5)},
         {"sender": (14, 6, 6), "receiver": (14, 6, 6)}, {"sender": (15, 7, 7), "receiver": (15, 7, 7)}]
 GPU = [*LINK[:1], {"sender": (17, 9, 9), "receiver": (13, 9, 5)}, *LINK[2:]]

@@ -39,7 +39,7 @@ class NcclNetwork {
   // From now on nothing gets from one host to the other.
   void cut(int from, int to) { cuts_.insert({from, to}); }
   void stop_gpu(std::int32_t rank) { stopped_.insert(rank); }
-  // Does some things that can be done, in any order; returns false when there is nothing left.
+  // Makes so many moves, in any order; returns false if no further one is possible.
   bool run(int turns);
   bool is_done() const;
   // Adds what the proxies say to the ranks of a job, each with pid_of(rank).

@@ -148,7 +148,7 @@ TEST_CASE("NCCL proxies: what cannot be is left out") {
   SECTION("no such channel") {
     proxies.sub(kOp, 0, kSend, 64, {320, 8, 6, 2});
   }
-  SECTION("a count that is none") {
+  SECTION("a count beyond all bounds") {
     proxies.sub(kOp, 0, kSend, 3, {~std::uint64_t{0}, 8, 6, 2});
   }
   SECTION("a transport that is not the network") {

@@ -1,0 +1,15 @@
+// The size of the terminal on which the output is shown.
+#pragma once
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+namespace oddrank::cli {
+
+// Zeros if stdout is no terminal, or its size is not known.
+inline winsize terminal_size() {
+  winsize size{};
+  return ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 ? size : winsize{};
+}
+
+}  // namespace oddrank::cli
