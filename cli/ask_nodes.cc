@@ -22,7 +22,7 @@ void append(std::vector<std::string>& words, const std::vector<std::string>& mor
 
 Result<NodeAnswers> ask_nodes(reach::FrontEnd& front_end,
                               const NodeQuestion& question,
-                              const node::CaptureOptions& capture) {
+                              const NodeCapture& capture) {
   NodeAnswers answers;
   ODDRANK_TRY(answers.job, front_end.find_job(Deadline::after(capture.timeout)));
   reach::AgentOptions options;
@@ -31,7 +31,7 @@ Result<NodeAnswers> ask_nodes(reach::FrontEnd& front_end,
   options.run = random_word();
   options.agent_args = question.command;
   append(options.agent_args, front_end.job_arguments());
-  append(options.agent_args, agent_arguments(capture));
+  append(options.agent_args, capture.given);
   append(options.agent_args, {"--run", options.run});
   options.node_timeout = capture.timeout;
   options.longest_delay = node::longest_sampling(capture);
@@ -48,7 +48,7 @@ Result<NodeAnswers> ask_nodes(reach::FrontEnd& front_end,
 
 Result<snapshot::Capture> capture_nodes(reach::FrontEnd& front_end,
                                         const NodeQuestion& question,
-                                        const node::CaptureOptions& capture) {
+                                        const NodeCapture& capture) {
   ODDRANK_TRY(NodeAnswers answers, ask_nodes(front_end, question, capture));
   StepLog steps;
   snapshot::Capture whole = join_answers(std::move(answers.job), answers.gathered);

@@ -28,11 +28,11 @@ struct NodeAnswers {
 // Finds the job and asks its nodes. Ctrl-C ends the gathering (interrupt.h).
 Result<NodeAnswers> ask_nodes(reach::FrontEnd& front_end,
                               const NodeQuestion& question,
-                              const node::CaptureOptions& capture);
+                              const NodeCapture& capture);
 
 // Does the same and joins the answers (join_answers.h).
 Result<snapshot::Capture> capture_nodes(reach::FrontEnd& front_end,
                                         const NodeQuestion& question,
-                                        const node::CaptureOptions& capture);
+                                        const NodeCapture& capture);
 
 }  // namespace oddrank::cli

@@ -33,7 +33,7 @@ struct AgentOptions {
   bool after_stdin =
       false;  // begin with a line on stdin: whoever is to read the answer listens then
   node::NodeRequest request;
-  node::CaptureOptions capture;
+  NodeCapture capture;
 };
 
 // A node on which nothing could be read still sends a capture that says why. It counts as an answer
@@ -189,7 +189,7 @@ void add_agent_command(Parser& parser) {
   command.flag("--after-stdin", options->after_stdin).hidden();
   command.option("--delete-self", options->shipped).hidden();
   add_capture_options(command, options->capture);
-  add_locals_options(command, options->capture.read);
+  add_locals_options(command, options->capture);
   command.footer(
       "Examples:\n"
       "  oddrank agent --out /shared/$(hostname).odd     then: oddrank report /shared/*.odd\n"

@@ -16,7 +16,7 @@ namespace {
 
 struct CoreOptions {
   node::CoresRequest request;
-  node::CaptureOptions capture;
+  NodeCapture capture;
   OutputOptions output;
 };
 
@@ -71,7 +71,7 @@ void add_core_command(Parser& parser) {
       .existing_folder();
   add_core_options(command, options->capture);
   add_output_options(command, options->output);
-  add_locals_options(command, options->capture.read, options->output);
+  add_locals_options(command, options->capture, options->output);
   command.footer(
       "A core is a rank if the environment stored in it says so. Decompress compressed cores "
       "first;\n"

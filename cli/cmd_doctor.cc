@@ -38,7 +38,7 @@ struct DoctorOptions {
   std::string run;      // the word of whoever started this part (reach/wire/frames.h)
   bool framed = false;  // runs as one node's part
   node::NodeRequest request;
-  node::CaptureOptions capture;
+  NodeCapture capture;
 };
 
 NodeHealth own_health(const DoctorOptions& options) {

@@ -19,7 +19,7 @@ struct HostsOptions {
   HostsReach reach;
   std::string agent;
   std::string select;
-  node::CaptureOptions capture;
+  NodeCapture capture;
   OutputOptions output;
 };
 
@@ -68,7 +68,7 @@ void add_hosts_command(Parser& parser) {
   add_capture_options(command, options->capture);
   add_output_options(command, options->output);
   add_repeat_option(command, options->output);
-  add_locals_options(command, options->capture.read, options->output);
+  add_locals_options(command, options->capture, options->output);
   command.footer(
       "ssh must let you in without a password. If oddrank is missing on a host, it is copied "
       "there,\n"

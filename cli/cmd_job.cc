@@ -23,7 +23,7 @@ struct JobOptions {
   bool mine = false;
   std::string via;
   std::string send_to;
-  node::CaptureOptions capture;
+  NodeCapture capture;
   OutputOptions output;
 };
 
@@ -78,7 +78,7 @@ void add_job_command(Parser& parser) {
   add_capture_options(command, options->capture);
   add_output_options(command, options->output);
   add_repeat_option(command, options->output);
-  add_locals_options(command, options->capture.read, options->output);
+  add_locals_options(command, options->capture, options->output);
   command.footer(
       "On each node one agent runs inside the job's allocation (srun --overlap), without GPU or\n"
       "CPU binding, and exits by itself. Ranks are never signalled; a thread that is running is\n"

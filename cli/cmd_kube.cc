@@ -20,7 +20,7 @@ struct KubeOptions {
   std::string kubectl = "kubectl";
   std::string agent;
   std::size_t at_once = 64;
-  node::CaptureOptions capture;
+  NodeCapture capture;
   OutputOptions output;
 };
 
@@ -89,7 +89,7 @@ void add_kube_command(Parser& parser) {
   add_capture_options(command, options->capture);
   add_output_options(command, options->output);
   add_repeat_option(command, options->output);
-  add_locals_options(command, options->capture.read, options->output);
+  add_locals_options(command, options->capture, options->output);
   command.footer(
       "The report names pods where it names hosts otherwise. If oddrank is missing in a "
       "container,\n"

@@ -27,7 +27,7 @@ struct NodeOptions {
   std::string select;
   bool each = false;
   std::string fr_dump;  // a folder; "" = not wanted
-  node::CaptureOptions capture;
+  NodeCapture capture;
   OutputOptions output;
 };
 
@@ -81,7 +81,7 @@ Result<snapshot::Capture> capture_here(const NodeOptions& options) {
   node::CaptureOptions capture_options = options.capture;
   if (!options.fr_dump.empty()) {
     ODDRANK_TRY_STATUS(check_folder(options.fr_dump));
-    capture_options.newest_calls = 0;
+    capture_options.read.newest_calls = 0;
   }
   ProgressLine progress("processes", options.output.quiet);
   std::size_t processes = 0;
@@ -135,7 +135,7 @@ void add_node_command(Parser& parser) {
               "Write the calls in the ranks' memory into this folder, as dumps of PyTorch's flight "
               "recorder (rank_0, rank_1, ...), which torchfrtrace reads")
       .value("DIR");
-  add_locals_options(command, options->capture.read, options->output);
+  add_locals_options(command, options->capture, options->output);
   command.footer(
       "Examples:\n"
       "  oddrank node           which rank of this node holds the others up?\n"

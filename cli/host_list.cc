@@ -7,6 +7,7 @@
 
 #include "base/ascii.h"
 #include "base/hostlist.h"
+#include "base/printable.h"
 #include "base/read_file.h"
 #include "base/split.h"
 #include "cli/options.h"
@@ -49,6 +50,10 @@ Status Hosts::add(std::string_view text) {
     return fail(Errc::kUsage, std::move(listed.error().what), std::move(listed.error().hint));
   }
   for (std::string& host : *listed) {
+    if (host.starts_with('-')) {  // the programs that reach it would take it for an option
+      return fail(Errc::kUsage, "'" + printable(host) + "' is not the name of a host",
+                  "write hosts as n0,n1 or n[0-3,7]");
+    }
     if (seen.insert(host).second) {
       names.push_back(std::move(host));
     }

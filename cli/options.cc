@@ -10,18 +10,13 @@
 namespace oddrank::cli {
 namespace {
 
-using std::chrono::milliseconds;
-
-std::string text_of(milliseconds duration) {
-  return std::to_string(duration.count()) + "ms";
-}
-
-void add_locals_options(Command& command, node::ReadOptions& read, std::function<void()> given) {
+void add_locals_options(Command& command, NodeCapture& capture, std::function<void()> given) {
+  node::ReadOptions& read = capture.read;
   command
       .flag(
           "--locals",
           [&read, given = std::move(given)](std::optional<std::size_t> depth) {
-            read.locals = true;
+            read.locals = cpython::Locals::kAll;
             read.contents.depth = static_cast<unsigned>(depth.value_or(read.contents.depth));
             given();
           },
@@ -30,10 +25,12 @@ void add_locals_options(Command& command, node::ReadOptions& read, std::function
           "how many levels of nested objects to show, 0 to 8 [2]; from 3 on also attributes. "
           "Otherwise only what the diagnosis needs is read")
       .value("[=DEPTH]")
+      .passed_on(capture.given)
       .group("Capture");
   command
       .flag("--addresses", read.contents.addresses,
             "Add the address of each object to --locals: the same address is the same object")
+      .passed_on(capture.given)
       .group("Capture");
 }
 
@@ -72,32 +69,39 @@ void add_mode_option(Command& command, FileMode& mode) {
       .group("Output ('-' is stdout)");
 }
 
-void add_core_options(Command& command, node::CaptureOptions& options) {
+void add_core_options(Command& command, NodeCapture& options) {
   const std::string group = "Capture";
   command
       .option("--timeout", options.timeout,
               "Time limit for each process and each node; one that does not answer in time is "
               "reported as not read [20s]")
+      .passed_on(options.given)
       .group(group);
-  command.flag("!--no-native", options.read.native, "Read Python frames only").group(group);
-  command.flag("!--no-python", options.read.python, "Read native frames only").group(group);
+  command.flag("!--no-native", options.read.native, "Read Python frames only")
+      .passed_on(options.given)
+      .group(group);
+  command.flag("!--no-python", options.read.python, "Read native frames only")
+      .passed_on(options.given)
+      .group(group);
   command
       .flag("--tasks", options.read.tasks,
             "Read asyncio tasks that have not ended, each with the chain of what it awaits, and "
             "parked greenlets")
+      .passed_on(options.given)
       .group(group);
   command
       .flag("--inlines", options.inlines,
             "Show inlined frames and source lines of native code, from debug information; slower")
+      .passed_on(options.given)
       .group(group);
 }
 
-void add_locals_options(Command& command, node::ReadOptions& read, OutputOptions& output) {
-  add_locals_options(command, read, [&output] { output.locals = true; });
+void add_locals_options(Command& command, NodeCapture& capture, OutputOptions& output) {
+  add_locals_options(command, capture, [&output] { output.locals = true; });
 }
 
-void add_locals_options(Command& command, node::ReadOptions& read) {
-  add_locals_options(command, read, [] {});
+void add_locals_options(Command& command, NodeCapture& capture) {
+  add_locals_options(command, capture, [] {});
 }
 
 void add_locals_output(Command& command, OutputOptions& output) {
@@ -105,8 +109,8 @@ void add_locals_output(Command& command, OutputOptions& output) {
       .group("Capture");
 }
 
-void add_fr_option(Command& command, std::vector<std::string>& patterns) {
-  command
+Option add_fr_option(Command& command, std::vector<std::string>& patterns) {
+  return command
       .option("--fr", patterns,
               "Also read these dumps of PyTorch's flight recorder: file, folder or pattern; dumps "
               "in PyTorch's default place are found without this option")
@@ -115,7 +119,7 @@ void add_fr_option(Command& command, std::vector<std::string>& patterns) {
       .group("Capture");
 }
 
-void add_capture_options(Command& command, node::CaptureOptions& options) {
+void add_capture_options(Command& command, NodeCapture& options) {
   const std::string group = "Capture";
   const auto fixed = [&options] { options.until_decided = false; };
   command
@@ -125,65 +129,32 @@ void add_capture_options(Command& command, node::CaptureOptions& options) {
               "one alone cannot tell stuck from slow")
       .between(1, 100)
       .tells(fixed)
+      .passed_on(options.given)
       .group(group);
   command
       .option("--interval", options.interval,
               "Time between samples [500ms, then growing]; the number of samples is then fixed")
       .tells(fixed)
+      .passed_on(options.given)
       .group(group);
   command
       .flag("!--never-stop", options.read.stop,
             "Do not pause threads that are running while their stacks are copied; such stacks "
             "have no native frames")
+      .passed_on(options.given)
       .group(group);
-  add_fr_option(command, options.fr);
+  add_fr_option(command, options.fr).passed_on(options.given);
   command
-      .option("--fr-memory", options.newest_calls,
+      .option("--fr-memory", options.read.newest_calls,
               "How many of the newest calls of each group to keep from flight recorders in memory, "
               "and four times as many sends and receives [64]; 0 keeps all")
       .value("N")
+      .passed_on(options.given)
       .group(group);
-  command.flag("!--no-ras", options.ras, "Do not ask NCCL's RAS service").group(group);
+  command.flag("!--no-ras", options.ras, "Do not ask NCCL's RAS service")
+      .passed_on(options.given)
+      .group(group);
   add_core_options(command, options);
-}
-
-std::vector<std::string> agent_arguments(const node::CaptureOptions& options) {
-  std::vector<std::string> arguments = {"--timeout", text_of(options.timeout)};
-  if (!options.until_decided) {
-    arguments.insert(arguments.end(), {"--samples", std::to_string(options.samples), "--interval",
-                                       text_of(options.interval)});
-  }
-  if (!options.read.native) {
-    arguments.emplace_back("--no-native");
-  }
-  if (!options.read.python) {
-    arguments.emplace_back("--no-python");
-  }
-  if (!options.read.stop) {
-    arguments.emplace_back("--never-stop");
-  }
-  if (options.read.locals) {
-    arguments.emplace_back("--locals=" + std::to_string(options.read.contents.depth));
-  }
-  if (options.read.contents.addresses) {
-    arguments.emplace_back("--addresses");
-  }
-  if (options.read.tasks) {
-    arguments.emplace_back("--tasks");
-  }
-  if (options.inlines) {
-    arguments.emplace_back("--inlines");
-  }
-  if (!options.ras) {
-    arguments.emplace_back("--no-ras");
-  }
-  if (options.newest_calls != node::CaptureOptions().newest_calls) {
-    arguments.insert(arguments.end(), {"--fr-memory", std::to_string(options.newest_calls)});
-  }
-  for (const std::string& pattern : options.fr) {
-    arguments.insert(arguments.end(), {"--fr", pattern});
-  }
-  return arguments;
 }
 
 void add_send_option(Command& command, std::string& folder) {

@@ -13,6 +13,12 @@
 namespace oddrank::cli {
 
 class Command;
+class Option;
+
+// How nodes are captured, and the options that the user gave for it: their agents get these.
+struct NodeCapture : node::CaptureOptions {
+  std::vector<std::string> given;
+};
 
 struct OutputOptions {
   std::string json;  // "" = not wanted, "-" = stdout
@@ -34,22 +40,19 @@ struct OutputOptions {
 
 void add_output_options(Command& command, OutputOptions& options);
 void add_mode_option(Command& command, FileMode& mode);
-void add_capture_options(Command& command, node::CaptureOptions& options);
+void add_capture_options(Command& command, NodeCapture& options);
 // Adds the capture options that make sense for core files, which do not change.
-void add_core_options(Command& command, node::CaptureOptions& options);
+void add_core_options(Command& command, NodeCapture& options);
 // Adds --fr, which also works on saved captures.
-void add_fr_option(Command& command, std::vector<std::string>& patterns);
+Option add_fr_option(Command& command, std::vector<std::string>& patterns);
 // Adds --locals[=DEPTH] and --addresses.
-void add_locals_options(Command& command, node::ReadOptions& read);
+void add_locals_options(Command& command, NodeCapture& capture);
 // The same for a command that both reads and prints.
-void add_locals_options(Command& command, node::ReadOptions& read, OutputOptions& output);
+void add_locals_options(Command& command, NodeCapture& capture, OutputOptions& output);
 // Adds --locals for a command that only prints.
 void add_locals_output(Command& command, OutputOptions& output);
 
 void add_send_option(Command& command, std::string& folder);
 std::vector<std::string> command_words(const std::string& text);
-
-// Returns the capture options as arguments for `oddrank agent` on another node.
-std::vector<std::string> agent_arguments(const node::CaptureOptions& options);
 
 }  // namespace oddrank::cli

@@ -189,6 +189,14 @@ Option& Option::tells(std::function<void()> given) {
   return *this;
 }
 
+Option& Option::passed_on(std::vector<std::string>& words) {
+  const bool is_flag = option_->get_items_expected_max() == 0;
+  option_->each([&words, is_flag, name = option_->get_name()](const std::string& value) {
+    words.push_back(is_flag && value == "true" ? name : name + "=" + value);
+  });
+  return *this;
+}
+
 Option& Option::repeatable() {
   option_->expected(1)->take_all();
   return *this;

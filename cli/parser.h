@@ -42,7 +42,9 @@ class Option {
   Option& existing_folder();
   Option& not_with(const Option& other);
   Option& tells(std::function<void()> given);  // calls it if the option is given
-  Option& repeatable();                        // "--fr A --fr B"; each takes one value
+  // Adds the option to `words` as the user has given it: "--fr=A", for another oddrank's command.
+  Option& passed_on(std::vector<std::string>& words);
+  Option& repeatable();  // "--fr A --fr B"; each takes one value
 
  private:
   CLI::Option* option_;

@@ -292,7 +292,7 @@ void collect_beside(Capture& capture,
                     const CaptureOptions& options,
                     const NodeBudget& budget) {
   PendingTask programs = read_programs_of(capture, std::min(budget.beside(), kProgramPatience));
-  collect_recorders(capture, search, options.newest_calls, budget.beside());
+  collect_recorders(capture, search, options.read.newest_calls, budget.beside());
   collect_dumps(capture, budget.beside());
   add_given_dumps(capture, options.fr, false, budget.beside());
   collectives::join_flight(capture);

@@ -21,10 +21,7 @@ struct CaptureOptions {
   bool beside = true;           // dumps, logs, hardware, RAS and NCCL's memory, besides the stacks
   bool ras = true;              // NCCL's RAS service, if `beside`
   std::vector<std::string> fr;  // flight recorder dumps that the user names
-  // How many of the newest collectives of each group are kept from recorders in memory, and four
-  // times as many transfers; 0: all. Captures of thousands of ranks stay small.
-  std::size_t newest_calls = 64;
-  bool inlines = false;  // inlined frames and source lines, from DWARF
+  bool inlines = false;         // inlined frames and source lines, from DWARF
 };
 
 }  // namespace oddrank::node

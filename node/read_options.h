@@ -2,28 +2,18 @@
 #pragma once
 
 #include <cstddef>
-#include <functional>
-#include <span>
 
-#include "attach/target.h"
-#include "cpython/python_process.h"
+#include "stacks/collect_options.h"
 
 namespace oddrank::node {
 
-struct ReadOptions {
-  bool native = true;
-  bool python = true;
-  bool stop = true;  // briefly stop running threads to read their stacks
+// In read_threads(), `mask_text`, `keeps_words` and what `visit_python` does first are the node's.
+struct ReadOptions : stacks::CollectOptions {
   // False: the process's files did not answer, and only what is in memory is read (silent_files.h).
   bool files = true;
-  bool locals = false;  // all kinds, of every Python thread, not only what the diagnosis needs
-  cpython::ContentsOptions contents{cpython::kUsualContentsDepth, false};  // of these
-  bool tasks = false;                                                      // asyncio tasks
-  std::size_t newest_calls = 64;  // of a core's recorders, as in CaptureOptions
-  // Called with the process's Python, after its groups were read; may be empty.
-  std::function<void(const cpython::PythonProcess&)> visit_python;
-  // Called before threads are stopped, with these; may be empty.
-  std::function<void(std::span<const attach::ThreadState>)> before_stop;
+  // How many of the newest collectives of each group are kept from recorders in memory, and four
+  // times as many transfers; 0: all. Captures of thousands of ranks stay small.
+  std::size_t newest_calls = 64;
 };
 
 }  // namespace oddrank::node

@@ -66,15 +66,8 @@ Result<stacks::Collected> read_threads(const attach::Target& target,
                                        const ReadOptions& options,
                                        snapshot::Tables& tables,
                                        snapshot::ProcessCapture& process) {
-  stacks::CollectOptions collect;
-  collect.native = options.native;
-  collect.python = options.python;
-  collect.stop = options.stop;
-  collect.locals = options.locals ? cpython::Locals::kAll : collect.locals;
-  collect.contents = options.contents;
-  collect.tasks = options.tasks;
+  stacks::CollectOptions collect = options;
   collect.mask_text = mask_text;
-  collect.before_stop = options.before_stop;
   collect.visit_python = [&](const cpython::PythonProcess& python) {
     take_place(collectives::collect_groups(python, tables, process), process);
     process.exception = tables.string(cpython::last_exception(python));

@@ -16,8 +16,8 @@ struct CollectOptions {
   bool native = true;
   bool python = true;
   cpython::Locals locals = cpython::Locals::kDeciding;  // of Python frames, within bounds
-  cpython::ContentsOptions contents = {};               // of Locals::kAll
-  bool tasks = false;                                   // asyncio tasks, with what they await
+  cpython::ContentsOptions contents{cpython::kUsualContentsDepth, false};  // of Locals::kAll
+  bool tasks = false;  // asyncio tasks, with what they await
   // Returns the text of a local with anything that looks like a secret masked; null: no masking.
   std::string (*mask_text)(std::string_view text) = nullptr;
   // Allows a brief stop of threads whose native stack cannot be read otherwise, if that does no

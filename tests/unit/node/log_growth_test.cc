@@ -3,7 +3,7 @@
 
 #include <sys/stat.h>
 
-#include "tests/unit/node/scratch_folder.h"
+#include "tests/support/scratch_folder.h"
 
 namespace oddrank::node {
 namespace {
@@ -11,7 +11,7 @@ namespace {
 constexpr std::string_view kWords = "oddrank watch: no rank has moved for 5 min\n";
 
 TEST_CASE("the lengths of all logs are added") {
-  const ScratchFolder folder;
+  const test::ScratchFolder folder;
   const std::string out = folder.put("out", "12345");
   const std::string err = folder.put("err", "123");
   CHECK(sample_logs({{out}, {err}}, 8).bytes == 8);
@@ -20,7 +20,7 @@ TEST_CASE("the lengths of all logs are added") {
 }
 
 TEST_CASE("a log that is named twice counts once") {
-  const ScratchFolder folder;
+  const test::ScratchFolder folder;
   const std::string out = folder.put("out", "12345");
   std::filesystem::create_symlink(out, folder.path("symbolic"));
   std::filesystem::create_hard_link(out, folder.path("hard"));
@@ -29,7 +29,7 @@ TEST_CASE("a log that is named twice counts once") {
 }
 
 TEST_CASE("a missing file, or one that is not regular, has no length and is not opened") {
-  const ScratchFolder folder;
+  const test::ScratchFolder folder;
   REQUIRE(::mkfifo(folder.path("pipe").c_str(), 0600) == 0);
   const LogSample sample = sample_logs(
       {{folder.path("none")}, {folder.path("pipe")}, {folder.path("")}, {"/dev/null"}}, 0);
@@ -38,7 +38,7 @@ TEST_CASE("a missing file, or one that is not regular, has no length and is not 
 }
 
 TEST_CASE("a watcher's words count only in text written since the last sample") {
-  const ScratchFolder folder;
+  const test::ScratchFolder folder;
   const std::string out = folder.put("out", "step 1\n");
   const LogSample first = sample_logs({{out}}, 0);
   CHECK_FALSE(first.by_watcher);
@@ -52,7 +52,7 @@ TEST_CASE("a watcher's words count only in text written since the last sample") 
 }
 
 TEST_CASE("the words are found in whichever of several logs has grown") {
-  const ScratchFolder folder;
+  const test::ScratchFolder folder;
   const std::string out = folder.put("out", std::string(1000, 'x'));
   const std::string err = folder.put("err", "");
   const std::uint64_t before = sample_logs({{out}, {err}}, 0).bytes;
@@ -61,7 +61,7 @@ TEST_CASE("the words are found in whichever of several logs has grown") {
 }
 
 TEST_CASE("a log that shrank has not grown, whatever is in it") {
-  const ScratchFolder folder;
+  const test::ScratchFolder folder;
   const std::string out = folder.put("out", std::string(1000, 'x'));
   const std::uint64_t before = sample_logs({{out}}, 0).bytes;
   folder.put("out", kWords);
@@ -71,7 +71,7 @@ TEST_CASE("a log that shrank has not grown, whatever is in it") {
 }
 
 TEST_CASE("only the first MiB of new text is read") {
-  const ScratchFolder folder;
+  const test::ScratchFolder folder;
   const std::string much(std::size_t{1} << 20, 'x');
   const std::string out = folder.put("out", std::string(kWords) + much);
   CHECK(sample_logs({{out}}, 0).by_watcher);

@@ -4,7 +4,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
-#include "tests/unit/node/scratch_folder.h"
+#include "tests/support/scratch_folder.h"
 
 namespace oddrank::node {
 namespace {
@@ -12,7 +12,7 @@ namespace {
 using Names = std::vector<std::string>;
 
 TEST_CASE("files are kept in the order of the arguments") {
-  const ScratchFolder folder;
+  const test::ScratchFolder folder;
   const std::string b = folder.put("b", "");
   const std::string a = folder.put("a", "");
   CHECK(expand_files({b, a}) == Names{b, a});
@@ -20,7 +20,7 @@ TEST_CASE("files are kept in the order of the arguments") {
 }
 
 TEST_CASE("a folder stands for the regular files in it and below, sorted") {
-  const ScratchFolder folder;
+  const test::ScratchFolder folder;
   const std::string two = folder.put("dumps/rank_2", "");
   const std::string one = folder.put("dumps/rank_1", "");
   const std::string deep = folder.put("dumps/deep/rank_0", "");
@@ -29,13 +29,13 @@ TEST_CASE("a folder stands for the regular files in it and below, sorted") {
 }
 
 TEST_CASE("an empty folder stands for nothing") {
-  const ScratchFolder folder;
+  const test::ScratchFolder folder;
   REQUIRE(std::filesystem::create_directory(folder.path("empty")));
   CHECK(expand_files({folder.path("empty")}).empty());
 }
 
 TEST_CASE("a pattern stands for its matches, and for the files of folders that match") {
-  const ScratchFolder folder;
+  const test::ScratchFolder folder;
   const std::string one = folder.put("trace_rank_1", "");
   const std::string two = folder.put("trace_rank_2", "");
   const std::string inside = folder.put("trace_more/rank_3", "");
@@ -45,20 +45,20 @@ TEST_CASE("a pattern stands for its matches, and for the files of folders that m
 }
 
 TEST_CASE("a file whose name looks like a pattern is that file") {
-  const ScratchFolder folder;
+  const test::ScratchFolder folder;
   const std::string odd = folder.put("rank_[1]", "");
   folder.put("rank_1", "");
   CHECK(expand_files({odd}) == Names{odd});
 }
 
 TEST_CASE("a missing file is kept, so that reading it reports the error") {
-  const ScratchFolder folder;
+  const test::ScratchFolder folder;
   const Names missing = {folder.path("none"), folder.path("none_*")};
   CHECK(expand_files(missing) == missing);
 }
 
 TEST_CASE("the time at which a file was written has microseconds") {
-  const ScratchFolder folder;
+  const test::ScratchFolder folder;
   const std::string file = folder.put("dump", "x");
   const timespec times[2] = {{1, 0}, {1'700'000'000, 123'456'789}};
   REQUIRE(::utimensat(AT_FDCWD, file.c_str(), times, 0) == 0);
@@ -70,7 +70,7 @@ TEST_CASE("the time at which a file was written has microseconds") {
 }
 
 TEST_CASE("a FIFO among the dumps is refused without waiting for its writer") {
-  const ScratchFolder folder;
+  const test::ScratchFolder folder;
   const std::string pipe = folder.path("trace_rank_0");
   REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
   CHECK(read_found_file(pipe, 10).error().code == Errc::kUnsupported);

@@ -13,7 +13,7 @@
 
 #include "base/read_file.h"
 #include "base/unique_fd.h"
-#include "tests/unit/node/scratch_folder.h"
+#include "tests/support/scratch_folder.h"
 
 namespace oddrank::node {
 namespace {
@@ -36,7 +36,7 @@ struct Exchange {
 
 // Queries a control plane that answers every request with `reply`.
 Exchange ask(const std::string& reply) {
-  const ScratchFolder folder;
+  const test::ScratchFolder folder;
   const UniqueFd server = listen_at(folder.path("socket"));
   std::string request;
   std::thread plane([&] {
@@ -73,7 +73,7 @@ TEST_CASE("a control plane without the handler differs from a broken one") {
 }
 
 TEST_CASE("a control plane that does not answer is given up at the deadline") {
-  const ScratchFolder folder;
+  const test::ScratchFolder folder;
   const UniqueFd server = listen_at(folder.path("socket"));
   const auto answer = ask_worker(::getpid(), folder.path("socket"), "fr_trace_json",
                                  Deadline::after(std::chrono::milliseconds(20)));
@@ -82,7 +82,7 @@ TEST_CASE("a control plane that does not answer is given up at the deadline") {
 }
 
 TEST_CASE("a file that is no socket is not connected to") {
-  const ScratchFolder folder;
+  const test::ScratchFolder folder;
   const Deadline deadline = Deadline::after(std::chrono::seconds(45));
   const auto ask_at = [&](const std::string& path) {
     return ask_worker(::getpid(), path, "fr_trace_json", deadline);
@@ -92,7 +92,7 @@ TEST_CASE("a file that is no socket is not connected to") {
 }
 
 TEST_CASE("a pipe with a reader gets one byte") {
-  const ScratchFolder folder;
+  const test::ScratchFolder folder;
   const std::string path = folder.path("rank0.pipe");
   REQUIRE(::mkfifo(path.c_str(), 0600) == 0);
   CHECK(poke_pipe(::getpid(), path).error().code == Errc::kNotFound);  // no reader
@@ -104,7 +104,7 @@ TEST_CASE("a pipe with a reader gets one byte") {
 }
 
 TEST_CASE("a file where the pipe should be is left alone") {
-  const ScratchFolder folder;
+  const test::ScratchFolder folder;
   const std::string path = folder.put("rank0.pipe", "precious");
   CHECK(poke_pipe(::getpid(), path).error().code == Errc::kUnsupported);
   CHECK(read_file(path) == "precious");

@@ -3,7 +3,7 @@
 #include <unistd.h>
 
 #include "tests/support/catch.h"
-#include "tests/unit/node/scratch_folder.h"
+#include "tests/support/scratch_folder.h"
 
 namespace oddrank::node {
 namespace {
@@ -11,7 +11,7 @@ namespace {
 constexpr std::uint64_t kSecond = 1'000'000;
 
 TEST_CASE("a file on a disk of this node that is older than the process") {
-  const ScratchFolder folder;
+  const test::ScratchFolder folder;
   const std::string script = folder.put("train.py", "import torch\n");
   const auto later = UnchangedFiles::of(::getpid(), UINT64_MAX / 2);
   REQUIRE(later);
@@ -26,7 +26,7 @@ TEST_CASE("a file on a disk of this node that is older than the process") {
 }
 
 TEST_CASE("a file that others have to answer for is not opened") {
-  const ScratchFolder folder;
+  const test::ScratchFolder folder;
   const auto files = UnchangedFiles::of(::getpid(), UINT64_MAX / 2);
   REQUIRE(files);
   // The kernel's own files stand for those of a server: their file system is no disk.

@@ -1,6 +1,5 @@
 #include "reach/wire/drop_box.h"
 
-#include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -8,30 +7,13 @@
 #include <fstream>
 
 #include "tests/support/catch.h"
+#include "tests/support/scratch_folder.h"
 
 namespace oddrank::reach {
 namespace {
 
-class Scratch {
- public:
-  Scratch() {
-    char name[] = "/tmp/oddrank-box-test-XXXXXX";
-    path_ = ::mkdtemp(name);
-  }
-  ~Scratch() { std::filesystem::remove_all(path_); }
-  Scratch(const Scratch&) = delete;
-  Scratch& operator=(const Scratch&) = delete;
-  Scratch(Scratch&&) = delete;
-  Scratch& operator=(Scratch&&) = delete;
-  const std::string& path() const { return path_; }
-  bool empty() const { return std::filesystem::is_empty(path_); }
-
- private:
-  std::string path_;
-};
-
 TEST_CASE("an agent's file is found by its note, and no file stays") {
-  const Scratch scratch;
+  const test::ScratchFolder scratch;
   {
     const auto box = DropBox::make(scratch.path());
     REQUIRE(box);
@@ -40,11 +22,11 @@ TEST_CASE("an agent's file is found by its note, and no file stays") {
     CHECK(box->open_note(*note).value() == std::string("a\0b", 3));
     CHECK(box->open_note("an answer of its own").value() == "an answer of its own");
   }
-  CHECK(scratch.empty());
+  CHECK(std::filesystem::is_empty(scratch.path()));
 }
 
 TEST_CASE("a note that leads elsewhere, or to nothing, is refused") {
-  const Scratch scratch;
+  const test::ScratchFolder scratch;
   std::ofstream(scratch.path() + "/secret") << "x";
   const auto box = DropBox::make(scratch.path());
   REQUIRE(box);
@@ -56,7 +38,7 @@ TEST_CASE("a note that leads elsewhere, or to nothing, is refused") {
 }
 
 TEST_CASE("only a regular file of our own user is read") {
-  const Scratch scratch;
+  const test::ScratchFolder scratch;
   const auto box = DropBox::make(scratch.path());
   REQUIRE(box);
   std::ofstream(scratch.path() + "/secret") << "x";
@@ -71,7 +53,7 @@ TEST_CASE("only a regular file of our own user is read") {
 }
 
 TEST_CASE("names cannot be guessed") {
-  const Scratch scratch;
+  const test::ScratchFolder scratch;
   const auto box = DropBox::make(scratch.path());
   REQUIRE(box);
   CHECK(leave_in_box(box->folder(), "n0", "x").value() !=
@@ -79,7 +61,7 @@ TEST_CASE("names cannot be guessed") {
 }
 
 TEST_CASE("a place where another user could swap the box is refused, with the reason") {
-  const Scratch scratch;
+  const test::ScratchFolder scratch;
   const std::string open = scratch.path() + "/open";
   std::filesystem::create_directory(open);
   const auto refusal = [&](mode_t mode) {
@@ -103,7 +85,7 @@ TEST_CASE("a place where another user could swap the box is refused, with the re
 }
 
 TEST_CASE("an agent leaves nothing in a folder that others may enter") {
-  const Scratch scratch;
+  const test::ScratchFolder scratch;
   const std::string fake = scratch.path() + "/box";
   std::filesystem::create_directory(fake);
   REQUIRE(::chmod(fake.c_str(), 0755) == 0);

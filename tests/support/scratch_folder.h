@@ -11,7 +11,7 @@
 
 #include "tests/support/catch.h"
 
-namespace oddrank::node {
+namespace oddrank::test {
 
 class ScratchFolder {
  public:
@@ -23,6 +23,7 @@ class ScratchFolder {
   ScratchFolder(const ScratchFolder&) = delete;
   ScratchFolder& operator=(const ScratchFolder&) = delete;
 
+  const std::string& path() const { return path_; }
   std::string path(std::string_view name) const { return path_ + "/" + std::string(name); }
 
   // Writes the file, and the folder that it is in; returns its path.
@@ -38,7 +39,7 @@ class ScratchFolder {
   }
 
  private:
-  std::string path_ = "/tmp/oddrank-node-XXXXXX";
+  std::string path_ = "/tmp/oddrank-test-XXXXXX";
 };
 
-}  // namespace oddrank::node
+}  // namespace oddrank::test
