@@ -96,7 +96,7 @@ std::string answer_of(const AgentOptions& options,
   if (note) {
     return *std::move(note);
   }
-  capture.nodes.front().notes.push_back("the folder of --via is not shared by this node (" +
+  capture.nodes.front().notes.push_back("the folder of --shared is not shared by this node (" +
                                         note.error().what + "), so its answer came through srun");
   return snapshot::encode_capture(capture);
 }

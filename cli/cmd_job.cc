@@ -21,7 +21,7 @@ namespace {
 struct JobOptions {
   std::string id;
   bool mine = false;
-  std::string via;
+  std::string shared_folder;
   std::string send_to;
   NodeCapture capture;
   OutputOptions output;
@@ -29,7 +29,7 @@ struct JobOptions {
 
 Result<snapshot::Capture> capture_job(const JobOptions& options) {
   slurm::StepOptions step;
-  step.via = options.via;
+  step.shared_folder = options.shared_folder;
   if (!options.send_to.empty()) {
     step.send_to = {options.send_to};
   }
@@ -71,7 +71,7 @@ void add_job_command(Parser& parser) {
       command.option("JOBID", options->id, "Job 4711, array task 4711_3, or step 4711.0");
   command.flag("--me", options->mine, "Diagnose my only running job").not_with(id);
   command
-      .option("--via", options->via,
+      .option("--shared", options->shared_folder,
               "Shared folder through which thousands of nodes send their answers")
       .value("DIR");
   add_send_option(command, options->send_to);

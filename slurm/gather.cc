@@ -111,8 +111,8 @@ bool Gathering::all_settled() const {
 }
 
 Result<reach::GatherResult> Gathering::run() {
-  if (!options_.via.empty()) {
-    ODDRANK_TRY(box_, reach::DropBox::make(options_.via));
+  if (!options_.shared_folder.empty()) {
+    ODDRANK_TRY(box_, reach::DropBox::make(options_.shared_folder));
   }
   auto first = Attempt::start(step_for(job_.hosts, true), options_.run);
   if (!first) {

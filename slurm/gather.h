@@ -34,7 +34,7 @@ struct StepOptions {
   std::size_t retries_at_once = 16;
   // A folder that all nodes share, for the answers of many nodes (reach/wire/drop_box.h). Empty:
   // answers come through srun.
-  std::string via = {};
+  std::string shared_folder = {};
 };
 
 struct GatherOptions : reach::AgentOptions, StepOptions {};

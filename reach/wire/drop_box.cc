@@ -56,7 +56,7 @@ Status check_place(const std::string& folder) {
       why += ": another user could put a folder of his own there, because ";
       why += above ? path.string() + " is above it, and " : std::string();
       return fail(Errc::kPermission, why + who,
-                  "make a folder for --via that only you can write to (chmod 700), or set its "
+                  "make a folder for --shared that only you can write to (chmod 700), or set its "
                   "sticky bit (chmod +t)");
     }
     if (path == path.parent_path()) {
@@ -70,7 +70,7 @@ Status check_place(const std::string& folder) {
 
 Result<DropBox> DropBox::make(const std::string& parent) {
   constexpr const char* kHint =
-      "--via takes a folder that this host and all nodes of the job share";
+      "--shared takes a folder that this host and all nodes of the job share";
   const auto cannot = [&parent](int reason) {
     return Error{errno_code(reason),
                  "cannot make a folder in " + parent + ": " + errno_text(reason), kHint};

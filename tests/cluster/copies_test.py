@@ -28,12 +28,12 @@ class CopiesTest(NightLab):
         made = self.lab.node_exec("n1", ["mount", "-t", "tmpfs", "tmpfs", shared])
         self.assertEqual(made.returncode, 0, made)
         self.addCleanup(self.lab.node_exec, "n1", ["umount", shared])
-        report = self.report(job, "--via", shared)
+        report = self.report(job, "--shared", shared)
         self.assertEqual(report["coverage"]["read"], 2, report)
         self.assertEqual(report["verdict"]["kind"], "io_stall", report)
-        told = [note for note in report["notes"] if "--via" in note]
+        told = [note for note in report["notes"] if "--shared" in note]
         self.assertEqual(len(told), 1, report["notes"])
-        self.assertTrue(told[0].startswith("n1: the folder of --via is not shared by this node"), told)
+        self.assertTrue(told[0].startswith("n1: the folder of --shared is not shared by this node"), told)
         self.assertEqual(os.listdir(shared), [])
 
     def program_for_us_alone(self):

@@ -75,7 +75,7 @@ class JobsTest(unittest.TestCase):
         # The same through a shared folder, in which nothing is left.
         shared = f"{self.folder}/shared"
         os.mkdir(shared)
-        by_folder = self.report(job.id, "--via", shared)
+        by_folder = self.report(job.id, "--shared", shared)
         self.assertEqual(by_folder["coverage"]["read"], NODES)
         for key in ("kind", "culprits"):
             self.assertEqual(by_folder["verdict"][key], report["verdict"][key])

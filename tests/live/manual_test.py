@@ -116,8 +116,8 @@ class Shell(unittest.TestCase):
         self.assertNotIn("--json", complete("agent", "--j"))
         self.assertIn("captured.odd", complete("report", "capt"))
         self.assertIn("captured.odd", complete("job", "4711", "--save", "capt"))
-        self.assertNotIn("captured.odd", complete("job", "--via", "capt"))
-        self.assertTrue({"captures", "captures/"} & set(complete("job", "--via", "capt")))
+        self.assertNotIn("captured.odd", complete("job", "--shared", "capt"))
+        self.assertTrue({"captures", "captures/"} & set(complete("job", "--shared", "capt")))
         pid = self.rank()
         self.assertIn(pid, complete("node", pid[:-1]))
 
