@@ -28,7 +28,7 @@ time.sleep(3600)
 
 
 def far_stack(guest):
-    """A thread whose stack is above 2^47 (five levels): native and Python frames are read"""
+    """A thread whose stack is above 2^47 (five-level page tables): native and Python frames are read"""
     need(page_table_levels() == 5, "it uses four levels")
     process = guest.start([PYTHON, guest.program(FAR)])
     need(int(process.said[0], 16) >> 47, f"the kernel gave no such memory: {process.said[0]}")

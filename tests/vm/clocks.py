@@ -58,17 +58,17 @@ def capture_while(guest, seconds):
 
 
 def capture_forwards(guest):
-    """The clock jumps forwards by a day between two samples of a capture"""
+    """The clock jumps forwards by a day between two samples"""
     return capture_while(guest, DAY)
 
 
 def capture_backwards(guest):
-    """The clock jumps backwards by a day between two samples of a capture"""
+    """The clock jumps backwards by a day between two samples"""
     return capture_while(guest, -DAY)
 
 
 def watch_jumps(guest):
-    """The clock jumps by a day in both directions while `oddrank watch` watches: no alarm, before nor after"""
+    """The clock jumps by a day, in both directions, under `oddrank watch`: no alarm"""
     folder = guest.folder("clock")
     log = f"{folder}/log"
     with open(log, "w", encoding="utf-8") as file:

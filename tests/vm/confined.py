@@ -35,7 +35,7 @@ def under(profile):
 
 
 def rank_confined(guest):
-    """A rank under a profile of containers: root reads it from outside"""
+    """A rank under a container's profile: root reads it from outside"""
     load(guest, CONTAINER)
     pid = guest.start([*under("vm-container"), PYTHON, guest.program(SLEEPER)]).pid
     check("vm-container" in read(f"/proc/{pid}/attr/current"), "it is not confined")
@@ -44,7 +44,7 @@ def rank_confined(guest):
 
 
 def both_confined(guest):
-    """Rank and oddrank under that profile, as in one container"""
+    """Rank and oddrank under that profile, as in one container: read"""
     load(guest, CONTAINER)
     pid = guest.start([*under("vm-container"), PYTHON, guest.program(SLEEPER)]).pid
     guest.reads_well(pid, prefix=under("vm-container"))
@@ -52,7 +52,7 @@ def both_confined(guest):
 
 
 def oddrank_confined(guest):
-    """oddrank under a profile without ptrace, as root: refused, and the profile is named"""
+    """oddrank as root under a profile without ptrace: refused"""
     load(guest, BLIND)
     pid = guest.rank().pid
     run = guest.refused(pid, 0, "AppArmor", "vm-blind", prefix=under("vm-blind"))

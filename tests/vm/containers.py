@@ -89,12 +89,12 @@ def rootful(guest, runtime):
 
 
 def rootful_crun(guest):
-    """podman as root, crun: read from outside by root, and inside without added capabilities"""
+    """podman as root, with crun: read by root outside, and inside without added capabilities"""
     return rootful(guest, "crun")
 
 
 def rootful_runc(guest):
-    """podman as root, runc: the same"""
+    """podman as root, with runc: the same"""
     return rootful(guest, "runc")
 
 
@@ -107,7 +107,7 @@ def rootful_other_user(guest):
 
 
 def root_reads_user(guest):
-    """podman as root, the rank as another user: root inside lacks CAP_SYS_PTRACE, and --cap-add gives it"""
+    """podman as root, the rank as another user: root inside reads with `--cap-add SYS_PTRACE` only"""
     container = Container(guest, "--user", "1234")
     run = inside(container, "--user", "0", report=False)
     check(run.status == 4 and "root without CAP_SYS_PTRACE" in run.err and "--cap-add SYS_PTRACE" in run.err, run)
@@ -118,7 +118,7 @@ def root_reads_user(guest):
 
 
 def strict_filter(guest):
-    """A seccomp filter that forbids ptrace and process_vm_readv: read all the same, through /proc/PID/mem"""
+    """A seccomp filter that forbids ptrace and process_vm_readv: read through /proc/PID/mem"""
     path = guest.program(json.dumps(STRICT), "filter.json")
     container = Container(guest, f"--security-opt=seccomp={path}")
     answer = command(*container.prefix(), "python3", "-c", FORBIDDEN, cwd="/").split()
@@ -128,7 +128,7 @@ def strict_filter(guest):
 
 
 def rootless(guest):
-    """podman without root: read from outside by its user and by root, and inside; another user is refused"""
+    """podman without root: read outside by its user and root, and inside; another user is refused"""
     write("/etc/subuid", f"owner:{100000}:65536\n")
     write("/etc/subgid", f"owner:{100000}:65536\n")
     if "owner:" not in read("/etc/passwd"):
@@ -145,7 +145,7 @@ def rootless(guest):
 
 
 def rootless_yama(guest):
-    """The same with ptrace_scope=1 and --cap-add=SYS_PTRACE: read inside"""
+    """The same with ptrace_scope=1 and `--cap-add SYS_PTRACE`: read inside"""
     rootless_users = read("/etc/subuid") if os.path.exists("/etc/subuid") else ""
     need("owner" in rootless_users, "the case before did not run")
     container = Container(guest, "--cap-add=SYS_PTRACE", uid=OWNER)

@@ -83,7 +83,7 @@ def go_on(processes):
 
 
 def nfs_server_gone(guest):
-    """An NFS server that goes away (hard mount): a rank in state D reads, one runs a program from there"""
+    """An NFS server that is gone (hard mount): one rank reads in state D, another runs a program from there"""
     mount = nfs(guest)
     go = f"{guest.folder('go')}/go"
     reader = guest.start([PYTHON, guest.program(READER, "reader.py"), f"{mount}/shard-0.tar", go], ranks=2)
@@ -107,12 +107,12 @@ def nfs_server_gone(guest):
 
 
 def silent_fuse(guest):  # pylint: disable=unused-argument
-    """A FUSE file system whose server does not answer (the test of tests/live)"""
+    """A FUSE file system whose server does not answer"""
     return live_test("silent_fuse_test")
 
 
 def suspended_disk(guest):
-    """A device-mapper disk that is suspended: a rank in fsync() on its file system, one that reads the disk"""
+    """A suspended device-mapper disk: one rank in fsync() on its file system, one that reads the disk"""
     modprobe("loop", "dm_mod", "ext4")
     image, mount = f"{guest.folder('disk')}/image", guest.folder("mounted")
     with open(image, "wb") as file:

@@ -17,7 +17,7 @@ def texts_of(value):
 
 
 def soft_roce(guest):
-    """Soft-RoCE (rdma_rxe): a port whose link went down while the other one is up is named"""
+    """Soft-RoCE (rdma_rxe): one of two ports goes down, and is named"""
     modprobe("rdma_rxe", "veth")
     for number in (0, 1):
         command("ip", "link", "add", f"port{number}", "type", "veth", "peer", "name", f"far{number}")

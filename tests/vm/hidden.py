@@ -30,7 +30,7 @@ def contents(guest):
 
 
 def invisible(guest):
-    """hidepid=2 (invisible): the owner and root read; another user is told that /proc hides"""
+    """hidepid=2 (invisible): the owner and root read; another user is told why not"""
     one, every = hidepid(guest, "hidepid=2")
     for run in (one, every):
         check("/proc hides the processes of other users" in run.err, run)
@@ -38,7 +38,7 @@ def invisible(guest):
 
 
 def ptraceable(guest):
-    """hidepid=4 (ptraceable): as hidepid=2"""
+    """hidepid=4 (ptraceable): the same"""
     one, every = hidepid(guest, "hidepid=4")
     for run in (one, every):
         check("/proc hides the processes of other users" in run.err, run)
@@ -46,7 +46,7 @@ def ptraceable(guest):
 
 
 def only_processes(guest):
-    """A /proc mounted with subset=pid, without /proc/sys and the rest: the owner reads"""
+    """/proc mounted with subset=pid: the owner reads"""
     pid = guest.rank(uid=OWNER).pid
     guest.reads_well(pid, OWNER, prefix=("unshare", "--mount", "sh", "-c",
                                          'mount -t proc -o subset=pid proc /proc && exec "$@"', "sh"))

@@ -50,7 +50,7 @@ def live_test(name):
 
 
 def freezer(guest):
-    """A frozen cgroup (cgroup.freeze): `stopped_rank`"""
+    """A frozen cgroup (cgroup.freeze) gives `stopped_rank`"""
     folder = cgroup("frozen")
     pid = guest.rank(**inside(folder)).pid
     guest.undo(write, f"{folder}/cgroup.freeze", 0)
@@ -64,17 +64,17 @@ def freezer(guest):
 
 
 def live_limits(guest):  # pylint: disable=unused-argument
-    """The tests of cgroups of tests/live: freezer, OOM kill, cpu.max, full file systems"""
+    """Freezer, OOM kill, cpu.max, full file systems: the tests of tests/live"""
     return live_test("cgroup_test")
 
 
 def memory_high(guest):  # pylint: disable=unused-argument
-    """A cgroup that is throttled by memory.high: a note says for how much of the time it waited for memory"""
+    """A cgroup throttled by memory.high: a note says what share of the time it waited for memory"""
     return live_test("pressure_test")
 
 
 def killed_for_memory(guest):
-    """A process killed for lack of memory, as root: the note names it, from the kernel's log"""
+    """A process killed for lack of memory: root gets a note that names it"""
     folder = cgroup("eaters")
     write(f"{folder}/memory.max", 64 << 20)
     process = guest.start([world.PYTHON, guest.program(EAT)], **inside(folder))
@@ -85,7 +85,7 @@ def killed_for_memory(guest):
 
 
 def killed_and_log_unreadable(guest):
-    """The same as a user, with dmesg_restrict=1: the cgroup's own count is told, nothing else is guessed"""
+    """The same for a user with dmesg_restrict=1: the note has only the cgroup's count"""
     guest.set_sysctl("kernel/dmesg_restrict", 1)
     folder = cgroup("more_eaters")
     write(f"{folder}/memory.max", 64 << 20)

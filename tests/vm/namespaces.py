@@ -6,7 +6,7 @@ NEW = ("unshare", "--user", "--map-root-user")
 
 
 def rank_inside(guest):
-    """A rank in a user namespace: its owner reads it from outside, root as well; another user is refused"""
+    """A rank in a user namespace: its owner and root read it from outside; another user is refused"""
     pid = guest.start([*NEW, PYTHON, guest.program(SLEEPER)], OWNER).pid
     guest.reads_well(pid, OWNER)
     guest.reads_well(pid, 0)
@@ -14,7 +14,7 @@ def rank_inside(guest):
 
 
 def both_inside(guest):
-    """Rank and oddrank in one user namespace, both as its root"""
+    """Rank and oddrank in one user namespace, both as its root: read"""
     words = [PYTHON, guest.program(SLEEPER)]
     pid = guest.start([*NEW, *words], OWNER).pid
     guest.reads_well(pid, prefix=(*as_user(OWNER), "nsenter", "--target", str(pid), "--user",
@@ -23,7 +23,7 @@ def both_inside(guest):
 
 
 def rank_outside(guest):
-    """oddrank in a user namespace, the rank outside of it: refused, and told so"""
+    """oddrank in a user namespace, the rank outside: refused"""
     pid = guest.rank(uid=OWNER).pid
     run = guest.refused(pid, 0, "user namespace", "outside", prefix=(*as_user(OWNER), *NEW))
     return run.said()

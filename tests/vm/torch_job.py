@@ -51,8 +51,8 @@ class Job:
 
 
 def hung(guest):
-    """A hung gloo job of two ranks: its user reads it, and rank 1 is named with its line. Under ptrace_scope=1 its
-    user is told why no rank was read and nobody is named, and root names rank 1"""
+    """A hung gloo job of two ranks: rank 1 is named with its line, with ptrace_scope=1 only for root; its user is
+    told why no rank was read"""
     job = Job(guest, OWNER)
     run = guest.oddrank("node", uid=OWNER)
     check([row["rank"] for row in run.verdict["culprits"]] == [1], run)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes the table of docs/support.md from the results of scripts/vm, or checks one machine's results.
+"""Writes the list of docs/support.md from the results of scripts/vm, or checks one machine's results.
 
     write_table.py RESULTS DOCUMENT
     write_table.py --check RESULTS/MACHINE     prints what was not right; exit status 1 if something was not
@@ -9,10 +9,18 @@ import json
 import os
 import re
 import sys
+import textwrap
 
 BEGIN, END = "<!-- made by scripts/vm --write: begin -->", "<!-- end -->"
 ORDER = ["5.10", "6.1", "6.12", "sid", "arm64"]
-MARKS = {"right": "yes", "failed": "**no**", "not run": "–"}
+MARKS = {"failed": "**not right**", "not run": "not run"}
+ABOUT = {"yama": "Yama", "limits": "cgroups and memory", "hidden": "/proc", "namespaces": "User namespaces",
+         "confined": "AppArmor", "containers": "podman and seccomp", "dead_disks": "Storage that does not answer",
+         "devices": "Network adapters", "clocks": "Clocks", "addresses": "Addresses", "torch_job": "A whole job",
+         "native": "Tests in C++"}
+# What was seen is not repeated if it is longer, or says no more than that the case was right.
+MAX_SEEN = 220
+NOTHING_NEW = re.compile(r"^Python stack read|^the watcher read|^\d+ tests|^no alarm|hint:|^stack at|Yama's ptrace_scope")
 
 
 def lines_of(path):
@@ -56,14 +64,10 @@ def check(folder):
     return 0 if ended and all(row["result"] != "failed" for row in rows.values()) else 1
 
 
-def cell(text):
-    """Returns the text for a cell, without the numbers that differ in each run."""
+def without_numbers(text):
+    """Returns the text without the numbers that differ in each run."""
     text = re.sub(r"(?<=pid )\d+|(?<=/proc/)\d+(?=/)|(?<=/task/)\d+(?=/)", "N", " ".join(text.split()))
-    return re.sub(r"(/tmp/[a-z]+)-\d+", r"\1", text).replace("|", "\\|")
-
-
-def minutes(seconds):
-    return f"{round(seconds / 60)} min"
+    return re.sub(r"(/tmp/[a-z]+)-\d+", r"\1", text)
 
 
 def title(name, facts):
@@ -71,26 +75,37 @@ def title(name, facts):
     return facts.get("kernel", name) + ("" if machine == "x86_64" else f" {machine}")
 
 
-def table(results):
+def exception(head, row):
+    """Returns what a line says of a machine on which the case was not right, or nothing."""
+    if not row:
+        return f"not tried on {head}"
+    return "" if row["result"] == "right" else f"{MARKS[row['result']]} on {head}: {without_numbers(row['saw'])}"
+
+
+def item(rows):
+    """Returns the lines of a case: its sentence, where it was not right, and what was seen on the newest kernel."""
+    sample = next(row for row in reversed(list(rows.values())) if row)
+    right = [row for row in rows.values() if row and row["result"] == "right"]
+    seen = without_numbers(right[-1]["saw"]).partition("; hint:")[0] if right else ""
+    text = "; ".join(filter(None, [without_numbers(sample["sentence"]), *(exception(*row) for row in rows.items())]))
+    if seen and len(seen) <= MAX_SEEN and not NOTHING_NEW.search(seen):
+        text += f": *{seen}*"
+    return textwrap.fill(text, 112, initial_indent="- ", subsequent_indent="  ", break_long_words=False,
+                         break_on_hyphens=False)
+
+
+def listing(results):
     found = [name for name in os.listdir(results) if os.path.isdir(os.path.join(results, name))]
     machines = sorted(found, key=lambda name: (name not in ORDER, ORDER.index(name) if name in ORDER else name))
     loaded = {name: load(os.path.join(results, name)) for name in machines}
-    heads = [title(name, loaded[name][0]) for name in machines]
-    lines = ["| case | " + " | ".join(heads) + " | what was seen |", "| --- |" + " --- |" * (len(machines) + 1)]
-    names = list(dict.fromkeys(case for name in machines for case in loaded[name][1]))
-    for case in names:
-        rows = {name: loaded[name][1].get(case) for name in machines}
-        sample = next(row for row in reversed(list(rows.values())) if row)
-        right = [row for row in rows.values() if row and row["result"] == "right"]
-        seen = right[-1]["saw"] if right else ""
-        notes = [f"({head}: {cell(row['saw'])})" for head, row in zip(heads, rows.values())
-                 if row and row["result"] == "not run"]
-        marks = [MARKS[row["result"]] if row else "" for row in rows.values()]
-        lines.append("| " + " | ".join([cell(sample["sentence"]), *marks,
-                                        " ".join([cell(seen), *notes]).strip()]) + " |")
-    times = ", ".join(f"{head} {minutes(loaded[name][0].get('seconds', 0))}"
-                      for head, name in zip(heads, machines))
-    return "\n".join(lines) + f"\n\nThe machines took: {times} (emulated processors on a busy machine of two).\n"
+    heads = {name: title(name, loaded[name][0]) for name in machines}
+    cases = list(dict.fromkeys(case for name in machines for case in loaded[name][1]))
+    lines = [f"Right on {', '.join(heads.values())}, unless a line says otherwise:"]
+    for module, about in ABOUT.items():
+        items = [item({heads[name]: loaded[name][1].get(case) for name in machines})
+                 for case in cases if case.partition(".")[0] == module]
+        lines += ["", f"**{about}**", "", *items] if items else []
+    return "\n".join(lines) + "\n"
 
 
 def main():
@@ -102,7 +117,7 @@ def main():
     head, _, rest = text.partition(BEGIN)
     _, _, tail = rest.partition(END)
     with open(document, "w", encoding="utf-8") as file:
-        file.write(f"{head}{BEGIN}\n\n{table(results)}\n{END}{tail}")
+        file.write(f"{head}{BEGIN}\n\n{listing(results)}\n{END}{tail}")
     return 0
 
 

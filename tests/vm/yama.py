@@ -17,14 +17,14 @@ wait_for_data()
 
 
 def scope_0(guest):
-    """ptrace_scope=0: a user reads his own ranks"""
+    """ptrace_scope=0: users read their own ranks"""
     guest.set_sysctl(SCOPE, 0)
     guest.reads_well(guest.rank(uid=OWNER).pid, OWNER)
     return "Python stack read by the user"
 
 
 def scope_1(guest):
-    """ptrace_scope=1: a user's ranks are not his children, so he is refused; root reads them"""
+    """ptrace_scope=1: root reads; the user is refused"""
     guest.set_sysctl(SCOPE, 1)
     pid = guest.rank(uid=OWNER).pid
     run = guest.refused(pid, OWNER, "Yama", "ptrace_scope 1", "run oddrank as root", "oddrank watch")
@@ -33,7 +33,7 @@ def scope_1(guest):
 
 
 def scope_1_node(guest):
-    """ptrace_scope=1: a user's job as a whole; the report says why no rank was read"""
+    """ptrace_scope=1: the report on a user's job, and `oddrank doctor`, say why no rank was read"""
     guest.set_sysctl(SCOPE, 1)
     guest.rank(uid=OWNER)
     run = guest.oddrank("node", uid=OWNER)
@@ -44,7 +44,8 @@ def scope_1_node(guest):
 
 
 def scope_1_watch(guest):
-    """ptrace_scope=1: `oddrank watch` before the program may read it (PR_SET_PTRACER), another one of the same user may not"""
+    """ptrace_scope=1: `oddrank watch` reads the program that it starts; another oddrank of the same user is
+    refused"""
     guest.set_sysctl(SCOPE, 1)
     folder = guest.folder("stalls")
     program = guest.program(WATCHED)
@@ -64,7 +65,7 @@ def scope_1_watch(guest):
 
 
 def scope_2(guest):
-    """ptrace_scope=2: only administrators read; root does"""
+    """ptrace_scope=2: root reads; the user is refused"""
     guest.set_sysctl(SCOPE, 2)
     pid = guest.rank(uid=OWNER).pid
     run = guest.refused(pid, OWNER, "Yama", "ptrace_scope 2", "run oddrank as root")
@@ -73,7 +74,7 @@ def scope_2(guest):
 
 
 def scope_2_watch(guest):
-    """ptrace_scope=2: `oddrank watch` cannot read its own program, and says so instead of an alarm without stacks"""
+    """ptrace_scope=2: `oddrank watch` cannot read its program, and says so in the log"""
     guest.set_sysctl(SCOPE, 2)
     log = f"{guest.folder('watch')}/log"
     with open(log, "w", encoding="utf-8") as file:
@@ -86,7 +87,7 @@ def scope_2_watch(guest):
 
 
 def scope_3(guest):
-    """ptrace_scope=3: nobody reads, root included, until the next boot"""
+    """ptrace_scope=3: nobody reads, not even root, until the next boot"""
     write(f"/proc/sys/{SCOPE}", 3)
     pid = guest.rank(uid=OWNER).pid
     guest.refused(pid, OWNER, "Yama", "ptrace_scope 3", "reboot")
