@@ -12,6 +12,7 @@
 
 #include <fmt/format.h>
 
+#include "aggregate/evidence/store_keys.h"
 #include "aggregate/evidence/wait_end.h"
 #include "aggregate/flight/flight_capture.h"
 #include "aggregate/rules/rule.h"
@@ -335,6 +336,7 @@ Diagnosis diagnose(const JobView& view) {
   }
   if (is_stall(report.verdict.kind) || report.verdict.kind == Kind::kUnknown) {
     std::ranges::copy(side_call_notes(view), std::back_inserter(report.notes));
+    std::ranges::copy(store_notes(view), std::back_inserter(report.notes));
   }
   std::ranges::copy(setup_notes(view), std::back_inserter(report.notes));
   for (const SourceFinding& source : report.sources) {

@@ -5,11 +5,13 @@
 #include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "attach/in_memory_target.h"
 #include "attach/live_target.h"
 #include "attach/proc_task.h"
 #include "base/printable.h"
+#include "collectives/torch/store_contents.h"
 #include "node/files/silent_files.h"
 #include "node/note_setup.h"
 #include "node/read_outside.h"
@@ -35,6 +37,23 @@ void note_silence(const std::string& mounts,
   process.read = snapshot::ReadState::kPartial;
   process.why = tables.string(
       join_clauses(tables.text(process.why), silence + "; what is in memory was read"));
+}
+
+// The store is in the process, or in its launcher: torchrun serves it for its ranks.
+void collect_store(const attach::Target& target,
+                   const std::vector<attach::ThreadState>& threads,
+                   snapshot::Tables& tables,
+                   snapshot::ProcessCapture& process) {
+  collectives::collect_store(target, threads, tables, process);
+  if (process.store.empty() && process.local_rank == 0) {
+    const auto launcher = attach::LiveTarget::open(process.parent);
+    if (!launcher) {
+      return;
+    }
+    if (const auto states = (*launcher)->threads()) {
+      collectives::collect_store(**launcher, *states, tables, process);
+    }
+  }
 }
 
 }  // namespace
@@ -76,6 +95,7 @@ snapshot::Capture read_process(const snapshot::Capture& known,
       waits::collect_waits(readable, read->threads, read->python, capture.tables, process);
       waits::keep_quiet_times(quiet, process);
       if (identity.setup.empty()) {  // later samples have what the first one found
+        collect_store(readable, read->threads, capture.tables, process);
         note_libraries(attach::InMemoryTarget(**target), capture.tables, process);
         note_node(capture.tables, process);
         note_mounts(capture.tables, process);

@@ -85,6 +85,7 @@ struct ProcessCapture {
   std::vector<ThreadCapture> threads;  // main thread first
   SlimVector<AsyncTask> tasks;         // only on request
   SlimVector<ProcessGroup> groups;     // of torch.distributed, oldest first
+  SlimVector<StoreKey> store;          // all keys of the store that it, or its launcher, serves
 
   bool operator==(const ProcessCapture&) const = default;
 };

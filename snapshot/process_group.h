@@ -44,6 +44,14 @@ struct ProcessGroup {
   bool operator==(const ProcessGroup&) const = default;
 };
 
+// A key of a store that the process serves (TCPStore), with all prefixes.
+struct StoreKey {
+  StringId name{};
+  std::uint32_t waiting = 0;  // clients that wait for it; 0: it is set
+
+  bool operator==(const StoreKey&) const = default;
+};
+
 // Returns whether the call is one of this group: by name, and by members if both are known.
 inline bool is_group_of(const ProcessGroup& group, const CollectiveCall& call) {
   if (call.whole_world) {

@@ -183,9 +183,9 @@ BlockedOn blocked_on(const RuleInput& input, std::size_t at) {
   if (input.graph.in_call[at] || rank.polls == PollOn::kWork) {
     return BlockedOn::kCall;
   }
-  const BlockedOn vague = is_open(input.view, rank) || may_need_others(input.view, rank)
-                              ? BlockedOn::kSomebody
-                              : BlockedOn::kOwnProcess;
+  const bool needs_others = is_open(input.view, rank) || may_need_others(input.view, rank);
+  const BlockedOn vague = needs_others && !input.graph.lacks_own_key[at] ? BlockedOn::kSomebody
+                                                                         : BlockedOn::kOwnProcess;
   switch (local_story(input, at)) {
     case Kind::kUnknown:
       // In a library that could not be read: it waits, or it talks to others that do.

@@ -81,6 +81,7 @@ struct WaitGraph {
   std::vector<bool> shown;              // by rank: one waits for it, and not only by a guess
   std::vector<bool> waits;              // by rank: it waits for other ranks
   std::vector<bool> in_call;            // by rank: in a call, but for whom it waits is not known
+  std::vector<bool> lacks_own_key;      // by rank: it waits for a key that it has to set itself
 
   static constexpr std::uint32_t kNotInNet = 0xffff'ffff;
 

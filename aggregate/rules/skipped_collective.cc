@@ -48,7 +48,10 @@ std::string elsewhere(const RuleInput& input, const RankView& rank) {
       frame ? fmt::format(" in {} ({})", frame->name, frame->place()) : std::string();
   if (waits_for_key(input.view, rank)) {
     const std::string key = printable(input.view.text(rank.decider->wait.rare->key), 60);
-    return "waits for " + (key.empty() ? "a key of the store" : "the key " + key) + where;
+    const std::size_t at = input.view.index_of(rank.rank);
+    const bool own = at != JobView::kNone && input.graph.lacks_own_key[at];
+    return "waits for " + (key.empty() ? "a key of the store" : "the key " + key) +
+           (own ? ", which it has not set itself," : "") + where;
   }
   if (const auto poll = rank.polls ? poll_of(input.view, *rank.decider) : std::nullopt) {
     return poll_words(*poll) + where;

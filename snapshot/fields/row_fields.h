@@ -273,6 +273,12 @@ void fields(Io& io, Row& proxy) {
   io("device", proxy.device);
 }
 
+template <typename Io, RowOf<StoreKey> Row>
+void fields(Io& io, Row& key) {
+  io("name", key.name);
+  io("waiting", key.waiting);
+}
+
 template <typename Io, RowOf<Crash> Row>
 void fields(Io& io, Row& crash) {
   io("signal", crash.signal);
@@ -317,6 +323,7 @@ void fields(Io& io, Row& process) {
   io.rows(RowTable::kConnections, process.connections);
   io.rows(RowTable::kTransfers, process.transfers);
   io.rows(RowTable::kProxies, process.proxies);
+  io.rows(RowTable::kStoreKeys, process.store);
   io.maybe(RowTable::kCrashes, process.crash);
   io.rows(RowTable::kTasks, process.tasks);
   io.rows(RowTable::kThreads, process.threads);

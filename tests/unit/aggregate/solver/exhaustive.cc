@@ -13,7 +13,7 @@ struct Choice {
 };
 
 // Nodes that go on as one, when all have that they wait for.
-struct Group {
+struct Knot {
   NodeSet nodes = 0;
   NodeSet beyond = 0;
 };
@@ -21,7 +21,7 @@ struct Group {
 struct World {
   std::vector<Choice> choices;  // by node
   bool loosened = false;
-  std::vector<Group> circles;  // that stand in it
+  std::vector<Knot> circles;  // that stand in it
 };
 
 NodeSet targets_of(const WaitNet& net, std::size_t node) {
@@ -71,7 +71,7 @@ class Search {
   void find_ends();
   void find_needs(TriedCause& cause);
   // Returns all that have gone on in the end, if these have at first.
-  NodeSet gone(const World& world, NodeSet gone, const std::vector<Group>& groups) const;
+  NodeSet gone(const World& world, NodeSet gone, const std::vector<Knot>& groups) const;
 
   const WaitNet& net_;
   const NodeSet all_;
@@ -121,7 +121,7 @@ NodeSet Search::behind(NodeSet nodes) const {
   return behind;
 }
 
-NodeSet Search::gone(const World& world, NodeSet gone, const std::vector<Group>& groups) const {
+NodeSet Search::gone(const World& world, NodeSet gone, const std::vector<Knot>& groups) const {
   NodeSet before = 0;
   do {
     before = gone;
@@ -130,7 +130,7 @@ NodeSet Search::gone(const World& world, NodeSet gone, const std::vector<Group>&
       const bool goes = choice.one ? (choice.targets & gone) != 0 : (choice.targets & ~gone) == 0;
       gone |= goes ? bit_of(node) : 0;
     }
-    for (const Group& group : groups) {
+    for (const Knot& group : groups) {
       gone |= (group.beyond & ~gone) == 0 ? group.nodes : 0;
     }
   } while (gone != before);
@@ -141,7 +141,7 @@ void Search::find_circle(NodeSet component) {
   NodeSet always = component;
   NodeSet ever = 0;
   for (World& world : worlds_) {
-    Group circle = {component & ~gone(world, all_ & ~component, {}), 0};
+    Knot circle = {component & ~gone(world, all_ & ~component, {}), 0};
     always &= circle.nodes;
     ever |= circle.nodes;
     for (std::size_t node = 0; node < reach_.size(); ++node) {
@@ -200,7 +200,7 @@ void Search::find_ends() {
 
 void Search::find_needs(TriedCause& cause) {
   NodeSet over = 0;
-  std::vector<Group> certain;
+  std::vector<Knot> certain;
   for (const TriedCause& other : tried_.causes) {
     if (&other != &cause && other.circle && other.certain) {
       certain.push_back({other.nodes, 0});
@@ -214,9 +214,9 @@ void Search::find_needs(TriedCause& cause) {
   cause.always = cause.plainly = all_;
   for (World& world : worlds_) {
     if (!world.loosened) {
-      std::vector<Group> others;
+      std::vector<Knot> others;
       std::copy_if(world.circles.begin(), world.circles.end(), std::back_inserter(others),
-                   [&](const Group& circle) { return (circle.nodes & cause.component) == 0; });
+                   [&](const Knot& circle) { return (circle.nodes & cause.component) == 0; });
       const NodeSet needing = all_ & ~gone(world, over, others);
       cause.always &= needing;
       cause.ever |= needing;

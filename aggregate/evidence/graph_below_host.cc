@@ -1,0 +1,131 @@
+// The waits of calls and ranks for what is below the host: links and GPUs.
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "aggregate/evidence/graph_builder.h"
+
+namespace oddrank::aggregate {
+
+using snapshot::CallKind;
+using snapshot::CollectiveCall;
+using snapshot::ThreadCapture;
+
+// Returns whether the rank, in no collective, waits for the other end of the link.
+bool GraphBuilder::needs_link(std::size_t at, const StuckLink& link) const {
+  const RankView& rank = view_.ranks()[at];
+  const std::size_t other = link.ends[0].rank == at ? link.ends[1].rank : link.ends[0].rank;
+  if (!takes_part(rank)) {
+    const auto& targets = graph_.net.out[at];
+    return rank.decider != nullptr &&
+           std::find(targets.begin(), targets.end(), other) != targets.end();
+  }
+  const CollectiveCall& call = *rank.decider->call;
+  if (call.kind != CallKind::kSend && call.kind != CallKind::kRecv) {
+    return false;
+  }
+  const std::vector<std::int32_t> peers = peers_of(view_, call);
+  return std::find(peers.begin(), peers.end(), view_.ranks()[other].rank) != peers.end();
+}
+
+// Besides what the node waits for anyhow.
+void GraphBuilder::wait_also(std::size_t node, std::size_t link, const Said& said) {
+  WaitNet& net = graph_.net;
+  const std::size_t at = graph_.net_node[node];
+  if (net.nodes[at].join != Join::kAll || net.nodes[at].unknown != Unknown::kNobody) {
+    const std::size_t before = net.add(net.nodes[at].join);
+    net.nodes[before].unknown = net.nodes[at].unknown;
+    net.nodes[before].owner = net.nodes[at].owner;
+    std::swap(net.out[before], net.out[at]);
+    net.nodes[at].join = Join::kAll;
+    net.nodes[at].unknown = Unknown::kNobody;
+    net.wait(at, before);
+    graph_.of_net.resize(net.nodes.size(), WaitGraph::kNotInNet);
+  }
+  this->link(node, link, said);
+}
+
+void GraphBuilder::add_links() {
+  graph_.links = find_stuck_links(view_);
+  for (std::size_t i = 0; i < graph_.links.size(); ++i) {
+    const StuckLink& link = graph_.links[i];
+    const std::size_t node =
+        add_node({NodeKind::kLink, static_cast<std::uint32_t>(i), nullptr, nullptr});
+    const std::string evidence = link_evidence(link);
+    const Said said{"a link that does not carry", evidence, HowKnown::kKernel};
+    for (std::size_t at = 0; at < graph_.nodes.size(); ++at) {
+      if (graph_.nodes[at].kind == NodeKind::kSlot &&
+          is_between_members(graph_.slots[graph_.nodes[at].index], link)) {
+        wait_also(at, node, said);
+      }
+    }
+    for (const StuckLink::End& end : link.ends) {
+      if (needs_link(end.rank, link)) {
+        wait_also(end.rank, node, said);
+      }
+    }
+  }
+}
+
+// Returns the node of the link, of which the kernel may have told as well.
+std::size_t GraphBuilder::link_node(StuckLink link) {
+  const auto ends = std::minmax({link.ends[0].rank, link.ends[1].rank});
+  for (std::size_t at = view_.ranks().size(); at < graph_.nodes.size(); ++at) {
+    if (graph_.nodes[at].kind == NodeKind::kLink) {
+      const StuckLink& known = graph_.links[graph_.nodes[at].index];
+      if (std::minmax({known.ends[0].rank, known.ends[1].rank}) == ends) {
+        return at;
+      }
+    }
+  }
+  graph_.links.push_back(std::move(link));
+  return add_node(
+      {NodeKind::kLink, static_cast<std::uint32_t>(graph_.links.size() - 1), nullptr, nullptr});
+}
+
+void GraphBuilder::add_stalls() {
+  ProxyWaits found = find_proxy_waits(view_);
+  const auto is_at_device = [this](std::size_t at) {
+    const ThreadCapture* decider = view_.ranks()[at].decider;
+    return decider != nullptr && decider->wait.on == snapshot::WaitOn::kDevice;
+  };
+  for (const std::size_t at : found.waiting) {
+    graph_.in_call[at] = graph_.in_call[at] || is_at_device(at);
+  }
+  for (ProxyStall& stall : found.stalls) {
+    const bool is_link = stall.kind == ProxyStall::Kind::kLink;
+    if (!stall.sure || (!is_link && stall.ranks.size() > 1)) {
+      graph_.unsure_stalls.push_back(std::move(stall));
+      continue;
+    }
+    const std::vector<std::size_t> waiters = stall.waiters;
+    std::string evidence;
+    std::size_t node = 0;
+    if (is_link) {
+      StuckLink link = stuck_link_of(view_, stall);
+      evidence = link_evidence(link);
+      node = link_node(std::move(link));
+    } else {
+      evidence = device_evidence(stall);
+      node = add_node(
+          {NodeKind::kDevice, static_cast<std::uint32_t>(graph_.devices.size()), nullptr, nullptr});
+      show(node, stall.ranks.front(), {"its rank", evidence, HowKnown::kMemory}, false);
+      graph_.devices.push_back(std::move(stall));
+    }
+    const Said said{is_link ? "a link that does not carry" : "a GPU that does not go on", evidence,
+                    HowKnown::kMemory};
+    for (std::size_t at = 0; at < graph_.nodes.size(); ++at) {
+      if (graph_.nodes[at].kind == NodeKind::kSlot &&
+          has_any(graph_.slots[graph_.nodes[at].index].inside, waiters)) {
+        wait_also(at, node, said);
+      }
+    }
+    for (const std::size_t at : waiters) {
+      if (is_at_device(at)) {
+        wait_also(at, node, said);
+      }
+    }
+  }
+}
+
+}  // namespace oddrank::aggregate

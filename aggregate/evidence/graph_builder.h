@@ -1,0 +1,109 @@
+// Builds a WaitGraph (wait_graph.h): each of its parts adds the waits of one kind. Private to
+// aggregate/.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "aggregate/evidence/holders.h"
+#include "aggregate/evidence/links.h"
+#include "aggregate/evidence/store_keys.h"
+#include "aggregate/evidence/wait_graph.h"
+
+namespace oddrank::aggregate {
+
+// A wait in words.
+struct Said {
+  std::string_view on;
+  std::string_view evidence;
+  HowKnown how = HowKnown::kMemory;
+};
+
+// Returns the ranks that may be the other side of a transfer.
+std::vector<std::int32_t> peers_of(const JobView& view, const snapshot::CollectiveCall& call);
+
+class GraphBuilder {
+ public:
+  explicit GraphBuilder(const JobView& view);
+  WaitGraph run();
+
+ private:
+  std::size_t add_node(const GraphNode& node);
+  std::size_t add_named(GraphNode node, std::string name);
+  void show(std::size_t from, std::size_t to, const Said& said, bool assumed);
+  // Shows it, and it counts.
+  void link(std::size_t from, std::size_t to, const Said& said);
+  // Shows all, and one of them counts: which one is not known, or whichever comes first.
+  void link_some(std::size_t from, const std::vector<std::size_t>& to, const Said& said, Join join);
+
+  void add_slot(std::size_t at);
+  // Adds the wait for the other side of a transfer; for each of those that are possible, if there
+  // are several.
+  void add_peer(std::size_t at);
+  // Returns whether both sides of one transfer are inside: then neither waits for the other's
+  // program.
+  bool is_matched(const snapshot::CollectiveCall& call,
+                  std::int32_t rank,
+                  const RankView& peer) const;
+  // Adds the waits for the ranks that may run a function for this one.
+  void add_servers(std::size_t at);
+  // Adds the waits of servers and event loops for those of their clients that do not wait for them.
+  void add_listening();
+  // Adds the waits of ranks that accept connections for those that do not wait for them.
+  void add_accepting();
+  // Adds the waits of ranks that take in what others send for the one rank that does not wait for
+  // them, nor is awaited otherwise, and does something else: nobody is left beside it.
+  void add_open();
+  std::size_t only_rank_without_way(const std::vector<std::size_t>& distance) const;
+  // Adds the waits of calls, and of ranks outside of collectives, for links that do not carry.
+  void add_links();
+  bool needs_link(std::size_t at, const StuckLink& link) const;
+  // Adds the waits for links and GPUs at which NCCL's data stands.
+  void add_stalls();
+  std::size_t link_node(StuckLink link);
+  void wait_also(std::size_t node, std::size_t link, const Said& said);
+
+  // Adds the wait for the rank that is to set a key, or after which a key or file is named.
+  void add_named_rank(std::size_t at);
+  void may_wait_for(std::size_t at, std::size_t to, const Said& said);
+
+  // Adds who holds a thread's wait, and so on from there, for the rank that they belong to; then
+  // the thing at the end.
+  void add_holders(std::size_t node,
+                   std::size_t rank,
+                   const snapshot::ProcessCapture& process,
+                   const snapshot::ThreadCapture& thread);
+  void add_holder(std::size_t node, std::size_t rank, const Holders& holders, const Holder& holder);
+  std::size_t node_of(std::size_t rank, const Holders& holders, const Holder& holder);
+  std::size_t thread_node(const snapshot::ProcessCapture& process,
+                          const snapshot::ThreadCapture& thread);
+  void expand(std::size_t node, std::size_t rank, const snapshot::ThreadCapture* thread);
+  void add_resource(std::size_t node,
+                    const snapshot::ProcessCapture& process,
+                    const snapshot::ThreadCapture& thread);
+  // A process for which the rank that it belongs to waits as well is that rank's; so is one that
+  // has taken a lock. Any other may serve whoever asks it.
+  void settle_owners();
+  // Returns whether the node is a process of another rank, which answers for it.
+  bool is_of_another(std::size_t node, std::size_t rank) const;
+  bool waits_for_others(std::size_t rank) const;
+  std::string wait_evidence(const snapshot::ProcessCapture& process,
+                            const snapshot::ThreadCapture& thread) const;
+
+  const JobView& view_;
+  StoreKeys store_keys_;
+  WaitGraph graph_;
+  std::map<std::pair<const snapshot::ProcessCapture*, const snapshot::ThreadCapture*>, std::size_t>
+      known_nodes_;
+  std::map<std::string, std::size_t> resource_nodes_;
+  std::vector<std::pair<std::size_t, Holders>> listening_;    // ranks, and whom they listen to
+  std::vector<std::pair<std::size_t, std::size_t>> reached_;  // rank, node of a process
+  std::vector<bool> is_expanded_;                             // by node
+};
+
+}  // namespace oddrank::aggregate

@@ -1,0 +1,230 @@
+// The waits of ranks for threads and processes, and of these for others and for things.
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "aggregate/evidence/graph_builder.h"
+#include "aggregate/evidence/server_waits.h"
+#include "aggregate/view/decider.h"
+#include "aggregate/words/wait_words.h"
+#include "base/printable.h"
+
+namespace oddrank::aggregate {
+
+using snapshot::ProcessCapture;
+using snapshot::ThreadCapture;
+
+namespace {
+
+// Returns whether the thread waits for a lock that another process has taken.
+bool is_for_taken_lock(const snapshot::Wait& wait) {
+  return wait.on == snapshot::WaitOn::kFileLock ||
+         wait.lock.owner == snapshot::LockOwner::kAcquired;
+}
+
+}  // namespace
+
+std::size_t GraphBuilder::thread_node(const ProcessCapture& process, const ThreadCapture& thread) {
+  const auto [at, is_new] = known_nodes_.try_emplace({&process, &thread}, 0);
+  if (is_new) {
+    at->second = add_named(
+        {NodeKind::kThread, 0, &process, &thread},
+        fmt::format("{} of {}", thread_words(view_, thread), process_words(view_, process)));
+  }
+  return at->second;
+}
+
+// Returns the node of a holder: of its rank, if it is one, or if the wait is for whoever sends
+// something and another rank has started it.
+std::size_t GraphBuilder::node_of(std::size_t rank, const Holders& holders, const Holder& holder) {
+  const ProcessCapture& process = *holder.process;
+  if (holder.thread != nullptr) {
+    const RankView& own = view_.ranks()[rank];
+    return own.process == &process && own.decider == holder.thread
+               ? rank
+               : thread_node(process, *holder.thread);
+  }
+  const ProcessCapture* owner =
+      process.is_rank ? &process : view_.process(process.node, process.owner);
+  if (process.is_rank || (holders.join == Join::kAny && owner != nullptr && owner->is_rank &&
+                          owner != view_.ranks()[rank].process)) {
+    return view_.index_of_rank(*owner);
+  }
+  const auto [at, is_new] = known_nodes_.try_emplace({&process, nullptr}, 0);
+  if (is_new) {
+    at->second = add_named({NodeKind::kProcess, 0, &process, nullptr},
+                           fmt::format("pid {} ({})", process.pid, child_words(view_, process)));
+  }
+  return at->second;
+}
+
+void GraphBuilder::add_holders(std::size_t node,
+                               std::size_t rank,
+                               const ProcessCapture& process,
+                               const ThreadCapture& thread) {
+  constexpr std::size_t kMaxAnswering = 64;
+  const Holders holders = holders_of(view_, process, thread);
+  const auto is_own = [&](const Holder& holder) {
+    return holder.process->owner == view_.ranks()[rank].process->pid;
+  };
+  if (holders.join == Join::kAny && !std::all_of(holders.who.begin(), holders.who.end(), is_own)) {
+    if (node == rank) {
+      listening_.emplace_back(rank, holders);
+    }
+    return;
+  }
+  if (holders.who.empty() || holders.who.size() > kMaxAnswering) {
+    add_resource(node, process, thread);
+    return;
+  }
+  WaitNet::Node& net = graph_.net.nodes[graph_.net_node[node]];
+  net.join = holders.join;
+  net.unknown = holders.others ? Unknown::kAnybody : Unknown::kNobody;
+  for (const Holder& holder : holders.who) {
+    add_holder(node, rank, holders, holder);
+  }
+}
+
+void GraphBuilder::add_holder(std::size_t node,
+                              std::size_t rank,
+                              const Holders& holders,
+                              const Holder& holder) {
+  const GraphNode from = graph_.nodes[node];
+  const ThreadCapture* thread =
+      from.thread != nullptr ? from.thread : deciding_thread(view_, *from.process);
+  const std::size_t to = node_of(rank, holders, holder);
+  if (to == JobView::kNone || (to == node && holder.thread == nullptr)) {
+    return;
+  }
+  // Another thread of that process may be the one that answers, whatever the one does that speaks
+  // for it.
+  const bool serves = to < view_.ranks().size() && to != rank && holders.join == Join::kAll;
+  const ThreadCapture* speaker = serves ? view_.ranks()[to].decider : nullptr;
+  const auto at_work = serves ? answering_threads(thread->wait, *holder.process, speaker)
+                              : std::vector<const ThreadCapture*>();
+  const bool beside =
+      serves && (!at_work.empty() || answers_beside(view_, thread->wait, *holder.process, speaker));
+  if (beside) {
+    WaitNet::Node& net = graph_.net.nodes[graph_.net_node[node]];
+    net.join = Join::kOneOf;
+    net.unknown = at_work.empty() ? Unknown::kAnybody : Unknown::kNobody;
+  }
+  for (const ThreadCapture* each : at_work) {
+    const std::size_t other = thread_node(*holder.process, *each);
+    show(node, other, {"an answer", "it may be at work on it", HowKnown::kExclusion}, true);
+    graph_.net.wait(graph_.net_node[node], graph_.net_node[other]);
+    expand(other, to, each);
+  }
+  std::string on = holder.thread != nullptr ? awaited_thing(*thread)
+                                            : fmt::format("{} ({})", wait_name(thread->wait.on),
+                                                          process_words(view_, *holder.process));
+  if (holder.thread != nullptr && holders.how == HowKnown::kExclusion) {
+    on += fmt::format(", which {} may {}", thread_words(view_, *holder.thread),
+                      is_at_own_lock(*thread) ? "release" : "send");
+  }
+  show(node, to, {on, wait_evidence(*from.process, *thread), holders.how},
+       beside || holders.who.size() > 1 || holders.others);
+  graph_.net.wait(graph_.net_node[node], graph_.net_node[to]);
+  if (to >= view_.ranks().size()) {
+    reached_.emplace_back(rank, to);
+    const std::size_t keeper =
+        is_for_taken_lock(thread->wait) ? view_.index_of_owner(*holder.process) : JobView::kNone;
+    expand(to, keeper == JobView::kNone ? rank : keeper, holder.thread);
+  }
+}
+
+void GraphBuilder::expand(std::size_t node, std::size_t rank, const ThreadCapture* thread) {
+  if (is_expanded_[node]) {
+    return;
+  }
+  is_expanded_[node] = true;
+  graph_.net.nodes[graph_.net_node[node]].owner = static_cast<std::uint32_t>(rank);
+  const ProcessCapture& process = *graph_.nodes[node].process;
+  thread = thread == nullptr ? deciding_thread(view_, process) : thread;
+  if (thread != nullptr && !thread->call) {
+    add_holders(node, rank, process, *thread);
+  }
+}
+
+void GraphBuilder::add_resource(std::size_t node,
+                                const ProcessCapture& process,
+                                const ThreadCapture& thread) {
+  const std::string path = printable(view_.text(thread.wait.path));
+  if (path.empty()) {
+    return;
+  }
+  // Pipes and sockets of two nodes may have the same name by chance; files may be shared.
+  const std::string key =
+      path.front() == '/' ? path : fmt::format("{} on {}", path, view_.host(process));
+  const auto [at, is_new] = resource_nodes_.try_emplace(key, 0);
+  if (is_new) {
+    at->second = add_named({NodeKind::kResource, 0, nullptr, nullptr}, key);
+  }
+  const std::string call = printable(view_.text(thread.wait.syscall_name), 40);
+  show(node, at->second,
+       {call.empty() ? std::string(wait_name(thread.wait.on)) : call + "()",
+        wait_evidence(process, thread), HowKnown::kKernel},
+       false);
+}
+
+bool GraphBuilder::is_of_another(std::size_t node, std::size_t rank) const {
+  if (node == WaitGraph::kNotInNet || graph_.nodes[node].kind != NodeKind::kProcess) {
+    return false;
+  }
+  const std::size_t owner = graph_.net.nodes[graph_.net_node[node]].owner;
+  return owner != rank && owner == view_.index_of_owner(*graph_.nodes[node].process);
+}
+
+void GraphBuilder::settle_owners() {
+  for (const auto& [rank, node] : reached_) {
+    if (view_.index_of_owner(*graph_.nodes[node].process) == rank) {
+      graph_.net.nodes[graph_.net_node[node]].owner = static_cast<std::uint32_t>(rank);
+    }
+  }
+  for (const auto& [rank, node] : reached_) {
+    const std::size_t owner = graph_.net.nodes[graph_.net_node[node]].owner;
+    if (owner != rank && graph_.edge(rank, owner) == nullptr &&
+        graph_.nodes[node].kind == NodeKind::kProcess) {
+      show(rank, owner,
+           {"its process", "both wait for " + label_of(view_, graph_, graph_.nodes[node]),
+            HowKnown::kKernel},
+           false);
+    }
+  }
+}
+
+// Returns whether the rank waits for another one, by itself or through its threads and processes.
+bool GraphBuilder::waits_for_others(std::size_t rank) const {
+  std::vector<std::size_t> todo = {rank};
+  std::set<std::size_t> seen = {rank};
+  while (!todo.empty()) {
+    const std::size_t node = todo.back();
+    todo.pop_back();
+    for (const std::size_t to : graph_.net.out[node]) {
+      const bool own = graph_.net.nodes[to].owner == rank;
+      const std::uint32_t at = graph_.of_net[to];
+      const bool is_below =
+          at != WaitGraph::kNotInNet &&
+          (graph_.nodes[at].kind == NodeKind::kLink || graph_.nodes[at].kind == NodeKind::kDevice);
+      const bool is_full = to >= view_.ranks().size() && graph_.net.out[to].empty() && !is_below &&
+                           !is_of_another(at, rank);
+      if (!own && !is_full) {
+        return true;
+      }
+      if (own && graph_.of_net[to] != WaitGraph::kNotInNet && seen.insert(to).second) {
+        todo.push_back(to);
+      }
+    }
+  }
+  return false;
+}
+
+std::string GraphBuilder::wait_evidence(const ProcessCapture& process,
+                                        const ThreadCapture& thread) const {
+  const std::string detail = printable(wait_detail(view_, process, thread), 200);
+  return detail.empty() ? system_call_words(view_, thread, true) : detail;
+}
+
+}  // namespace oddrank::aggregate

@@ -1,0 +1,152 @@
+#include "aggregate/evidence/store_keys.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "aggregate/words/wait_words.h"
+#include "base/ascii.h"
+#include "base/parse_number.h"
+#include "base/printable.h"
+#include "base/split.h"
+
+namespace oddrank::aggregate {
+namespace {
+
+// A key around one of its numbers.
+struct AroundNumber {
+  std::string_view before;
+  std::string_view number;
+  std::string_view after;
+};
+
+std::vector<AroundNumber> numbers_in(std::string_view key) {
+  std::vector<AroundNumber> found;
+  for (std::size_t begin = 0; begin < key.size(); ++begin) {
+    if (!is_digit(key[begin])) {
+      continue;
+    }
+    std::size_t end = begin;
+    while (end < key.size() && is_digit(key[end])) {
+      ++end;
+    }
+    found.push_back({key.substr(0, begin), key.substr(begin, end - begin), key.substr(end)});
+    begin = end;
+  }
+  return found;
+}
+
+// Returns the prefix and the number of a key that differs from the asked one only by these.
+std::optional<std::pair<std::string_view, std::int32_t>> member_of(const AroundNumber& asked,
+                                                                   std::string_view key) {
+  if (!key.ends_with(asked.after)) {
+    return std::nullopt;
+  }
+  key.remove_suffix(asked.after.size());
+  std::size_t begin = key.size();
+  while (begin > 0 && is_digit(key[begin - 1])) {
+    --begin;
+  }
+  const auto number = parse_number<std::int32_t>(key.substr(begin));
+  const std::string_view before = key.substr(0, begin);
+  if (!number || !before.ends_with(asked.before)) {
+    return std::nullopt;
+  }
+  const std::string_view prefix = before.substr(0, before.size() - asked.before.size());
+  // PrefixStore writes '/' behind a prefix.
+  return prefix.empty() || prefix.ends_with('/') ? std::optional(std::pair(prefix, *number))
+                                                 : std::nullopt;
+}
+
+}  // namespace
+
+StoreKeys::StoreKeys(const JobView& view) : view_(view) {
+  for (const snapshot::ProcessCapture& process : view.capture().processes) {
+    for (const snapshot::StoreKey& key : process.store) {
+      if (key.waiting == 0) {
+        set_.push_back(view.text(key.name));
+      }
+    }
+  }
+}
+
+std::optional<KeyOwner> StoreKeys::owner_of(const std::string& keys) {
+  if (set_.empty()) {
+    return std::nullopt;
+  }
+  const auto [at, is_new] = known_.try_emplace(keys);
+  if (is_new) {
+    std::vector<KeyOwner> owners;
+    for (std::string_view key : split(keys, ',')) {
+      key.remove_prefix(key.starts_with(' ') ? 1 : 0);
+      if (auto owner = find_owner(key)) {
+        owners.push_back(*std::move(owner));
+      }
+    }
+    if (owners.size() == 1) {
+      at->second = std::move(owners.front());
+    }
+  }
+  return at->second;
+}
+
+std::optional<KeyOwner> StoreKeys::find_owner(std::string_view key) const {
+  std::vector<KeyOwner> owners;
+  for (const AroundNumber& asked : numbers_in(key)) {
+    const auto number = parse_number<std::int32_t>(asked.number);
+    const std::size_t owner = number ? view_.index_of(*number) : JobView::kNone;
+    if (owner == JobView::kNone) {
+      continue;
+    }
+    std::map<std::string_view, std::set<std::int32_t>> families;  // by prefix
+    for (const std::string_view one : set_) {
+      if (const auto member = member_of(asked, one)) {
+        families[member->first].insert(member->second);
+      }
+    }
+    for (const auto& [prefix, set] : families) {
+      const bool of_ranks = std::ranges::all_of(
+          set, [this](std::int32_t rank) { return view_.index_of(rank) != JobView::kNone; });
+      if (of_ranks && !set.contains(*number) && *set.rbegin() > *number &&
+          set.size() * 2 >= view_.ranks().size()) {
+        owners.push_back({owner, {set.begin(), set.end()}});
+      }
+    }
+  }
+  return owners.size() == 1 ? std::optional(std::move(owners.front())) : std::nullopt;
+}
+
+std::vector<std::string> store_notes(const JobView& view) {
+  constexpr std::size_t kMaxKey = 80;
+  std::vector<std::string> notes;
+  for (const snapshot::ProcessCapture& process : view.capture().processes) {
+    std::vector<std::string> awaited;
+    std::size_t more = 0;
+    for (const snapshot::StoreKey& key : process.store) {
+      if (key.waiting == 0) {
+        continue;
+      }
+      if (awaited.size() == kMaxAwaitedKeys) {
+        ++more;
+        continue;
+      }
+      awaited.push_back(fmt::format("{} ({} client{})", printable(view.text(key.name), kMaxKey),
+                                    key.waiting, key.waiting == 1 ? "" : "s"));
+    }
+    if (!awaited.empty()) {
+      const bool own = std::ranges::any_of(process.threads, [&view](const auto& thread) {
+        return view.text(thread.name).starts_with("pt_tcpstore");
+      });
+      notes.push_back(fmt::format(
+          "the store of {}{} has {} keys; clients wait for {}{}", own ? "" : "the launcher of ",
+          process_words(view, process), process.store.size() - awaited.size() - more,
+          fmt::join(awaited, ", "), more == 0 ? "" : fmt::format(" and {} more", more)));
+    }
+  }
+  return notes;
+}
+
+}  // namespace oddrank::aggregate
