@@ -96,14 +96,26 @@ bool is_open(const JobView& view, const RankView& rank) {
          });
 }
 
-bool awaits_connections(const JobView& view, const Wait& wait) {
+namespace {
+
+// The same; `own`: a process whose wakers (a pipe or pair of sockets of its own) do not count.
+bool awaits_connections(const JobView& view, const Wait& wait, pid_t own) {
   const auto& awaited = wait.rare->awaited;
-  if (wait.how == snapshot::WaitHow::kFiles) {
-    return !awaited.empty() && wait.rare->awaited_count == awaited.size() &&
-           std::all_of(awaited.begin(), awaited.end(),
-                       [](const AwaitedFile& file) { return file.state == snapshot::kTcpListens; });
+  if (wait.how != snapshot::WaitHow::kFiles) {
+    return wait.on == WaitOn::kSocket && view.text(wait.syscall_name).starts_with("accept");
   }
-  return wait.on == WaitOn::kSocket && view.text(wait.syscall_name).starts_with("accept");
+  const auto listens = [](const AwaitedFile& file) { return file.state == snapshot::kTcpListens; };
+  return wait.rare->awaited_count == awaited.size() &&
+         std::any_of(awaited.begin(), awaited.end(), listens) &&
+         std::all_of(awaited.begin(), awaited.end(), [&](const AwaitedFile& file) {
+           return listens(file) || (own != 0 && file.holder_pid == own);
+         });
+}
+
+}  // namespace
+
+bool awaits_connections(const JobView& view, const Wait& wait) {
+  return awaits_connections(view, wait, 0);
 }
 
 std::vector<const ThreadCapture*> answering_threads(const Wait& waiter,
@@ -154,12 +166,15 @@ bool may_be_idle(const JobView& view, std::size_t at) {
   if (rank.decider == nullptr || rank.decider->call) {
     return false;
   }
-  const auto listens = [&view](const ThreadCapture& thread) {
-    return awaits_connections(view, thread.wait);
+  // An event loop that listens for another thread has a waker, too. Loops without Python are those
+  // of libraries, and get no work for the program.
+  const auto listens = [&](const ThreadCapture& thread) {
+    return awaits_connections(view, thread.wait, thread.has_python ? rank.process->pid : 0);
   };
   const auto& threads = rank.process->threads;
   // What its own threads wake, these may have to wake.
-  const bool itself = listens(*rank.decider) && !rank.decider->wait.rare->own_wakers;
+  const bool itself =
+      awaits_connections(view, rank.decider->wait) && !rank.decider->wait.rare->own_wakers;
   const bool waits_for_work =
       itself || (is_open(view, rank) && std::any_of(threads.begin(), threads.end(), listens));
   const auto& ranks = view.ranks();
