@@ -24,6 +24,52 @@ void restore_quiet(const ThreadCapture& earlier, std::int64_t between_ms, Thread
   }
 }
 
+// Returns the thread's Python frames from the loop's on outwards.
+std::vector<FrameId> frames_around(const Tables& tables,
+                                   const ThreadCapture& thread,
+                                   const PythonLoop& loop) {
+  const auto& frames = tables.stacks()[thread.samples.back().python_frames()].frames;
+  return loop.frame < frames.size() ? std::vector(frames.begin() + loop.frame, frames.end())
+                                    : std::vector<FrameId>();
+}
+
+// Returns whether two loops are the same one: both are the outermost but `n` of the same functions.
+bool is_same_loop(const Tables& tables,
+                  const std::vector<FrameId>& a,
+                  const std::vector<FrameId>& b) {
+  return !a.empty() &&
+         std::equal(a.begin(), a.end(), b.begin(), b.end(), [&](FrameId x, FrameId y) {
+           return tables.frame(x).function == tables.frame(y).function &&
+                  tables.frame(x).file == tables.frame(y).file;
+         });
+}
+
+// Keeps how many items the loops had left before beside how many they have now.
+void keep_first_of_loops(const Tables& tables,
+                         std::int64_t between_ms,
+                         const ThreadCapture& earlier,
+                         ThreadCapture& later) {
+  if (earlier.samples.empty() || later.samples.empty()) {
+    return;
+  }
+  for (PythonLoop& loop : later.loops) {
+    if (loop.left < 0) {
+      continue;
+    }
+    const auto around = frames_around(tables, later, loop);
+    const auto same =
+        std::find_if(earlier.loops.begin(), earlier.loops.end(), [&](const PythonLoop& before) {
+          return before.left >= loop.left && before.calls.size() == loop.calls.size() &&
+                 is_same_loop(tables, around, frames_around(tables, earlier, before));
+        });
+    if (same != earlier.loops.end()) {
+      const bool known = same->left_before >= 0;
+      loop.left_before = known ? same->left_before : same->left;
+      loop.between_ms = (known ? same->between_ms : 0) + between_ms;
+    }
+  }
+}
+
 void append_thread(const Tables& tables,
                    std::int64_t between_ms,
                    ThreadCapture& earlier,
@@ -34,6 +80,7 @@ void append_thread(const Tables& tables,
         locals_changed(tables, earlier, later) || other_sides_changed(earlier, later);
     later.samples.edit(0).locals_changed = changed;
   }
+  keep_first_of_loops(tables, between_ms, earlier, later);
   SampleList samples = std::move(earlier.samples);
   for (const ThreadSample& sample : later.samples) {
     samples.push_back(sample);

@@ -203,6 +203,7 @@ void Collector::add_loops(const Reading& reading,
       row.frame = static_cast<std::uint32_t>(python_index[i]);
       row.iterates = loop.iterates;
       row.cut = loop.cut;
+      row.left = loop.left.value_or(-1);
       for (const cpython::FrameCall& call : loop.calls) {
         row.calls.push_back({tables_.string(call.name), masked(call.object)});
       }

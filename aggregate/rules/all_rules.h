@@ -20,6 +20,7 @@ namespace oddrank::aggregate {
 
 std::vector<Finding> healthy(const RuleInput& input);
 std::vector<Finding> slow(const RuleInput& input);
+std::vector<Finding> has_work(const RuleInput& input);
 std::vector<Finding> missing_rank(const RuleInput& input);
 std::vector<Finding> stopped_rank(const RuleInput& input);
 std::vector<Finding> skipped_collective(const RuleInput& input);
@@ -56,6 +57,7 @@ bool is_in_gil_circle(const RuleInput& input, const RankView& rank);
 bool is_failed(const RuleInput& input, const RankView& rank);
 bool is_ending(const RuleInput& input, const RankView& rank);
 bool has_doomed_child(const RuleInput& input, const RankView& rank);
+bool is_at_loop(const RuleInput& input, const RankView& rank);
 bool is_in_io(const RuleInput& input, const RankView& rank);
 bool is_in_input(const RuleInput& input, const RankView& rank);
 bool is_in_file_lock(const RuleInput& input, const RankView& rank);
@@ -114,7 +116,9 @@ inline constexpr auto kKinds = std::to_array<KindRow>({
     // A slow job is healthy, too: this says more.
     {.kind = Kind::kSlow,
      .name = "slow",
+     .rule = has_work,
      .job_rule = slow,
+     .story = {8, is_at_loop, true},
      .basis = Basis::kMotion,
      .progress = Progress::kMoves},
     {.kind = Kind::kMissingRank, .name = "missing_rank", .rule = missing_rank, .one_sample = true},
@@ -139,7 +143,7 @@ inline constexpr auto kKinds = std::to_array<KindRow>({
     {.kind = Kind::kInputStall,
      .name = "input_stall",
      .rule = input_stall,
-     .story = {9, is_in_input},
+     .story = {10, is_in_input},
      .place_only = true},
     {.kind = Kind::kChildDeadlock,
      .name = "child_deadlock",
@@ -149,12 +153,12 @@ inline constexpr auto kKinds = std::to_array<KindRow>({
     {.kind = Kind::kIoStall,
      .name = "io_stall",
      .rule = io_stall,
-     .story = {8, is_in_io, true},
+     .story = {9, is_in_io, true},
      .place_only = true},
     {.kind = Kind::kFileLock,
      .name = "file_lock",
      .rule = file_lock,
-     .story = {10, is_in_file_lock, true}},
+     .story = {11, is_in_file_lock, true}},
     {.kind = Kind::kLockDeadlock,
      .name = "lock_deadlock",
      .rule = lock_deadlock,
@@ -172,7 +176,7 @@ inline constexpr auto kKinds = std::to_array<KindRow>({
     {.kind = Kind::kExternalWait,
      .name = "external_wait",
      .rule = external_wait,
-     .story = {12, is_outside, true}},
+     .story = {13, is_outside, true}},
     {.kind = Kind::kFailedRank,
      .name = "failed_rank",
      .rule = failed_rank,
@@ -186,11 +190,11 @@ inline constexpr auto kKinds = std::to_array<KindRow>({
      .name = "device_stall",
      .rule = device_stall,
      .job_rule = gpu_stall,
-     .story = {11, is_in_device, true}},
+     .story = {12, is_in_device, true}},
     {.kind = Kind::kBusyRank,
      .name = "busy_rank",
      .rule = busy_rank,
-     .story = {14, is_busy, true},
+     .story = {15, is_busy, true},
      .progress = Progress::kBusy,
      .place_only = true},
     // The kernel's own count of tries: it needs no second sample.
@@ -221,7 +225,7 @@ inline constexpr auto kKinds = std::to_array<KindRow>({
     {.kind = Kind::kUnknown,
      .name = "unknown",
      .job_rule = unknown,
-     .story = {13, is_in_unread_call},
+     .story = {14, is_in_unread_call},
      .basis = Basis::kNothing,
      .names_culprits = false,
      .tone = Tone::kOpen},

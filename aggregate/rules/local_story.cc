@@ -6,6 +6,7 @@
 #include "aggregate/evidence/wait_end.h"
 #include "aggregate/rules/all_rules.h"
 #include "aggregate/view/decider.h"
+#include "aggregate/view/loop_work.h"
 #include "aggregate/view/thread_cycle.h"
 #include "aggregate/words/wait_words.h"
 #include "snapshot/freezer.h"
@@ -196,6 +197,10 @@ bool is_in_unread_call(const RuleInput& input, const RankView& rank) {
   return rank.sample() != nullptr && !rank.decider->call &&
          input.view.model().story(*rank.sample(), Story::kCommunicates).has_value() &&
          !waits_for_key(input.view, rank);
+}
+
+bool is_at_loop(const RuleInput& input, const RankView& rank) {
+  return loop_work(input.view, rank).has_value();
 }
 
 bool is_busy(const RuleInput& input, const RankView& rank) {

@@ -440,9 +440,14 @@ void CallFinder::step(std::uint32_t index) {
     case Op::kEnd:
       reached_ = false;
       return;
+    case Op::kForIter:
+      if (stack_.depth_is_known()) {
+        result_.iterators.emplace(index, static_cast<std::int32_t>(stack_.size()));
+      }
+      branch(one);
+      return;
     case Op::kJump:
     case Op::kBranch:
-    case Op::kForIter:
     case Op::kSend:
     case Op::kSetupWith:
     case Op::kSetupFinally:

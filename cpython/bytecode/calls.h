@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <span>
 #include <vector>
 
@@ -55,6 +56,9 @@ struct CodeCall {
 struct CodeCalls {
   std::vector<Symbol> symbols = {Symbol{}};  // the first is unknown
   std::vector<CodeCall> calls;               // in the order of the code
+  // How many values are on the stack before a FOR_ITER, by its index; the iterator is the last, or
+  // from 3.15 on the last but one. Absent: unknown.
+  std::map<std::uint32_t, std::int32_t> iterators;
 };
 
 CodeCalls find_calls(const Instructions& table,

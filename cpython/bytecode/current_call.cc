@@ -6,34 +6,13 @@
 #include <algorithm>
 
 #include "cpython/bytecode/symbol_values.h"
+#include "cpython/bytecode/value_stack.h"
 #include "cpython/objects/types.h"
 
 namespace oddrank::cpython {
 namespace {
 
 constexpr std::uint64_t kSlot = sizeof(std::uint64_t);
-constexpr std::uint64_t kMaxLocalSlots = 4096;
-
-// Returns where the frame's value stack begins.
-Addr value_stack(PythonMemory& memory, const RawFrame& frame) {
-  const Layout& layout = memory.layout();
-  if (layout.frame.stack_base != kAbsent) {
-    return memory.pointer_or_null(frame.address + layout.frame.stack_base);
-  }
-  const Addr names = memory.pointer_or_null(frame.code + layout.code.local_names);
-  const auto count = memory.value<std::uint64_t>(names + layout.object.size);
-  return count && *count <= kMaxLocalSlots
-             ? frame.address + layout.frame.localsplus + *count * kSlot
-             : Addr{};
-}
-
-Addr stack_value(PythonMemory& memory, Addr stack, std::int64_t index) {
-  return stack == Addr{} || index < 0
-             ? Addr{}
-             : without_tags(
-                   memory.layout(),
-                   memory.pointer_or_null(stack + static_cast<std::uint64_t>(index) * kSlot));
-}
 
 // Returns the object of a method, from the stack below the first argument.
 Addr find_self(PythonMemory& memory, Addr stack, std::int64_t first_argument) {

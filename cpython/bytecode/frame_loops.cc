@@ -6,6 +6,8 @@
 
 #include "cpython/bytecode/loops.h"
 #include "cpython/bytecode/symbol_values.h"
+#include "cpython/bytecode/value_stack.h"
+#include "cpython/objects/iterators.h"
 #include "cpython/objects/strings.h"
 #include "cpython/objects/types.h"
 
@@ -35,6 +37,7 @@ class LoopReader {
   std::vector<std::string> variables_set(const AnalysedCode& code,
                                          const CodeLoop& loop,
                                          SymbolValues& values);
+  std::optional<std::int64_t> left_of(const AnalysedCode& code, const CodeLoop& loop);
   std::string object_of(const CodeCall& call,
                         const std::string& name,
                         SymbolValues& values,
@@ -96,6 +99,16 @@ std::vector<std::string> LoopReader::variables_set(const AnalysedCode& code,
     }
   }
   return names;
+}
+
+std::optional<std::int64_t> LoopReader::left_of(const AnalysedCode& code, const CodeLoop& loop) {
+  const auto known = code.calls.iterators.find(loop.header);
+  if (known == code.calls.iterators.end()) {
+    return std::nullopt;
+  }
+  const Addr stack = value_stack(memory_, frame_);
+  const auto left = items_left(memory_, stack_value(memory_, stack, known->second - 1));
+  return left ? left : items_left(memory_, stack_value(memory_, stack, known->second - 2));
 }
 
 std::string LoopReader::object_of(const CodeCall& call,
@@ -165,6 +178,7 @@ Addr LoopReader::inner_code(const CodeCall& call, SymbolValues& values, const Co
 FrameLoop LoopReader::read(const AnalysedCode& code, const CodeLoop& loop) {
   FrameLoop result;
   result.iterates = loop.iterates;
+  result.left = left_of(code, loop);
   SymbolValues values(memory_, code.calls, frame_);
   result.sets = variables_set(code, loop, values);
   for (const CodeCall& call : code.calls.calls) {

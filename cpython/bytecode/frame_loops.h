@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -28,6 +30,8 @@ struct FrameCall {
 struct FrameLoop {
   bool iterates = false;  // a `for` loop
   bool cut = false;       // it calls more than is listed
+  // How many items its iterable still has, if that is known (objects/iterators.h).
+  std::optional<std::int64_t> left;
   // In the order of the code, equal rows once. A function or method of the same file, or a
   // comprehension, is replaced by the calls that it makes.
   std::vector<FrameCall> calls;

@@ -131,7 +131,7 @@ std::vector<CodeLoop> LoopFinder::around(std::uint32_t at) {
   for (const auto& [header, jumps] : headers) {
     std::vector<std::uint32_t> body = body_of(header, jumps);
     if (std::binary_search(body.begin(), body.end(), at)) {
-      loops.push_back({code_[header].opcode.op == Op::kForIter, std::move(body)});
+      loops.push_back({code_[header].opcode.op == Op::kForIter, header, std::move(body)});
     }
   }
   std::stable_sort(loops.begin(), loops.end(), [](const CodeLoop& a, const CodeLoop& b) {

@@ -20,6 +20,7 @@ inline constexpr std::size_t kMaxNestedLoops = 3;  // around one place
 
 struct CodeLoop {
   bool iterates = false;            // a `for` loop
+  std::uint32_t header = 0;         // the instruction to which the loop jumps back
   std::vector<std::uint32_t> body;  // instructions in order, the header included
 };
 

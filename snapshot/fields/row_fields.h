@@ -178,6 +178,9 @@ void fields(Io& io, Row& loop) {
   io("frame", loop.frame);
   io("iterates", loop.iterates);
   io("cut", loop.cut);
+  io("left", loop.left);
+  io("left_before", loop.left_before);
+  io("between_ms", loop.between_ms);
   io.rows(RowTable::kLoopCalls, loop.calls, kMaxLoopCalls);
 }
 

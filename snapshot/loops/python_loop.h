@@ -34,6 +34,11 @@ struct PythonLoop {
   std::uint32_t frame = 0;  // index into the frames of the last sample's (python_)stack
   bool iterates = false;    // a `for` loop: it ends when its iterable does
   bool cut = false;         // it calls more than is listed
+  // How many items its iterable still has, in the last sample and in the first one in which the
+  // thread was in this loop; -1 = unknown.
+  std::int64_t left = -1;
+  std::int64_t left_before = -1;
+  std::int64_t between_ms = 0;  // these two
   // The calls in the loop's code, in the order of the code, equal rows once. A short function of
   // the same file, or a comprehension, is replaced by the calls that it makes.
   SlimVector<LoopCall> calls;

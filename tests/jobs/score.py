@@ -19,6 +19,8 @@ def judge(truth, verdict):
     """Returns RIGHT; KIND if the right ranks are named for another reason; UNKNOWN; or WRONG:
     another rank is named, or none although one is to blame (`healthy`, `below_host`)."""
     ranks = named(verdict)
+    if verdict["kind"] == "slow" and "slow" in truth["kinds"] and [] in truth["culprits"]:
+        return RIGHT  # it says for whom the others wait, and accuses nobody
     if verdict["kind"] == "unknown" and not ranks:
         return RIGHT if truth["unknown_is_right"] else UNKNOWN
     if ranks not in truth["culprits"] and all_named(verdict) not in truth["culprits"]:

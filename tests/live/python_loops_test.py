@@ -135,6 +135,37 @@ def counted(python):
         victim.communicate()
 
 
+# Loops over a range, a list and a tuple, one in the other; the script waits for its next line in the innermost.
+ITERATORS = """
+import sys
+def deep(left):
+    return deep(left - 1) if left else sys.stdin.readline()
+for turn in range(10):
+    for item in [1] * 7:
+        for at, part in enumerate((1,) * 3):
+            print("ready", flush=True)
+            deep(2)
+"""
+
+
+def items_left(python, turns):
+    """Returns how many items the loops of the script have left, innermost first, in each of its turns."""
+    victim = subprocess.Popen([python, "-c", ITERATORS], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    try:
+        found = []
+        for _ in range(turns):
+            victim.stdout.readline()
+            proc_facts.wait_until(lambda: proc_facts.sleeping(victim.pid), "the script waits for a line")
+            (thread,) = look(victim.pid).values()
+            found.append([loop["left"] for loop in thread["loops"] if not loop["place"].startswith(OUTER)])
+            victim.stdin.write("\n")
+            victim.stdin.flush()
+        return found
+    finally:
+        victim.kill()
+        victim.communicate()
+
+
 # The modules and types that the calls in the victim's loops belong to.
 OWNERS = {"while_not": {"posixpath", "time"}, "path_object": {"pathlib", "time"},
           "until_deadline": {"time"}, "with_except": {"queue", "time"}}
@@ -171,6 +202,11 @@ class Loops(unittest.TestCase):
         for version, python in interpreters().items():
             with self.subTest(version=version):
                 self.assertEqual(counted(python), [{"step": "1", "name": "'x1'"}, {"step": "2", "name": "'x2'"}])
+
+    def test_how_many_items_are_left(self):
+        for version, python in interpreters().items():
+            with self.subTest(version=version):
+                self.assertEqual(items_left(python, 4), [[2, 6, 9], [1, 6, 9], [0, 6, 9], [2, 5, 9]])
 
     def test_tables(self):
         for (_, minor), python in interpreters().items():

@@ -172,6 +172,30 @@ CaptureBuilder spinning_waiters() {
   return job;
 }
 
+// Sleeps in an evaluation's loop over batches, of which `left` are left, and were `before`.
+CaptureBuilder evaluates_batches(std::int64_t before, std::int64_t left) {
+  CaptureBuilder job = job_of(2, 4, Backend::kGloo, in_gloo(world_call("barrier"), step(166)));
+  const Frames inside = program_at("llama/pretrain.py", {{"read_batch", 171}, {"evaluate", 181}});
+  replace(job, 0,
+          blocked(WaitOn::kUnknown, "clock_nanosleep", python_sleep() + inside + step(160)));
+  snapshot::ThreadCapture& thread = job.capture.processes.front().threads.front();
+  snapshot::PythonLoop& loop = thread.loops.emplace_back();
+  loop.frame = static_cast<std::uint32_t>(python_sleep().size() + 1);
+  loop.iterates = true;
+  loop.left = left;
+  loop.left_before = before;
+  loop.between_ms = 2000;
+  return job;
+}
+
+CaptureBuilder gets_batches_done() {
+  return evaluates_batches(1213, 1200);
+}
+
+CaptureBuilder stands_at_one_batch() {
+  return evaluates_batches(1200, 1200);
+}
+
 }  // namespace
 
 std::vector<Story> stories_of_progress() {
@@ -196,6 +220,17 @@ std::vector<Story> stories_of_progress() {
        Kind::kSlow,
        {12},
        oversubscribed_optimizer},
+      {"gets_batches_done",
+       "G1: only rank 0 evaluates, a batch of many at a time",
+       Kind::kSlow,
+       {0},
+       gets_batches_done},
+      {"stands_at_one_batch",
+       "in a loop that does not come nearer to its end",
+       Kind::kSkippedCollective,
+       {0},
+       stands_at_one_batch,
+       Kind::kSlow},
       {"two_looks",
        "two samples do not show who is always the last",
        Kind::kHealthy,

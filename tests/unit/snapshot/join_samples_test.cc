@@ -35,6 +35,39 @@ TEST_CASE("samples of a thread follow each other, new threads are added, ended o
   CHECK(process.threads[1].tid == 3);
 }
 
+TEST_CASE("a loop keeps how many items it had left when the thread was first seen in it") {
+  Tables tables;
+  const auto frame = [&tables](std::string_view name) {
+    return tables.frame({.kind = FrameKind::kPython, .function = tables.string(name)});
+  };
+  // In `inside`, called in the loop of evaluate.
+  const auto sample = [&](std::string_view inside, std::int64_t left, std::uint64_t read_ms) {
+    ProcessCapture process = process_with({{1, 0}});
+    process.read_us = read_ms * 1000;
+    ThreadCapture& thread = process.threads.front();
+    Stack stack;
+    stack.frames = {frame(inside), frame("evaluate"), frame("main")};
+    thread.samples.edit(0).stack = tables.stack(stack);
+    PythonLoop& loop = thread.loops.emplace_back();
+    loop.frame = 1;
+    loop.left = left;
+    return process;
+  };
+  ProcessCapture process = sample("load", 20, 1000);
+  append_samples(tables, process, sample("forward", 18, 1500));
+  append_samples(tables, process, sample("load", 11, 3000));
+  const PythonLoop& loop = process.threads.front().loops[0];
+  CHECK(loop.left == 11);
+  CHECK(loop.left_before == 20);
+  CHECK(loop.between_ms == 2000);
+  append_samples(tables, process, sample("load", 40, 3500));  // it began anew
+  CHECK(process.threads.front().loops[0].left_before == -1);
+  ProcessCapture elsewhere = sample("load", 9, 4000);
+  elsewhere.threads.front().loops[0].frame = 2;  // in the loop of main
+  append_samples(tables, process, std::move(elsewhere));
+  CHECK(process.threads.front().loops[0].left_before == -1);
+}
+
 TEST_CASE("a process that no longer answers keeps its earlier data") {
   Tables tables;
   ProcessCapture process = process_with({{1, 10}});

@@ -88,8 +88,9 @@ inline snapshot::ThreadCapture sample_thread(snapshot::Tables& tables) {
                                tables.string("frame")};
   thread.locals = {{1, {{tables.string("step"), tables.string("1207")}}}, {2, {}}};
   thread.wait.rare.edit().key = tables.string("worker/3");
-  thread.loops = {{1, true, true, {{tables.string("exists"), tables.string("'/d/ready'")}, {}}},
-                  {2, false, false, {}}};
+  thread.loops = {
+      {1, true, true, 9, 12, 1500, {{tables.string("exists"), tables.string("'/d/ready'")}, {}}},
+      {2, false, false, -1, -1, 0, {}}};
   return thread;
 }
 

@@ -1,0 +1,45 @@
+#include "aggregate/view/loop_work.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include <fmt/format.h>
+
+#include "aggregate/frames/frame_model.h"
+#include "base/span_words.h"
+
+namespace oddrank::aggregate {
+
+using snapshot::PollOn;
+
+std::optional<LoopWork> loop_work(const JobView& view, const RankView& rank) {
+  if (rank.decider == nullptr || rank.sample() == nullptr || rank.decider->call ||
+      (rank.polls && *rank.polls != PollOn::kUnknown)) {
+    return std::nullopt;
+  }
+  const auto& loops = rank.decider->loops;
+  const auto goes_on = [](const snapshot::PythonLoop& loop) {
+    return loop.left >= 0 && loop.left_before > loop.left;
+  };
+  const auto loop = std::find_if(loops.begin(), loops.end(), goes_on);
+  const auto& frames = view.capture().tables.stacks()[rank.sample()->python_frames()].frames;
+  if (loop == loops.end() || loop->frame >= frames.size()) {
+    return std::nullopt;
+  }
+  const ShownFrame frame = view.model().shown(frames[loop->frame]);
+  return LoopWork{frame.name, frame.place(), loop->left_before - loop->left, loop->left,
+                  loop->between_ms};
+}
+
+std::string work_words(const LoopWork& work) {
+  const std::string done = fmt::format("{} item{}", work.done, work.done == 1 ? "" : "s");
+  if (work.between_ms <= 0) {
+    return fmt::format("its loop has done {}, with {} left", done, work.left);
+  }
+  const std::int64_t rest_ms = work.left * (work.between_ms / work.done);
+  return fmt::format("its loop has done {} in {}, with {} left (about {})", done,
+                     span_words(std::chrono::milliseconds(work.between_ms)), work.left,
+                     span_words(std::chrono::milliseconds(rest_ms)));
+}
+
+}  // namespace oddrank::aggregate

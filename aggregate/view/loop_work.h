@@ -1,0 +1,32 @@
+// Work that goes on: a `for` loop over a range, a list or a tuple that came nearer to its end
+// between the samples.
+//
+// A thread that asks for something again and again moves, too, and so does one that only sleeps.
+// Items of a loop that ends by itself are the one proof in Python code that a rank has work, and
+// how much.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "aggregate/view/job_view.h"
+
+namespace oddrank::aggregate {
+
+struct LoopWork {
+  std::string function;
+  std::string place;  // "train.py:81"
+  std::int64_t done = 0;
+  std::int64_t left = 0;
+  std::int64_t between_ms = 0;  // in which `done` were done; 0: not known
+};
+
+// Returns the innermost such loop. nullopt: there is none, or it asks for something that another
+// process may give, at each of its turns.
+std::optional<LoopWork> loop_work(const JobView& view, const RankView& rank);
+
+// Returns "its loop has done 13 items in 2 s, with 1163 left (about 3 min)".
+std::string work_words(const LoopWork& work);
+
+}  // namespace oddrank::aggregate

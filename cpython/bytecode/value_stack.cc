@@ -1,0 +1,31 @@
+#include "cpython/bytecode/value_stack.h"
+
+namespace oddrank::cpython {
+namespace {
+
+constexpr std::uint64_t kStackSlot = sizeof(std::uint64_t);
+constexpr std::uint64_t kMaxLocalSlots = 4096;
+
+}  // namespace
+
+Addr value_stack(PythonMemory& memory, const RawFrame& frame) {
+  const Layout& layout = memory.layout();
+  if (layout.frame.stack_base != kAbsent) {
+    return memory.pointer_or_null(frame.address + layout.frame.stack_base);
+  }
+  const Addr names = memory.pointer_or_null(frame.code + layout.code.local_names);
+  const auto count = memory.value<std::uint64_t>(names + layout.object.size);
+  return count && *count <= kMaxLocalSlots
+             ? frame.address + layout.frame.localsplus + *count * kStackSlot
+             : Addr{};
+}
+
+Addr stack_value(PythonMemory& memory, Addr stack, std::int64_t place) {
+  return stack == Addr{} || place < 0
+             ? Addr{}
+             : without_tags(
+                   memory.layout(),
+                   memory.pointer_or_null(stack + static_cast<std::uint64_t>(place) * kStackSlot));
+}
+
+}  // namespace oddrank::cpython

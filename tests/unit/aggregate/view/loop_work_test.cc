@@ -1,0 +1,69 @@
+#include "aggregate/view/loop_work.h"
+
+#include <cstdint>
+#include <random>
+#include <string>
+
+#include "aggregate/view/job_view.h"
+#include "tests/support/capture_builder.h"
+#include "tests/support/catch.h"
+
+namespace oddrank::aggregate {
+namespace {
+
+struct LoopSpec {
+  std::int64_t before = -1;
+  std::int64_t left = -1;
+  std::string call = {};
+};
+
+// Returns the words for a rank that sleeps in a function with such loops, innermost first; "" if
+// that is no work.
+std::string told(const std::vector<LoopSpec>& loops) {
+  tests::CaptureBuilder job({"n0"}, 1);
+  tests::ThreadSpec spec;
+  spec.frames = {tests::native("clock_nanosleep", "libc.so.6"),
+                 tests::py("evaluate", "/job/train.py", 81), tests::py("main", "/job/train.py", 9)};
+  spec.wait.syscall = "clock_nanosleep";
+  spec.switch_step = 3;
+  snapshot::ThreadCapture& thread = job.thread(job.rank(0, "n0", 10), spec);
+  for (const LoopSpec& loop : loops) {
+    snapshot::PythonLoop& row = thread.loops.emplace_back();
+    row.frame = 1;
+    row.iterates = true;
+    row.left_before = loop.before;
+    row.left = loop.left;
+    row.between_ms = 2000;
+    if (!loop.call.empty()) {
+      row.calls.push_back({job.capture.tables.string(loop.call), {}});
+    }
+  }
+  FrameModel model(job.capture.tables);
+  const JobView view(job.capture, model);
+  const auto work = loop_work(view, view.ranks()[0]);
+  return work ? work->place + ": " + work_words(*work) : "";
+}
+
+TEST_CASE("loop work: a loop that came nearer to its end") {
+  CHECK(told({{1213, 1200}}) ==
+        "job/train.py:81: its loop has done 13 items in 2 s, with 1200 left (about 3 min)");
+  CHECK(told({{5, 4}}) ==
+        "job/train.py:81: its loop has done 1 item in 2 s, with 4 left (about 8 s)");
+  CHECK(told({{-1, 3}, {10, 8}}).find("with 8 left") != std::string::npos);  // the outer one
+  std::mt19937 random(3);
+  for (int i = 0; i < 300; ++i) {
+    const auto before = static_cast<std::int64_t>(random() % 6) - 1;
+    const auto left = static_cast<std::int64_t>(random() % 6) - 1;
+    INFO(before << " " << left);
+    CHECK(told({{before, left}}).empty() != (left >= 0 && before > left));
+  }
+}
+
+TEST_CASE("loop work: a loop that asks for something at each turn is none") {
+  CHECK(told({{60, 58, "posixpath.exists"}}).empty());
+  CHECK(told({{60, 58, "threading.Event.is_set"}}).empty());
+  CHECK_FALSE(told({{60, 58, "forward"}}).empty());
+}
+
+}  // namespace
+}  // namespace oddrank::aggregate
