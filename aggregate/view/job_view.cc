@@ -91,7 +91,10 @@ void JobView::take_servers() {
     // Ray looks for signals while it waits: it wakes, and goes on waiting.
     Motion& motion = ranks_[wait.caller].motion;
     motion.woke = motion.woke && (motion.stack || motion.locals || motion.cpu);
+    // The main thread's first, and then that of the thread that runs a function for others, which
+    // speaks for the rank instead.
     ranks_[wait.caller].caller = wait.thread;
+    ranks_[wait.caller].servers.clear();
     for (const RemoteWait::Server& each : wait.servers) {
       ranks_[wait.caller].servers.push_back(each.rank);
       RankView& server = ranks_[each.rank];

@@ -99,7 +99,7 @@ std::vector<RemoteWait> find_remote_waits(FrameModel& model, const std::vector<R
     for (const RemoteWait::Server& server : wait.servers) {
       const auto next = remote_call(model, *server.thread);
       const bool known = std::any_of(callers.begin(), callers.end(),
-                                     [&](const auto& each) { return each.rank == server.rank; });
+                                     [&](const auto& each) { return each.thread == server.thread; });
       if (next && !known) {
         callers.push_back({server.rank, server.thread, *next});
       }
