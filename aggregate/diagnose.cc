@@ -110,14 +110,19 @@ void add_awaited(const JobView& view, const RankView& rank, ReportedGroup& group
     if (process == nullptr || process->is_rank || !seen.insert(process).second) {
       break;
     }
-    group.awaited.push_back(report_awaited(view, *process, deciding_thread(view, *process),
-                                           child_words(view, *process)));
+    const std::size_t owner = view.index_of_owner(*process);
+    const bool own = owner == JobView::kNone || view.ranks()[owner].process == rank.process;
+    const std::string words = child_words(view, *process);
+    group.awaited.push_back(report_awaited(
+        view, *process, deciding_thread(view, *process),
+        own ? "its " + words : fmt::format("the {} of rank {}", words, view.ranks()[owner].rank)));
   }
   // A thread of its own, or the first of workers that are in the same call.
   const WaitEnd end(view, rank);
   for (const WaitEnd::Hop& hop : end.hops()) {
     if (group.awaited.size() < kMaxAwaited && !seen.contains(hop.process)) {
-      group.awaited.push_back(report_awaited(view, *hop.process, hop.thread, end.hop_words(hop)));
+      group.awaited.push_back(
+          report_awaited(view, *hop.process, hop.thread, "its " + end.hop_words(hop)));
     }
   }
 }

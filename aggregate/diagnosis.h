@@ -47,7 +47,7 @@ struct Coverage {
 struct ReportedProcess {
   pid_t pid = 0;
   std::string host;
-  std::string what;   // "DataLoader worker"
+  std::string what;   // "its DataLoader worker"
   std::string stuck;  // "is stuck in read() of /data/x"
   FoldedStack stack;
   QuietSpan quiet;  // of the thread that has this stack

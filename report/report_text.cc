@@ -262,7 +262,7 @@ std::string group_lines(const aggregate::Diagnosis& report, const Style& style, 
         text += "  the main thread:\n" + style.stack_lines(group.main_stack, 4, kMaxMainFrames);
       }
       for (const aggregate::ReportedProcess& process : group.awaited) {
-        text += fmt::format("  its {}, pid {}{}:{}\n", process.what, process.pid,
+        text += fmt::format("  {}, pid {}{}:{}\n", process.what, process.pid,
                             after_comma(process.quiet.words()),
                             process.stack.frames.empty() ? " " + process.stuck : "");
         text += style.stack_lines(process.stack, 4, kMaxAwaitedFrames);

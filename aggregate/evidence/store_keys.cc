@@ -50,9 +50,14 @@ std::optional<std::pair<std::string_view, std::int32_t>> member_of(const AroundN
   while (begin > 0 && is_digit(key[begin - 1])) {
     --begin;
   }
-  const auto number = parse_number<std::int32_t>(key.substr(begin));
+  const std::string_view digits = key.substr(begin);
+  const auto number = parse_number<std::int32_t>(digits);
   const std::string_view before = key.substr(0, begin);
-  if (!number || !before.ends_with(asked.before)) {
+  // "02" is another key than "2", but "02" and "11" are of one form.
+  const bool padded = digits.size() > 1 && digits.front() == '0';
+  const bool asked_padded = asked.number.size() > 1 && asked.number.front() == '0';
+  const bool same_form = digits.size() == asked.number.size() || (!padded && !asked_padded);
+  if (!number || !same_form || !before.ends_with(asked.before)) {
     return std::nullopt;
   }
   const std::string_view prefix = before.substr(0, before.size() - asked.before.size());

@@ -30,6 +30,11 @@ std::string child_predicate(const RuleInput& input, const RankView& rank) {
         "the pool starts another worker in place of one that ends",
         printable(input.view.text(pool.name), 60), pool.workers);
   }
+  if (is_at_ownerless_lock(rank)) {
+    return fmt::format("waits for a lock that its {} pid {} may have kept, which {}",
+                       child_words(input.view, *child), child->pid,
+                       stuck_words(input.view, *child));
+  }
   if (is_dead(*child)) {
     return fmt::format("waits for its {} pid {}, which {}", child_words(input.view, *child),
                        child->pid, stuck_words(input.view, *child));
@@ -102,6 +107,9 @@ std::vector<Finding> child_deadlock(const RuleInput& input) {
                            dead && named ? Evidence::kState : Evidence::kOwnStall);
   if (!named || !dead) {
     finding.confidence = std::min(finding.confidence, Confidence::kLikely);
+  }
+  if (is_at_ownerless_lock(first)) {
+    finding.confidence = std::min(finding.confidence, Confidence::kPossible);
   }
   finding.summary = sentence(
       input, ranks, [&input](const RankView& rank) { return child_predicate(input, rank); });

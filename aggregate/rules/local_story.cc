@@ -294,6 +294,10 @@ bool has_lost_worker(const RankView& rank) {
          rank.decider->wait.holder_pid == 0 && rank.decider->wait.holder_alive == Known::kNo;
 }
 
+bool is_at_ownerless_lock(const RankView& rank) {
+  return rank.decider != nullptr && is_shared_lock(rank.decider->wait);
+}
+
 const ProcessCapture* doomed_child(const RuleInput& input, const RankView& rank) {
   if (rank.process == nullptr || rank.decider == nullptr || rank.decider->call) {
     return nullptr;
@@ -305,12 +309,16 @@ const ProcessCapture* doomed_child(const RuleInput& input, const RankView& rank)
                         waits_for_inherited_lock(input, *child, *rank.process);
     return doomed ? child : nullptr;
   }
-  // No holder is known, but a child that should have delivered is dead.
-  if (!waits_for_input(input.view, rank) && rank.decider->wait.on != WaitOn::kChild) {
+  // No holder is known, but a child is dead that should have delivered, or that was killed and may
+  // have had the lock: such a lock tells no owner.
+  const bool at_lock = is_at_ownerless_lock(rank);
+  if (!at_lock && !waits_for_input(input.view, rank) && rank.decider->wait.on != WaitOn::kChild) {
     return nullptr;
   }
-  const auto dead = std::find_if(rank.children.begin(), rank.children.end(),
-                                 [](const ProcessCapture* process) { return is_dead(*process); });
+  const auto dead = std::find_if(
+      rank.children.begin(), rank.children.end(), [at_lock](const ProcessCapture* process) {
+        return is_dead(*process) && (!at_lock || process->exit_code != 0);
+      });
   return dead == rank.children.end() ? nullptr : *dead;
 }
 

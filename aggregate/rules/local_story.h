@@ -53,10 +53,13 @@ std::vector<std::size_t> suspects_with(const RuleInput& input, Kind story);
 // Returns whether the rank waits for a pool whose worker has ended with the work, and was replaced.
 bool has_lost_worker(const RankView& rank);
 
+// Returns whether the rank waits for a lock shared by processes that tells no owner.
+bool is_at_ownerless_lock(const RankView& rank);
+
 // Returns the child that the rank waits for, if it is dead, waits for a lock that nobody alive will
 // release, stands still while the rank is in vfork() for it, or writes to the rank that waits for
 // its end; null otherwise. If the rank waits for its input, this may be any zombie among its
-// children.
+// children; if it waits for a lock shared by processes, any that did not end in order.
 const snapshot::ProcessCapture* doomed_child(const RuleInput& input, const RankView& rank);
 
 }  // namespace oddrank::aggregate

@@ -7,6 +7,7 @@
 
 #include "aggregate/rules/all_rules.h"
 #include "aggregate/rules/local_story.h"
+#include "aggregate/rules/made_groups.h"
 #include "aggregate/rules/rank_past.h"
 #include "aggregate/view/rank_set.h"
 #include "aggregate/words/wait_words.h"
@@ -102,7 +103,7 @@ std::vector<Finding> made_by_some(const RuleInput& input) {
     finding.weakness = "that all ranks have to take part is the rule, and was not read";
     return {finding};
   }
-  return {};
+  return made_another(input);
 }
 
 std::vector<Finding> rendezvous(const RuleInput& input) {

@@ -9,6 +9,7 @@
 
 #include "aggregate/rules/all_rules.h"
 #include "aggregate/rules/left_out.h"
+#include "aggregate/view/remote_calls.h"
 #include "aggregate/words/wait_words.h"
 #include "base/printable.h"
 
@@ -67,10 +68,19 @@ std::string wait_of(const RuleInput& input, std::size_t at) {
   if (rank.decider != nullptr && rank.decider->call) {
     return "in " + call_words(input.view, *rank.decider->call);
   }
+  if (rank.caller != nullptr && rank.caller == rank.decider) {
+    return fmt::format("for {} to answer {}",
+                       ranks_words(input, {rank.servers.begin(), rank.servers.end()}),
+                       remote_call(input.view.model(), *rank.caller).value_or("a call"));
+  }
   const auto* other = awaited_process(input.view, *rank.process);
   if (other != nullptr && !other->is_rank) {
-    return fmt::format("for its {} pid {}, which waits for {}", child_words(input.view, *other),
-                       other->pid, wait_of_child(input.view, *other));
+    const std::size_t owner = input.view.index_of_owner(*other);
+    const bool of_another = owner != JobView::kNone && owner != at;
+    return fmt::format("for {} {} pid {}{}, which waits for {}", of_another ? "the" : "its",
+                       child_words(input.view, *other), other->pid,
+                       of_another ? fmt::format(" of rank {}", input.view.ranks()[owner].rank) : "",
+                       wait_of_child(input.view, *other));
   }
   const WaitsFor wait = waits_for(input.view, rank);
   const std::string whom = other == nullptr ? "" : process_words(input.view, *other);

@@ -98,8 +98,9 @@ std::vector<RemoteWait> find_remote_waits(FrameModel& model, const std::vector<R
     RemoteWait wait{caller, thread, meant(model, servers_of(model, ranks, call), caller)};
     for (const RemoteWait::Server& server : wait.servers) {
       const auto next = remote_call(model, *server.thread);
-      const bool known = std::any_of(callers.begin(), callers.end(),
-                                     [&](const auto& each) { return each.thread == server.thread; });
+      const bool known = std::any_of(callers.begin(), callers.end(), [&](const auto& each) {
+        return each.thread == server.thread;
+      });
       if (next && !known) {
         callers.push_back({server.rank, server.thread, *next});
       }

@@ -169,8 +169,8 @@ Json PageData::groups() {
       row["awaited"].push_back({"the main thread", "", tables_.stack(group.main_stack)});
     }
     for (const aggregate::ReportedProcess& process : group.awaited) {
-      row["awaited"].push_back({fmt::format("its {}, pid {}", process.what, process.pid),
-                                process.stuck, tables_.stack(process.stack)});
+      row["awaited"].push_back({fmt::format("{}, pid {}", process.what, process.pid), process.stuck,
+                                tables_.stack(process.stack)});
     }
     row["differ"] = Json::array();
     for (const aggregate::LocalDifference& difference : group.differences) {

@@ -241,6 +241,17 @@ void unread(ProcessCapture& process) {
   process.state = '?';
 }
 
+namespace {
+
+// What an earlier sample found.
+void forget_first(SlimVector<snapshot::PythonLoop>& loops) {
+  for (snapshot::PythonLoop& loop : loops) {
+    loop.left_before = -1;
+  }
+}
+
+}  // namespace
+
 Capture once(const Capture& from) {
   Capture to = copy_of(from);
   for (ProcessCapture& process : to.processes) {
@@ -248,6 +259,7 @@ Capture once(const Capture& from) {
       if (!thread.samples.empty()) {
         thread.samples = {thread.samples.back()};
       }
+      forget_first(thread.loops);
     }
   }
   return to;
@@ -259,6 +271,7 @@ void stand_still(Capture& capture) {
     for (ThreadCapture& thread : process.threads) {
       snapshot::ThreadSample last = thread.samples.back();
       last.locals_changed = false;
+      forget_first(thread.loops);
       thread.samples = snapshot::SampleList(thread.samples.size(), last);
       if (last.state == 'S') {
         thread.wait.quiet_ms = std::max(thread.wait.quiet_ms, kMinuteMs);

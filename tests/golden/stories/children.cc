@@ -234,10 +234,47 @@ CaptureBuilder idle_worker() {
   return job;
 }
 
+// A rank at a lock of multiprocessing, which tells no owner, and a child that has ended so.
+CaptureBuilder lock_and_dead_child(std::int32_t exit_code) {
+  CaptureBuilder job = job_of(1, 4, Backend::kGloo, in_gloo(world_call("all_reduce"), fit(48)));
+  ThreadSpec waits = blocked(WaitOn::kLock, "futex",
+                             Frames{in_libc("sem_wait"), std_py("multiprocessing/synchronize.py",
+                                                                "SemLock.__enter__", 95)} +
+                                 fit(44));
+  waits.wait.lock.kind = snapshot::LockKind::kShared;
+  replace(job, 2, waits);
+  ThreadSpec child = blocked(WaitOn::kUnknown, "", {});
+  child.state = 'Z';
+  add_child(job, 2, 7560, child);
+  snapshot::ProcessCapture& process = job.capture.processes.back();
+  process.state = 'Z';
+  process.exit_code = exit_code;
+  return job;
+}
+
+CaptureBuilder killed_with_a_lock() {
+  return lock_and_dead_child(9);
+}
+
+CaptureBuilder child_ended_before() {
+  return lock_and_dead_child(0);
+}
+
 }  // namespace
 
 std::vector<Story> stories_of_children() {
   return {
+      {"killed_with_a_lock",
+       "the OOM killer ends a worker in its critical section",
+       Kind::kChildDeadlock,
+       {2},
+       killed_with_a_lock},
+      {"child_ended_before",
+       "a child that ended in order has given its locks back",
+       Kind::kSkippedCollective,
+       {2},
+       child_ended_before,
+       Kind::kChildDeadlock},
       {"shard_on_disk", "a worker in read() of a shard", Kind::kInputStall, {5}, input_stall_job},
       {"three_dimensional",
        "hangs.md A10: a loader behind a tensor group behind a pipeline",

@@ -220,6 +220,50 @@ CaptureBuilder group_made_by_some() {
   return job;
 }
 
+// All ranks make a group of `members`; rank `odd` under another number than the others.
+CaptureBuilder group_made_as(std::int32_t odd,
+                             std::string_view usual,
+                             std::string_view other,
+                             std::string_view members_of_odd = "[0, 1, 2, 3]") {
+  ThreadSpec makes = in_store();
+  makes.frames =
+      Frames{in_libc("poll"), in_torch("gloo::rendezvous::Context::connectFullMesh"),
+             pkg_py("torch/distributed/distributed_c10d.py", "_new_process_group_helper", 2169),
+             pkg_py("torch/distributed/distributed_c10d.py", "new_group", 5863)} +
+      train(101);
+  makes.call->op = "new_group";
+  makes.call->evidence = "frame new_group (distributed_c10d.py:5863)";
+  CaptureBuilder job = job_of(1, 4, Backend::kGloo, makes);
+  for (snapshot::ProcessCapture& process : job.capture.processes) {
+    snapshot::Tables& tables = job.capture.tables;
+    snapshot::FrameLocals& row = process.threads.front().locals.emplace_back();
+    row.frame = 2;
+    const bool is_odd = process.rank == odd;
+    row.locals = {{tables.string("group_name"), tables.string(is_odd ? other : usual)},
+                  {tables.string("global_ranks_in_group"),
+                   tables.string(is_odd ? members_of_odd : "[0, 1, 2, 3]")}};
+  }
+  return job;
+}
+
+CaptureBuilder made_one_group_more() {
+  return group_made_as(3, "'3'", "'4'");
+}
+
+CaptureBuilder made_one_group_less() {
+  return group_made_as(1, "'7'", "'6'");
+}
+
+// Groups of other members, which each makes in its turn.
+CaptureBuilder makes_a_group_of_others() {
+  return group_made_as(3, "'3'", "'4'", "[3, 5]");
+}
+
+// With use_local_synchronization names are hashes of the members.
+CaptureBuilder group_named_by_hash() {
+  return group_made_as(3, "'9f86d081884c7d65'", "'60303ae22b998861'");
+}
+
 // Started, and gone: this is not a rank that never came.
 CaptureBuilder started_and_gone() {
   CaptureBuilder job = job_of(2, 4, Backend::kGloo, in_store_barrier(41));
@@ -297,6 +341,28 @@ std::vector<Story> stories_of_failed_ranks() {
        Kind::kRendezvous,
        {0, 1},
        group_made_by_some},
+      {"made_one_group_more",
+       "a rank makes a group of its own before",
+       Kind::kRendezvous,
+       {3},
+       made_one_group_more},
+      {"made_one_group_less",
+       "a rank leaves a new_group out of which it is no member",
+       Kind::kRendezvous,
+       {1},
+       made_one_group_less},
+      {"makes_a_group_of_others",
+       "not the same group",
+       Kind::kUnknown,
+       {},
+       makes_a_group_of_others,
+       Kind::kRendezvous},
+      {"group_named_by_hash",
+       "a hash counts nothing",
+       Kind::kUnknown,
+       {},
+       group_named_by_hash,
+       Kind::kRendezvous},
       {"started_and_gone",
        "srun started it: it is missing",
        Kind::kMissingRank,

@@ -69,6 +69,9 @@ TEST_CASE("store keys: numbers that are no ranks' are nobody's") {
   CHECK(owner(family("step/", "", {4}), "step/2") == -1);              // few have theirs
   CHECK(owner(family("w", "", {0, 1, 3, 4}), "x2") == -1);
   CHECK(owner({}, "w2") == -1);
+  // A key of another form is another key.
+  CHECK(owner({"w/0", "w/1", "w/02", "w/3", "w/4"}, "w/2") == 2);
+  CHECK(owner({"w/00", "w/01", "w/2", "w/03", "w/04"}, "w/02") == 2);
   // Another run's, and this one's: the latter has too few.
   auto keys = family("run1/w", "", {0, 1, 2, 3, 4});
   keys.push_back("run2/w4");
