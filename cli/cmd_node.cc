@@ -78,7 +78,7 @@ Result<snapshot::Capture> capture_here(const NodeOptions& options) {
   request.pids = options.pids;
   request.select = options.select;
   request.any_job = options.each;
-  node::CaptureOptions capture_options = options.capture;
+  NodeCapture capture_options = options.capture;
   if (!options.fr_dump.empty()) {
     ODDRANK_TRY_STATUS(check_folder(options.fr_dump));
     capture_options.read.newest_calls = 0;

@@ -66,7 +66,7 @@ Result<stacks::Collected> read_threads(const attach::Target& target,
                                        const ReadOptions& options,
                                        snapshot::Tables& tables,
                                        snapshot::ProcessCapture& process) {
-  stacks::CollectOptions collect = options;
+  stacks::CollectOptions collect = static_cast<const stacks::CollectOptions&>(options);
   collect.mask_text = mask_text;
   collect.visit_python = [&](const cpython::PythonProcess& python) {
     take_place(collectives::collect_groups(python, tables, process), process);

@@ -8,6 +8,7 @@
 #include "aggregate/evidence/graph_builder.h"
 #include "aggregate/evidence/server_waits.h"
 #include "aggregate/view/decider.h"
+#include "aggregate/view/thread_cycle.h"
 #include "aggregate/words/wait_words.h"
 #include "base/printable.h"
 

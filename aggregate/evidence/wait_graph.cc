@@ -13,7 +13,6 @@
 #include "aggregate/view/decider.h"
 #include "aggregate/view/rank_set.h"
 #include "aggregate/view/remote_calls.h"
-#include "aggregate/view/thread_cycle.h"
 #include "aggregate/words/wait_words.h"
 #include "base/printable.h"
 
@@ -21,8 +20,6 @@ namespace oddrank::aggregate {
 
 using snapshot::CallKind;
 using snapshot::CollectiveCall;
-using snapshot::ProcessCapture;
-using snapshot::ThreadCapture;
 
 namespace {
 

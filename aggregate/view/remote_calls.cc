@@ -68,10 +68,11 @@ const ThreadCapture* serving_thread(FrameModel& model,
     if (!serves(model, thread, call)) {
       continue;
     }
-    if (serving != nullptr) {
+    if (serving == nullptr) {
+      serving = &thread;
+    } else if (model.fold(serving->samples.back()).key != model.fold(thread.samples.back()).key) {
       return nullptr;
     }
-    serving = &thread;
   }
   return serving;
 }
