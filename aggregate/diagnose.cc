@@ -138,7 +138,7 @@ FoldedStack main_stack_of(const JobView& view, const RankView& rank) {
              : view.model().fold(main->samples.back());
 }
 
-ReportedGroup report_group(const JobView& view, const Verdict& verdict, const Group& group) {
+ReportedGroup report_group(const JobView& view, const Verdict& verdict, const RankGroup& group) {
   ReportedGroup row;
   std::vector<std::string> hosts;
   for (const std::size_t at : group.ranks) {
@@ -179,14 +179,14 @@ ReportedGroup report_group(const JobView& view, const Verdict& verdict, const Gr
 // Reports the groups, the culprits' first, and how they are shown.
 void add_groups(const JobView& view,
                 const std::vector<Role>& roles,
-                std::vector<Group> groups,
+                std::vector<RankGroup> groups,
                 Diagnosis& report) {
-  std::stable_partition(groups.begin(), groups.end(), [&](const Group& group) {
+  std::stable_partition(groups.begin(), groups.end(), [&](const RankGroup& group) {
     return std::any_of(group.ranks.begin(), group.ranks.end(), [&](std::size_t at) {
       return is_named(view.ranks()[at], report.verdict.culprits);
     });
   });
-  for (const Group& group : groups) {
+  for (const RankGroup& group : groups) {
     report.groups.push_back(report_group(view, report.verdict, group));
   }
   for (Fold& fold : fold_groups(view, groups, roles)) {
@@ -304,7 +304,7 @@ Diagnosis diagnose(const Capture& capture) {
 Diagnosis diagnose(const JobView& view) {
   const Capture& capture = view.capture();
   WaitGraph graph = build_wait_graph(view);
-  std::vector<Group> groups = find_groups(view);
+  std::vector<RankGroup> groups = find_groups(view);
   Diagnosis report;
   const std::optional<FlightReport> flight = analyze_flight_of(capture);
   const FlightReport* recorders = flight ? &*flight : nullptr;

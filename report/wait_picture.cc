@@ -16,7 +16,7 @@ namespace {
 constexpr std::size_t kLabelColumns = 40;
 constexpr std::size_t kNotDrawn = static_cast<std::size_t>(-1);
 
-std::string group_label(const aggregate::JobView& view, const aggregate::Group& group) {
+std::string group_label(const aggregate::JobView& view, const aggregate::RankGroup& group) {
   std::vector<std::int32_t> ranks;
   for (const std::size_t at : group.ranks) {
     ranks.push_back(view.ranks()[at].rank);
@@ -47,13 +47,13 @@ std::size_t only_waiter(const aggregate::WaitGraph& graph,
 
 WaitPicture wait_picture(const aggregate::JobView& view, const aggregate::Verdict& verdict) {
   const aggregate::WaitGraph graph = aggregate::build_wait_graph(view);
-  const std::vector<aggregate::Group> groups = aggregate::find_groups(view);
+  const std::vector<aggregate::RankGroup> groups = aggregate::find_groups(view);
   WaitPicture picture;
   picture.roles = aggregate::roles_of(view, graph, verdict);
   std::vector<std::size_t> drawn_as(graph.nodes.size(), kNotDrawn);
   std::vector<bool> folded;  // by node of the picture, for groups
   for (const aggregate::Fold& fold : aggregate::fold_groups(view, groups, picture.roles)) {
-    aggregate::Group group = aggregate::whole_of(groups, fold);
+    aggregate::RankGroup group = aggregate::whole_of(groups, fold);
     for (const std::size_t rank : group.ranks) {
       drawn_as[rank] = picture.nodes.size();
     }

@@ -38,7 +38,7 @@ class Explainer {
   const JobView& view_;
   const Verdict& verdict_;
   WaitGraph graph_;
-  const std::vector<Group> groups_;
+  const std::vector<RankGroup> groups_;
   const std::optional<FlightReport> flight_;
   const RuleInput input_;
   Explanation result_;

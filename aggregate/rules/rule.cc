@@ -126,7 +126,7 @@ bool is_counted(const RankView& rank) {
 
 RuleInput make_input(const JobView& view,
                      WaitGraph& graph,
-                     const std::vector<Group>& groups,
+                     const std::vector<RankGroup>& groups,
                      const FlightReport* flight) {
   RuleInput input{.view = view, .graph = graph, .groups = groups, .flight = flight};
   std::size_t measured = 0;

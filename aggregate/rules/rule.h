@@ -44,7 +44,7 @@ struct Finding {
 struct RuleInput {
   const JobView& view;
   const WaitGraph& graph;
-  const std::vector<Group>& groups;
+  const std::vector<RankGroup>& groups;
   const FlightReport* flight = nullptr;  // of the capture's dumps; null if there are none
   // Those about which a rule is asked now: one entry of `tiers`.
   std::vector<std::size_t> suspects = {};
@@ -75,7 +75,7 @@ struct RuleInput {
 // Marks in the graph's net who may hold what is not known.
 RuleInput make_input(const JobView& view,
                      WaitGraph& graph,
-                     const std::vector<Group>& groups,
+                     const std::vector<RankGroup>& groups,
                      const FlightReport* flight = nullptr);
 
 // Returns the input for rules that are asked about these suspects.

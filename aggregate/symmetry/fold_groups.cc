@@ -38,7 +38,7 @@ struct LikeKey {
   bool operator<(const LikeKey& other) const { return tied() < other.tied(); }
 };
 
-Role nearest_role(const Group& group, const std::vector<Role>& roles) {
+Role nearest_role(const RankGroup& group, const std::vector<Role>& roles) {
   Role role = Role::kElsewhere;
   for (const std::size_t rank : group.ranks) {
     if (roles[rank] == Role::kRoot) {
@@ -51,7 +51,7 @@ Role nearest_role(const Group& group, const std::vector<Role>& roles) {
 
 // Returns the call that the group is in; null if the group is more than its call: it is stopped,
 // frozen, has crashed, or the call concerns all ranks.
-const CollectiveCall* folding_call(const JobView& view, const Group& group) {
+const CollectiveCall* folding_call(const JobView& view, const RankGroup& group) {
   const RankView& first = view.ranks()[group.ranks.front()];
   if (first.decider == nullptr || !first.decider->call || state_class(first.state()) != 'S' ||
       first.crashed() ||
@@ -109,7 +109,7 @@ std::int64_t peer_distance(const std::vector<std::int32_t>& members,
 }
 
 // Several ranks of a group may wait for one peer, each from another side.
-std::string peer_distances(const JobView& view, const Group& group) {
+std::string peer_distances(const JobView& view, const RankGroup& group) {
   std::vector<std::int64_t> distances;
   for (const std::size_t at : group.ranks) {
     const RankView& rank = view.ranks()[at];
@@ -126,7 +126,7 @@ std::string peer_distances(const JobView& view, const Group& group) {
   return words;
 }
 
-std::optional<LikeKey> key_of(const JobView& view, const Group& group, Role role) {
+std::optional<LikeKey> key_of(const JobView& view, const RankGroup& group, Role role) {
   const CollectiveCall* call = role == Role::kRoot ? nullptr : folding_call(view, group);
   if (call == nullptr) {
     return std::nullopt;
@@ -152,14 +152,14 @@ std::optional<LikeKey> key_of(const JobView& view, const Group& group, Role role
 }
 
 // Returns what tells the process group apart: its members, or its name if they are not known.
-std::string_view identity_of(const JobView& view, const Group& group) {
+std::string_view identity_of(const JobView& view, const RankGroup& group) {
   const CollectiveCall& call = *view.ranks()[group.ranks.front()].decider->call;
   return view.text(call.members).empty() ? view.text(call.group) : view.text(call.members);
 }
 
 // Drops groups that are parts of one process group: what differs between them is a finding.
 void drop_parts(const JobView& view,
-                const std::vector<Group>& groups,
+                const std::vector<RankGroup>& groups,
                 std::vector<std::size_t>& like) {
   std::map<std::string_view, std::size_t> times;
   for (const std::size_t at : like) {
@@ -170,7 +170,7 @@ void drop_parts(const JobView& view,
 
 // Returns ", #4711" or ", #4700-4711"; "" if one is not known.
 std::string sequence_words(const JobView& view,
-                           const std::vector<Group>& groups,
+                           const std::vector<RankGroup>& groups,
                            const std::vector<std::size_t>& like) {
   std::int64_t least = -1;
   std::int64_t most = -1;
@@ -186,7 +186,7 @@ std::string sequence_words(const JobView& view,
 }
 
 std::string folded_words(const JobView& view,
-                         const std::vector<Group>& groups,
+                         const std::vector<RankGroup>& groups,
                          const std::vector<std::size_t>& like,
                          const LikeKey& key) {
   const std::string name = printable(key.op, 60);
@@ -209,7 +209,7 @@ std::string folded_words(const JobView& view,
 }  // namespace
 
 std::vector<Fold> fold_groups(const JobView& view,
-                              const std::vector<Group>& groups,
+                              const std::vector<RankGroup>& groups,
                               const std::vector<Role>& roles) {
   std::map<LikeKey, std::vector<std::size_t>> alike;
   std::vector<Role> role_of_group;
@@ -253,8 +253,8 @@ std::vector<Fold> fold_groups(const JobView& view,
   return folds;
 }
 
-Group whole_of(const std::vector<Group>& groups, const Fold& fold) {
-  Group whole = groups[fold.groups.front()];
+RankGroup whole_of(const std::vector<RankGroup>& groups, const Fold& fold) {
+  RankGroup whole = groups[fold.groups.front()];
   if (!fold.is_folded()) {
     return whole;
   }

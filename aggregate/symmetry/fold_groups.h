@@ -33,10 +33,10 @@ struct Fold {
 // that wait for one directly, the others; of each, the one with the most ranks first. A group with
 // a root is never folded, and those that wait for a root directly only with each other.
 std::vector<Fold> fold_groups(const JobView& view,
-                              const std::vector<Group>& groups,
+                              const std::vector<RankGroup>& groups,
                               const std::vector<Role>& roles);
 
 // Returns the groups of a fold as one.
-Group whole_of(const std::vector<Group>& groups, const Fold& fold);
+RankGroup whole_of(const std::vector<RankGroup>& groups, const Fold& fold);
 
 }  // namespace oddrank::aggregate

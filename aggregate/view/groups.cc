@@ -22,8 +22,9 @@ char state_class(char state) {
   }
 }
 
-std::vector<Group> find_groups(const JobView& view) {
-  std::map<std::tuple<std::string_view, char, std::string>, Group> by_key;  // keys of the model's
+std::vector<RankGroup> find_groups(const JobView& view) {
+  std::map<std::tuple<std::string_view, char, std::string>, RankGroup>
+      by_key;  // keys of the model's
   for (std::size_t at = 0; at < view.ranks().size(); ++at) {
     const RankView& rank = view.ranks()[at];
     if (rank.presence == Presence::kUnread || rank.presence == Presence::kAbsent) {
@@ -35,7 +36,7 @@ std::vector<Group> find_groups(const JobView& view) {
         sample == nullptr ? std::string_view() : std::string_view(view.model().fold(*sample).key);
     const auto [entry, is_new] =
         by_key.try_emplace({key, state_class(rank.state()), std::move(phase)});
-    Group& group = entry->second;
+    RankGroup& group = entry->second;
     if (is_new) {
       group.phase = std::get<std::string>(entry->first);
       if (sample != nullptr) {
@@ -47,12 +48,12 @@ std::vector<Group> find_groups(const JobView& view) {
       group.state += rank.state();
     }
   }
-  std::vector<Group> groups;
+  std::vector<RankGroup> groups;
   groups.reserve(by_key.size());
   for (auto& entry : by_key) {
     groups.push_back(std::move(entry.second));
   }
-  std::stable_sort(groups.begin(), groups.end(), [](const Group& a, const Group& b) {
+  std::stable_sort(groups.begin(), groups.end(), [](const RankGroup& a, const RankGroup& b) {
     return std::tuple(b.ranks.size(), a.ranks.front()) <
            std::tuple(a.ranks.size(), b.ranks.front());
   });

@@ -10,7 +10,7 @@
 
 namespace oddrank::aggregate {
 
-struct Group {
+struct RankGroup {
   std::vector<std::size_t> ranks;  // indices of JobView::ranks(), ascending
   std::string phase;               // of its first rank
   FoldedStack stack;               // of its first rank's decider; empty if nothing was read
@@ -24,6 +24,6 @@ char state_class(char state);
 
 // Returns the groups, largest first; among equals, the one with the lowest rank. Ranks about which
 // nothing is known are left out (they are listed as unread).
-std::vector<Group> find_groups(const JobView& view);
+std::vector<RankGroup> find_groups(const JobView& view);
 
 }  // namespace oddrank::aggregate

@@ -41,7 +41,7 @@ class Checker {
   const JobView& view_;
   const Verdict& verdict_;
   WaitGraph graph_;
-  const std::vector<aggregate::Group> groups_;
+  const std::vector<aggregate::RankGroup> groups_;
   const aggregate::RuleInput input_;
   std::vector<std::string> complaints_;
 };

@@ -28,7 +28,7 @@ struct Built {
   FrameModel model;
   JobView view;
   WaitGraph graph;
-  std::vector<Group> groups;
+  std::vector<RankGroup> groups;
   RuleInput input;
 
   // The ranks that others wait for, and that wait for none.

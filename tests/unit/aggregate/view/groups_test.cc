@@ -11,7 +11,7 @@ std::vector<std::vector<std::size_t>> ranks_of(const snapshot::Capture& capture)
   FrameModel model(capture.tables);
   const JobView view(capture, model);
   std::vector<std::vector<std::size_t>> ranks;
-  for (const Group& group : find_groups(view)) {
+  for (const RankGroup& group : find_groups(view)) {
     ranks.push_back(group.ranks);
   }
   return ranks;
