@@ -12,15 +12,19 @@
 namespace oddrank::report {
 namespace {
 
-std::string in_quotes(std::string_view text) {
-  std::string result = "\"";
+std::string dot_text(std::string_view text) {
+  std::string result;
   for (const char letter : text) {
     if (letter == '"' || letter == '\\') {
       result += '\\';
     }
     result += letter == '\n' ? ' ' : letter;
   }
-  return result + '"';
+  return result;
+}
+
+std::string in_quotes(std::string_view text) {
+  return '"' + dot_text(text) + '"';
 }
 
 // Returns whether the node is what holds the others up: a rank that is named, a link, a GPU.
@@ -58,36 +62,69 @@ bool is_in_time(const PrefixTree& tree, std::size_t node) {
   return !children.empty() && !tree.nodes[children.front()].counter.empty();
 }
 
+// Returns the nodes from this one on down to where ranks part or end: they are one box.
+std::vector<std::size_t> chain_from(const PrefixTree& tree, std::size_t node) {
+  std::vector<std::size_t> chain = {node};
+  while (tree.nodes[node].children.size() == 1 &&
+         tree.nodes[tree.nodes[node].children.front()].count == tree.nodes[node].count) {
+    node = tree.nodes[node].children.front();
+    chain.push_back(node);
+  }
+  return chain;
+}
+
+// Returns the frames, outermost first, each on a line of its own.
+std::string frames_label(const PrefixTree& tree, const std::vector<std::size_t>& chain) {
+  constexpr std::size_t kMaxLines = 12;
+  constexpr std::size_t kFirst = 4;
+  std::string label;
+  for (std::size_t at = 0; at < chain.size(); ++at) {
+    if (chain.size() > kMaxLines && at == kFirst) {
+      const std::size_t skipped = chain.size() - (kMaxLines - 1);
+      label += fmt::format("... {} frames\\l", skipped);
+      at += skipped - 1;
+      continue;
+    }
+    const aggregate::ShownFrame& frame = tree.nodes[chain[at]].frame;
+    label += dot_text(fmt::format("{} {}", frame.name, frame.place())) + "\\l";
+  }
+  return label;
+}
+
 std::string tree_cluster(const aggregate::JobView& view) {
   const PrefixTree tree = build_prefix_tree(view);
   std::string text = "  subgraph cluster_stacks {\n    label=\"where they are\";\n";
-  for (std::size_t at = 0; at < tree.nodes.size(); ++at) {
-    const aggregate::ShownFrame& frame = tree.nodes[at].frame;
-    const std::string label = at == 0 ? "all" : fmt::format("{} {}", frame.name, frame.place());
-    text += fmt::format("    t{} [label={}{}];\n", at, in_quotes(label),
-                        is_in_time(tree, at) ? ", ordering=out" : "");
-  }
-  for (std::size_t at = 0; at < tree.nodes.size(); ++at) {
-    for (const std::size_t child : tree.nodes[at].children) {
+  std::string edges;
+  std::vector<std::size_t> todo = {0};
+  while (!todo.empty()) {
+    const std::size_t at = todo.back();
+    todo.pop_back();
+    const std::vector<std::size_t> chain = at == 0 ? std::vector{at} : chain_from(tree, at);
+    const std::size_t last = chain.back();
+    text += fmt::format("    t{} [shape=box, label=\"{}\"{}];\n", at,
+                        at == 0 ? "all" : frames_label(tree, chain),
+                        is_in_time(tree, last) ? ", ordering=out" : "");
+    for (const std::size_t child : tree.nodes[last].children) {
       const TreeNode& next = tree.nodes[child];
       const std::string told = next.counter.empty() ? ""
                                                     : fmt::format(" | {}{}", next.counter,
                                                                   next.behind ? ", behind" : "");
-      text +=
+      edges +=
           fmt::format("    t{} -> t{} [label={}];\n", at, child,
                       in_quotes(fmt::format("{}: {}{}", next.count,
                                             aggregate::format_ranks_within(next.ranks, 30), told)));
     }
+    todo.insert(todo.end(), tree.nodes[last].children.rbegin(), tree.nodes[last].children.rend());
   }
-  return text + "  }\n";
+  return text + edges + "  }\n";
 }
 
 }  // namespace
 
 std::string report_dot(const aggregate::Diagnosis& report, const aggregate::JobView& view) {
-  // A page is A4, across: Graphviz scales down what is larger.
-  return "digraph oddrank {\n  rankdir=LR;\n  size=\"11,7.5\";\n"
-         "  node [shape=plain, fontname=\"monospace\"];\n" +
+  // A page of A4: Graphviz scales down what is larger.
+  return "digraph oddrank {\n  size=\"7.5,11\";\n"
+         "  node [fontname=\"monospace\"];\n" +
          wait_cluster(report, view) + tree_cluster(view) + "}\n";
 }
 

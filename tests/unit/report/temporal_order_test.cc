@@ -89,7 +89,7 @@ TEST_CASE("time: the lower counter is behind and comes first, with its evidence"
   INFO(dot);
   CHECK(dot.find("[label=\"2: 3,5 | step=1206, behind\"]") != std::string::npos);
   CHECK(dot.find("[label=\"6: 0-2,4,6-7 | step=1207\"]") != std::string::npos);
-  CHECK(dot.find("train demo/train.py:88\", ordering=out]") != std::string::npos);
+  CHECK(dot.find("train demo/train.py:88\\l\", ordering=out]") != std::string::npos);
   CHECK(dot.find("step=1206") < dot.find("step=1207"));
 }
 
