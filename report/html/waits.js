@@ -118,9 +118,11 @@ function nodeElement(node, at, position, width) {
 function edgeElement(edge, from, to, width, onward) {
   const [, , on, assumed] = edge;
   const right = to.x > from.x;
-  const x1 = !onward ? from.x + width / 2 : right ? from.x + width : from.x;
+  // Ranks of one box that wait for each other: a bow from one half of it to the other.
+  const apart = from === to ? width / 4 : 0;
+  const x1 = !onward ? from.x + width / 2 - apart : right ? from.x + width : from.x;
   const y1 = from.y + (onward ? BOX.height / 2 : BOX.height);
-  const x2 = !onward ? to.x + width / 2 : right ? to.x - 8 : to.x + width + 8;
+  const x2 = !onward ? to.x + width / 2 + apart : right ? to.x - 8 : to.x + width + 8;
   const y2 = to.y + (onward ? BOX.height / 2 : BOX.height + 8);
   const bend = (x2 - x1) / 2;
   const way = onward ? `M${x1},${y1} C${x1 + bend},${y1} ${x2 - bend},${y2} ${x2},${y2}`
