@@ -7,6 +7,7 @@
 import json
 import os
 import sys
+import textwrap
 
 import matplotlib
 matplotlib.use("svg")
@@ -18,9 +19,9 @@ OURS, OTHERS = "#2a6fb0", ["#9aa5b1", "#c08030", "#60a060"]
 FLAMES = ("one", "node", "scale", "fr")  # as bench/flame has them
 HEAD = """# Benchmarks
 
-Made by one command, `bench/run --write`, which measures again on your machine and says what each name does. Unless a table says
-otherwise, the values are medians, and the candidates of one table ran in turn. CPU time is that of all processes of a command. Ratios
-within a table are worth more than its seconds: they do not change with the machine's speed, and little with its other work.
+Made by `bench/run --write`. Unless a table says otherwise, values are medians, and the candidates of a
+table ran in turn. CPU time is that of all processes of a command. Ratios hardly depend on the machine;
+seconds do.
 """
 
 
@@ -58,7 +59,8 @@ def table(spec):
 
 def section(result, docs):
     machine = result["machine"]
-    lines = [f"## {result['title']}", "", " ".join(result["about"].split()), ""]
+    about = textwrap.fill(" ".join(result["about"].split()), 110, break_long_words=False, break_on_hyphens=False)
+    lines = [f"## {result['title']}", "", about, ""]
     facts = f"`bench/run {result['name']}`, {result['at']}, load {machine['load']:.1f} before it"
     if result["versions"]:
         facts += "; " + ", ".join(f"{name} {version}"
@@ -67,7 +69,7 @@ def section(result, docs):
     for spec in result["tables"]:
         lines += table(spec) + [""]
     for note in result["notes"]:
-        lines += [note, ""]
+        lines += [textwrap.fill(note, 110, break_on_hyphens=False), ""]
     for note in result["ahead"]:
         lines += ["**" + note + "**", ""]
     for spec in result["plots"]:

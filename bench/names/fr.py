@@ -13,9 +13,9 @@ from result import Result
 SIZES = ((8, 2000), (64, 2000), (256, 2000), (512, 2000))
 FAULTS = ("skipped", "other op", "other size", "other type", "last call", "other order", "small group",
           "missing dump")
-ABOUT = """Made-up dumps of jobs with one group of all ranks and groups of eight, 2,000 calls a rank, each with three Python frames; the
-last rank is stuck before the last call of each group. The other analyzer is `torch.distributed.flight_recorder.fr_trace`; its time is
-without the import of torch, which takes {imported:.1f} s more."""
+ABOUT = """Made-up dumps of jobs with one group of all ranks and groups of eight: 2,000 calls a rank, each with three Python
+frames. The last rank is stuck before the last call of each group. The time of
+`torch.distributed.flight_recorder.fr_trace` is without the import of torch ({imported:.1f} s)."""
 
 
 def measure(bench):
@@ -74,9 +74,8 @@ def _compare_answers(bench, result, python, module):
             rows.append([fault, *("names it" if good else "does not name it" for good in found)])
     result.table([f"what is wrong with rank {dumps.FAULTY} of {dumps.FAULT_RANKS}", "oddrank fr", "fr_trace"],
                  rows)
-    result.notes.append(f"The rank is named in {right[0]} of {len(FAULTS)} jobs by `oddrank fr`, in {right[1]} by "
-                        "`fr_trace`. Its answer counts as right if what it says of culprits and of missing "
-                        "ranks names that rank alone.")
+    result.notes.append(f"`oddrank fr` names the rank, and no other, in {right[0]} of {len(FAULTS)} jobs, "
+                        f"`fr_trace` in {right[1]}.")
     if right[1] > right[0]:
         result.ahead.append("`fr_trace` is ahead in answers.")
 

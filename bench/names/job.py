@@ -14,10 +14,10 @@ NODES, RANKS = 4, 8
 SAMPLES_APART_S = 0.5
 OLD_S = 7  # younger waits are sampled more often than twice
 
-ABOUT = """Four nodes (namespaces with a slurmd each) with two plain Python ranks each, all on this machine: agents, srun and
-slurmd share its cores, which on a cluster belong to the nodes. oddrank takes its two samples half a second apart, and joins them
-into a verdict. The recipe is what people type without it: `srun --overlap --jobid=J sh -c 'for p in $(pgrep …); do py-spy dump -p $p;
-done'`; it prints Python's stacks of every rank, and the reader compares them. The floor is the same srun with `echo`."""
+ABOUT = """Four nodes (namespaces with a slurmd each) with two plain Python ranks each, all on the cores of this machine.
+oddrank takes two samples half a second apart. The recipe is what people type without it:
+`srun --overlap --jobid=J sh -c 'for p in $(pgrep …); do py-spy dump -p $p; done'`; it prints every rank's
+Python stacks. The floor is the same srun with `echo`."""
 
 
 def srun_words(job):
@@ -79,8 +79,8 @@ def measure(bench):
                        "SLURM": slurm}
     result.raw["times"] = times
     if medians["srun … py-spy dump"] < medians["oddrank job"]:
-        result.ahead.append("The recipe is ahead in time: it looks once, and oddrank twice, half a second apart. "
-                            "It gives stacks, not a verdict.")
+        result.ahead.append("The recipe is faster: it takes one sample, oddrank two, half a second apart. "
+                            "It gives no verdict.")
     result.goal("two samples, Enter to verdict", 0.75, medians["oddrank job"], " s")
     result.goal("time of our own (without the half second between the samples)", 250,
                 (medians["oddrank job"] - SAMPLES_APART_S) * 1e3, " ms")

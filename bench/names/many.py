@@ -10,7 +10,7 @@ from result import Result
 
 def threads(bench):
     result = Result("threads", "One process of 1, 100 and 5,000 threads",
-                    "A Python process, all of whose threads but one wait for a lock. It has one Python frame a thread.")
+                    "All threads of a Python process but one wait for a lock, each with one Python frame.")
     for count in (1, 100, 5000):
         with process_groups.threads(count) as pids:
             ours, theirs = _alone(bench, result, pids, f"{count:,} thread{'s' if count > 1 else ''}: ")
@@ -23,7 +23,7 @@ def threads(bench):
 
 def ranks(bench):
     result = Result("ranks", "200 small Python ranks",
-                    "Each reads from a socket that nobody writes to. All are ranks of one job.")
+                    "Ranks of one job; each reads from a socket that nobody writes to.")
     with process_groups.ranks(200) as pids:
         ours, _ = _alone(bench, result, pids)
     result.goal("CPU time of one sample", 2, ours.cpu_ms / 1e3, " s")
@@ -47,7 +47,7 @@ def _alone(bench, result, pids, words=""):
 
 
 def start(bench):
-    result = Result("start", "The program", "Its size, and what its start costs: `oddrank --version`.")
+    result = Result("start", "The program", "Size, and cost of `oddrank --version`.")
     size = os.path.getsize(bench.oddrank) / 2**20
     kinds = subprocess.run(["file", "-b", bench.oddrank], capture_output=True, text=True,
                            check=False).stdout if os.path.exists("/usr/bin/file") else ""

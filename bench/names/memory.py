@@ -33,9 +33,8 @@ def measure(bench):
     if not version:
         bench.say("memory: left out: no Python with PyTorch")
         return None
-    result = Result("memory", "A ring of calls in a rank's memory", """A gloo rank has made 2,400 calls, of which its ring holds the newest. `newest` is
-what a capture keeps (64 of each group), `all` is `--fr-memory 0`; finding the ring is part of both. The floor copies as many bytes from the
-process and does nothing with them.""")
+    result = Result("memory", "A ring of calls in a rank's memory", """A gloo rank has made 2,400 calls; its ring holds the newest. `newest` is what a capture keeps (64 of each group),
+`all` is `--fr-memory 0`; both find the ring first. The floor only copies as many bytes from the process.""")
     result.versions = {"torch": version}
     bench.say("memory: a rank of torch")
     rank = subprocess.Popen([bench.torch_python, "-W", "ignore", "-c", RANK], stdout=subprocess.PIPE,

@@ -4,10 +4,11 @@ from compare import Candidate, alternate
 from hung_job import HungJob
 from result import Result
 
-ABOUT = """Eight gloo ranks of PyTorch hang in `all_reduce`, since rank 3 sleeps in its loader; each has {threads} threads, 21
-of them Python's. oddrank takes one sample: it reads native and Python frames, merges them, joins the waits of all ranks and gives
-a verdict (with one rank: what each thread waits for). The others print stacks; `py-spy dump` without `--native` prints Python's
-only, and pauses the process for it."""
+ABOUT = {"one": """One of eight gloo ranks of PyTorch that hang in `all_reduce` because rank 3 sleeps in its loader.
+Each has {threads} threads, 21 of them Python's. oddrank takes one sample: native and Python frames, merged, and what each
+thread waits for. The others print stacks; `py-spy dump` without `--native` only Python's, and pauses the process
+for it.""",
+         "node": "All eight ranks of the job above. oddrank also joins their waits and gives a verdict."}
 GOALS = {"eu-stack": 60, "py-spy dump --native": 40, "pystack remote --native-all": 30, "gdb": 200}
 
 
@@ -24,7 +25,7 @@ def measure(bench, names):
 
 def _compare(bench, name, pids, threads):
     result = Result(name, "One rank" if name == "one" else "Eight ranks of a node, one after the other",
-                    ABOUT.format(threads=threads))
+                    ABOUT[name].format(threads=threads))
     result.versions = bench.peers.versions()
     ours = Candidate("oddrank", [[bench.oddrank, "node", "--samples", "1", *map(str, pids)]])
     candidates = [ours]

@@ -9,10 +9,9 @@ import time
 from result import Result
 
 SECONDS, EVERY_S, STEP_THREADS = 12, 1.0, 8
-ABOUT = """A training loop of {threads} threads: in each step the main thread hands a piece of work to {workers} others, which compute for about a
-millisecond and answer through a condition, as a loader or a communicator does. Once a second, for {seconds} s a round, somebody looks.
-Step times are wall time; a step that is longer than twice the median was held up by whoever looked, or by the machine: so what counts is the
-difference from `nobody`. Wake-ups are the threads' voluntary context switches, per step."""
+ABOUT = """A training loop: in each step the main thread gives work to {workers} others, which compute for about a
+millisecond. Once a second, for {seconds} s a round, somebody looks. The machine holds steps up, too, so the difference
+from `nobody` counts. Wake-ups are voluntary context switches."""
 LOOP = """
 import ctypes, json, os, sys, threading, time
 ctypes.CDLL(None).prctl(1, 9)
@@ -62,7 +61,7 @@ print(json.dumps({"times": times, "switches": switches}), flush=True)
 
 def measure(bench):
     result = Result("perturb", "A loop that runs while somebody looks",
-                    ABOUT.format(threads=STEP_THREADS, workers=STEP_THREADS - 1, seconds=SECONDS))
+                    ABOUT.format(workers=STEP_THREADS - 1, seconds=SECONDS))
     result.versions = {name: version for name, version in bench.peers.versions().items()
                        if name in ("py-spy", "gdb", "pystack")}
     spy, gdb = bench.peers.program("py-spy"), bench.peers.program("gdb")

@@ -12,9 +12,8 @@ RANKS = (1024, 8192, 32768, 131072)
 
 
 def measure(bench):
-    result = Result("scale", "Reports of many ranks", """A capture a node of eight ranks, as `oddrank report FOLDER` reads them; one rank waits
-for its loader, and the others for it, through groups of three kinds. The floor (`bench/capture_floor.cc`) reads and decompresses the
-same files and does nothing else.""")
+    result = Result("scale", "Reports of many ranks", """One capture per node of eight ranks, read by `oddrank report FOLDER`. One rank waits for its loader, the others
+for it. The floor (`bench/capture_floor.cc`) only reads and decompresses the files.""")
     maker, floor = bench.program("verdict_scale"), bench.program("capture_floor")
     rows, ours, least = [], [], []
     with tempfile.TemporaryDirectory(prefix="oddrank-scale-") as folder:

@@ -22,9 +22,8 @@ def measure(bench):
     if not os.path.exists(library):
         bench.say(f"symbols: makes a library of {SYMBOLS:,} symbols")
         _make(library)
-    result = Result("symbols", "A library with two million symbols", """A Python process hangs in a generated library with {count:,} functions ({size:.0f} MB; made
-by the assembler and the linker). `cold`: the library's file has been dropped from the page cache before each round, but for what the
-process itself maps.""".format(count=SYMBOLS, size=os.path.getsize(library) / 1e6))
+    result = Result("symbols", "A library with two million symbols", """A Python process hangs in a generated library with {count:,} functions ({size:.0f} MB).
+`cold`: before each round, the library's file is dropped from the page cache, except what the process maps.""".format(count=SYMBOLS, size=os.path.getsize(library) / 1e6))
     result.versions = bench.peers.versions()
     victim = subprocess.Popen([sys.executable, "-c", HELD, library], stdin=subprocess.DEVNULL,
                               stdout=subprocess.PIPE, text=True)

@@ -8,10 +8,9 @@ import time
 from result import Result
 
 SECONDS = 25
-ABOUT = """The CPU time of the watcher and of all its readers, from /proc, over {seconds} s. It samples every second instead of every ten, so that there
-is something to measure. A hanging rank shows the cost of a sample that finds nothing new. A running rank, whose frames are wanted in each
-sample (an eighth of `--stalled-for`), shows that of a sample that reads frames. With the default settings there is a sample of the first kind
-every ten seconds, and one of the second kind every 37.5 seconds."""
+ABOUT = """CPU time of the watcher and its readers, over {seconds} s of samples every second. A hanging rank shows the cost of a
+sample that finds nothing new; by default there is one every ten seconds. A running rank shows that of a sample
+that reads frames: one every 37.5 seconds (an eighth of `--stalled-for`)."""
 RANK = """
 import sys, threading, time
 def work(depth, stuck):
