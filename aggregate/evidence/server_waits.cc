@@ -161,6 +161,85 @@ std::vector<std::size_t> connected_ranks(const JobView& view, std::size_t at) {
   return found;
 }
 
+namespace {
+
+// Returns whether the thread waits for connections, and for no other process that has one.
+bool listens_in_vain(const ThreadCapture& thread, pid_t own) {
+  const auto& awaited = thread.wait.rare->awaited;
+  const auto listens = [](const AwaitedFile& file) { return file.state == snapshot::kTcpListens; };
+  return std::any_of(awaited.begin(), awaited.end(), listens) &&
+         std::none_of(awaited.begin(), awaited.end(), [own](const AwaitedFile& file) {
+           return file.holder_pid != 0 && file.holder_pid != own;
+         });
+}
+
+// Returns the library whose call the thread is in; "" if it is in none.
+std::string_view library_of(const JobView& view, const ThreadCapture& thread) {
+  const snapshot::Tables& tables = view.capture().tables;
+  for (const snapshot::FrameId id : view.model().all_frames(thread.samples.back())) {
+    const snapshot::Frame& frame = tables.frame(id);
+    const std::string_view file = view.text(frame.file);
+    if (frame.kind != snapshot::FrameKind::kNative || !snapshot::is_libc(file)) {
+      return frame.kind == snapshot::FrameKind::kNative ? file : std::string_view();
+    }
+  }
+  return {};
+}
+
+// Returns whether the thread sleeps in a library that wakes it when a thread of its own, which
+// listens, has got something.
+bool is_fed_by_library(const JobView& view,
+                       const snapshot::ProcessCapture& process,
+                       const ThreadCapture& thread) {
+  const bool woken =
+      thread.wait.on == WaitOn::kUnknown &&
+      (thread.wait.rare->own_wakers || view.text(thread.wait.path).starts_with("anon_inode:"));
+  const std::string_view library = woken ? library_of(view, thread) : std::string_view();
+  return !library.empty() &&
+         std::any_of(process.threads.begin(), process.threads.end(), [&](const auto& other) {
+           return &other != &thread && listens_in_vain(other, process.pid) &&
+                  library_of(view, other) == library;
+         });
+}
+
+// Returns whether the thread waits for something that another thread gives, and not on behalf of
+// the program: it does what a client of a library's server has asked for, or answers in time
+// anyhow.
+bool serves_a_wait(const JobView& view, const ThreadCapture& thread) {
+  const WaitOn on = thread.wait.on;
+  if (thread.call || (on != WaitOn::kLock && on != WaitOn::kThread)) {
+    return false;
+  }
+  const auto frame = view.model().user_frame(thread.samples.back());
+  return thread.wait.limited || (frame && !frame->user);
+}
+
+// Returns whether the thread, which speaks for its rank, runs a server or rests in a loop.
+bool keeps_house(const JobView& view, const RankView& rank) {
+  return !rank.decider->call &&
+         (rank.polls == snapshot::PollOn::kQueue || rests_in_loop(view, *rank.decider) ||
+          view.model().story(*rank.sample(), Story::kIdle).has_value());
+}
+
+// Returns whether nothing but a request, or a clock, wakes the program: a thread of it accepts
+// connections, the main thread waits for nothing else, and all others serve.
+bool has_only_servers(const JobView& view, const RankView& rank) {
+  bool accepts = false;
+  for (const ThreadCapture& thread : rank.process->threads) {
+    if (!thread.has_python || thread.samples.empty()) {
+      continue;
+    }
+    if (&thread != rank.decider && awaits_connections(view, thread.wait, rank.process->pid)) {
+      accepts = true;
+    } else if (&thread == rank.decider ? !keeps_house(view, rank) : !serves_a_wait(view, thread)) {
+      return false;
+    }
+  }
+  return accepts;
+}
+
+}  // namespace
+
 bool may_be_idle(const JobView& view, std::size_t at) {
   const RankView& rank = view.ranks()[at];
   if (rank.decider == nullptr || rank.decider->call) {
@@ -176,13 +255,15 @@ bool may_be_idle(const JobView& view, std::size_t at) {
   const bool itself =
       awaits_connections(view, rank.decider->wait) && !rank.decider->wait.rare->own_wakers;
   const bool waits_for_work =
-      itself || (is_open(view, rank) && std::any_of(threads.begin(), threads.end(), listens));
+      itself || is_fed_by_library(view, *rank.process, *rank.decider) ||
+      (is_open(view, rank) && std::any_of(threads.begin(), threads.end(), listens));
   const auto& ranks = view.ranks();
   const auto may_ask = [&](const RankView& other) {
     return &other != &rank && other.decider != nullptr && !other.decider->call &&
            other.decider->wait.on == WaitOn::kSocket;
   };
-  return waits_for_work && std::none_of(ranks.begin(), ranks.end(), may_ask);
+  return has_only_servers(view, rank) ||
+         (waits_for_work && std::none_of(ranks.begin(), ranks.end(), may_ask));
 }
 
 std::optional<std::vector<std::size_t>> ServerClients::distances_to(std::size_t server) {

@@ -188,6 +188,7 @@ constexpr auto kStoryPatterns = std::to_array<StoryPattern>({
 
     {kIdle, kPythonCode, "/asyncio/base_events.py", "_run_once", "an event loop"},
     {kIdle, kPythonCode, "/socketserver.py", "serve_forever", "a server"},
+    {kIdle, kPythonCode, "/multiprocessing/managers.py", "serve_forever", "a server"},
     {kIdle, kPythonCode, "/socket.py", "accept", "a server"},
     {kIdle, kNativeCode, "", "signal_pause", "a wait for a signal"},
     {kIdle, kNativeCode, "", "signal_sigwait", "a wait for a signal"},

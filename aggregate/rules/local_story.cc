@@ -192,15 +192,27 @@ bool is_outside(const RuleInput& input, const RankView& rank) {
 }
 
 // Returns whether its frames are those of a communication library, and what it does there could not
-// be read: it may be in the very call that the others wait in.
+// be read: it may be in the very call that the others wait in. It is not in the library if that has
+// called the program back (a hook of DDP).
 bool is_in_unread_call(const RuleInput& input, const RankView& rank) {
-  return rank.sample() != nullptr && !rank.decider->call &&
-         input.view.model().story(*rank.sample(), Story::kCommunicates).has_value() &&
-         !waits_for_key(input.view, rank);
+  FrameModel& model = input.view.model();
+  const auto hit = rank.sample() == nullptr || rank.decider->call
+                       ? std::nullopt
+                       : model.story(*rank.sample(), Story::kCommunicates);
+  if (!hit || waits_for_key(input.view, rank)) {
+    return false;
+  }
+  const auto frames = model.all_frames(*rank.sample());
+  const auto inner = std::find(frames.begin(), frames.end(), hit->frame);
+  return std::none_of(frames.begin(), inner,
+                      [&model](snapshot::FrameId id) { return model.shown(id).user; });
 }
 
 bool is_at_loop(const RuleInput& input, const RankView& rank) {
-  return loop_work(input.view, rank).has_value();
+  const ProcessCapture* worker = input_worker(input.view, rank);
+  const ThreadCapture* thread =
+      worker == nullptr ? rank.decider : deciding_thread(input.view, *worker);
+  return thread != nullptr && loop_work(input.view, *thread).has_value();
 }
 
 bool is_busy(const RuleInput& input, const RankView& rank) {
@@ -296,6 +308,12 @@ bool has_lost_worker(const RankView& rank) {
 
 bool is_at_ownerless_lock(const RankView& rank) {
   return rank.decider != nullptr && is_shared_lock(rank.decider->wait);
+}
+
+const ProcessCapture* input_worker(const JobView& view, const RankView& rank) {
+  return rank.process != nullptr && waits_for_input(view, rank)
+             ? awaited_process(view, *rank.process)
+             : nullptr;
 }
 
 const ProcessCapture* doomed_child(const RuleInput& input, const RankView& rank) {

@@ -53,6 +53,9 @@ std::vector<std::size_t> suspects_with(const RuleInput& input, Kind story);
 // Returns whether the rank waits for a pool whose worker has ended with the work, and was replaced.
 bool has_lost_worker(const RankView& rank);
 
+// Returns the process that is to deliver the rank's input; null if it waits for none.
+const snapshot::ProcessCapture* input_worker(const JobView& view, const RankView& rank);
+
 // Returns whether the rank waits for a lock shared by processes that tells no owner.
 bool is_at_ownerless_lock(const RankView& rank);
 

@@ -10,7 +10,9 @@
 #include "aggregate/frames/frame_model.h"
 #include "aggregate/rules/all_rules.h"
 #include "aggregate/rules/local_story.h"
+#include "aggregate/view/decider.h"
 #include "aggregate/view/loop_work.h"
+#include "aggregate/words/wait_words.h"
 
 namespace oddrank::aggregate {
 namespace {
@@ -125,10 +127,15 @@ std::vector<Finding> has_work(const RuleInput& input) {
   }
   finding.confidence = std::min(finding.confidence, Confidence::kLikely);
   finding.summary = sentence_of_end(input, ranks, [&input](const RankView& rank) {
-    const auto work = loop_work(input.view, rank);
-    return work ? fmt::format("is at work in {} ({}): {}", work->function, work->place,
-                              work_words(*work))
-                : std::string("is at work");
+    const snapshot::ProcessCapture* worker = input_worker(input.view, rank);
+    const auto* thread = worker == nullptr ? rank.decider : deciding_thread(input.view, *worker);
+    const auto work = thread == nullptr ? std::nullopt : loop_work(input.view, *thread);
+    return (worker == nullptr ? ""
+                              : fmt::format("waits for its {} pid {}, which ",
+                                            child_words(input.view, *worker), worker->pid)) +
+           (work ? fmt::format("is at work in {} ({}): {}", work->function, work->place,
+                               work_words(*work))
+                 : std::string("is at work"));
   });
   const WaitEnd end(input.view, input.view.ranks()[ranks.front()]);
   finding.advice = {

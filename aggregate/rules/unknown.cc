@@ -79,8 +79,8 @@ std::string describe(const RuleInput& input) {
   for (std::size_t at = 0; at < input.view.ranks().size(); ++at) {
     if (input.graph.awaited[at] && may_be_idle(input.view, at)) {
       return fmt::format(
-          "{} waits for connections, and no rank connects to it: it is idle, if it is a server "
-          "that has no requests; or it waits for somebody who is not of this job",
+          "{} only waits for requests: it is idle, if it is a server that has no work; or it waits "
+          "for somebody who is not of this job",
           JobView::name(input.view.ranks()[at]));
     }
   }

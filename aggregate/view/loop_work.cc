@@ -6,24 +6,27 @@
 #include <fmt/format.h>
 
 #include "aggregate/frames/frame_model.h"
+#include "aggregate/view/polling.h"
 #include "base/span_words.h"
 
 namespace oddrank::aggregate {
 
 using snapshot::PollOn;
 
-std::optional<LoopWork> loop_work(const JobView& view, const RankView& rank) {
-  if (rank.decider == nullptr || rank.sample() == nullptr || rank.decider->call ||
-      (rank.polls && *rank.polls != PollOn::kUnknown)) {
+std::optional<LoopWork> loop_work(const JobView& view, const snapshot::ThreadCapture& thread) {
+  if (thread.samples.empty() || thread.call) {
     return std::nullopt;
   }
-  const auto& loops = rank.decider->loops;
   const auto goes_on = [](const snapshot::PythonLoop& loop) {
     return loop.left >= 0 && loop.left_before > loop.left;
   };
-  const auto loop = std::find_if(loops.begin(), loops.end(), goes_on);
-  const auto& frames = view.capture().tables.stacks()[rank.sample()->python_frames()].frames;
-  if (loop == loops.end() || loop->frame >= frames.size()) {
+  const auto loop = std::find_if(thread.loops.begin(), thread.loops.end(), goes_on);
+  const auto& frames = view.capture().tables.stacks()[thread.samples.back().python_frames()].frames;
+  if (loop == thread.loops.end() || loop->frame >= frames.size()) {
+    return std::nullopt;
+  }
+  const auto poll = poll_of(view, thread);
+  if (poll && poll->on != PollOn::kUnknown) {
     return std::nullopt;
   }
   const ShownFrame frame = view.model().shown(frames[loop->frame]);

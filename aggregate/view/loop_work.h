@@ -24,7 +24,7 @@ struct LoopWork {
 
 // Returns the innermost such loop. nullopt: there is none, or it asks for something that another
 // process may give, at each of its turns.
-std::optional<LoopWork> loop_work(const JobView& view, const RankView& rank);
+std::optional<LoopWork> loop_work(const JobView& view, const snapshot::ThreadCapture& thread);
 
 // Returns "its loop has done 13 items in 2 s, with 1163 left (about 3 min)".
 std::string work_words(const LoopWork& work);

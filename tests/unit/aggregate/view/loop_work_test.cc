@@ -40,7 +40,7 @@ std::string told(const std::vector<LoopSpec>& loops) {
   }
   FrameModel model(job.capture.tables);
   const JobView view(job.capture, model);
-  const auto work = loop_work(view, view.ranks()[0]);
+  const auto work = loop_work(view, *view.ranks()[0].decider);
   return work ? work->place + ": " + work_words(*work) : "";
 }
 
