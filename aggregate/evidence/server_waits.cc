@@ -214,15 +214,15 @@ bool serves_a_wait(const JobView& view, const ThreadCapture& thread) {
   return thread.wait.limited || (frame && !frame->user);
 }
 
-// Returns whether the thread, which speaks for its rank, runs a server or rests in a loop.
-bool keeps_house(const JobView& view, const RankView& rank) {
-  return !rank.decider->call &&
-         (rank.polls == snapshot::PollOn::kQueue || rests_in_loop(view, *rank.decider) ||
-          view.model().story(*rank.sample(), Story::kIdle).has_value());
+// Returns whether the thread runs a server, or rests in a loop.
+bool keeps_house(const JobView& view, const RankView& rank, const ThreadCapture& thread) {
+  return !thread.call && ((&thread == rank.decider && rank.polls == snapshot::PollOn::kQueue) ||
+                          rests_in_loop(view, thread) ||
+                          view.model().story(thread.samples.back(), Story::kIdle).has_value());
 }
 
 // Returns whether nothing but a request, or a clock, wakes the program: a thread of it accepts
-// connections, the main thread waits for nothing else, and all others serve.
+// connections, and all others serve or keep house.
 bool has_only_servers(const JobView& view, const RankView& rank) {
   bool accepts = false;
   for (const ThreadCapture& thread : rank.process->threads) {
@@ -231,7 +231,7 @@ bool has_only_servers(const JobView& view, const RankView& rank) {
     }
     if (&thread != rank.decider && awaits_connections(view, thread.wait, rank.process->pid)) {
       accepts = true;
-    } else if (&thread == rank.decider ? !keeps_house(view, rank) : !serves_a_wait(view, thread)) {
+    } else if (!keeps_house(view, rank, thread) && !serves_a_wait(view, thread)) {
       return false;
     }
   }

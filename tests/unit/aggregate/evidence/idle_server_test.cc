@@ -1,0 +1,100 @@
+// Ranks that serve others, and have nothing to do or stand.
+#include <string>
+
+#include "aggregate/evidence/server_waits.h"
+#include "aggregate/frames/frame_model.h"
+#include "tests/support/capture_builder.h"
+#include "tests/support/catch.h"
+
+namespace oddrank::aggregate {
+namespace {
+
+using snapshot::WaitOn;
+using tests::Frames;
+using tests::ThreadSpec;
+
+const std::string kStd = "/usr/lib/python3.11/";
+
+Frames in_condition() {
+  return {tests::native("sem_wait", "libc.so.6"),
+          tests::py("Condition.wait", kStd + "threading.py", 327)};
+}
+
+ThreadSpec at_lock(const Frames& outer, bool limited = false) {
+  ThreadSpec spec;
+  spec.frames = in_condition() + outer;
+  spec.wait.on = WaitOn::kLock;
+  spec.wait.syscall = "futex";
+  spec.wait.limited = limited;
+  return spec;
+}
+
+ThreadSpec keeps_serving() {
+  return at_lock({tests::py("Server.serve_forever", kStd + "multiprocessing/managers.py", 176),
+                  tests::py("serve", "/job/farm.py", 16)});
+}
+
+ThreadSpec accepting() {
+  ThreadSpec spec;
+  spec.frames = {tests::native("accept4", "libc.so.6"),
+                 tests::py("socket.accept", kStd + "socket.py", 294)};
+  spec.wait.on = WaitOn::kSocket;
+  spec.wait.syscall = "accept4";
+  return spec;
+}
+
+// Does what a client has asked for: a get of a queue.
+ThreadSpec library_handler() {
+  return at_lock({tests::py("Queue.get", kStd + "queue.py", 171),
+                  tests::py("Server.serve_client", kStd + "multiprocessing/managers.py", 260)});
+}
+
+// The program's own answer, which waits.
+ThreadSpec own_handler(bool limited) {
+  return at_lock(
+      {tests::py("Queue.get", kStd + "queue.py", 180), tests::py("do_GET", "/job/farm.py", 9)},
+      limited);
+}
+
+ThreadSpec working() {
+  ThreadSpec spec;
+  spec.frames = {tests::py("render", "/job/farm.py", 30)};
+  spec.state = 'R';
+  spec.cpu_step_us = 400'000;
+  return spec;
+}
+
+// Rank 0 has these threads, the first of which speaks for it; rank 1 waits for its answer.
+bool is_idle(const std::vector<ThreadSpec>& threads) {
+  tests::CaptureBuilder job({"n0"}, 2);
+  auto& server = job.rank(0, "n0", 10);
+  for (const ThreadSpec& spec : threads) {
+    job.thread(server, spec);
+  }
+  ThreadSpec asks;
+  asks.frames = {tests::native("recv", "libc.so.6"), tests::py("work", "/job/farm.py", 27)};
+  asks.wait.on = WaitOn::kSocket;
+  asks.wait.syscall = "recvfrom";
+  job.thread(job.rank(1, "n0", 11), asks);
+  FrameModel model(job.capture.tables);
+  const JobView view(job.capture, model);
+  return may_be_idle(view, 0);
+}
+
+}  // namespace
+
+TEST_CASE("idle servers: handlers that do what clients have asked for") {
+  CHECK(is_idle({keeps_serving(), accepting(), library_handler(), library_handler()}));
+  CHECK(is_idle({keeps_serving(), accepting(), own_handler(true)}));  // it answers in time anyhow
+  CHECK_FALSE(is_idle({keeps_serving(), library_handler()}));         // nobody can come
+  CHECK_FALSE(is_idle({keeps_serving(), accepting(), own_handler(false)}));
+  CHECK_FALSE(is_idle({keeps_serving(), accepting(), library_handler(), working()}));
+}
+
+TEST_CASE("idle servers: a main thread that waits for the program itself has something to do") {
+  const ThreadSpec waits = at_lock(
+      {tests::py("Event.wait", kStd + "threading.py", 629), tests::py("main", "/job/farm.py", 40)});
+  CHECK_FALSE(is_idle({waits, accepting(), library_handler()}));
+}
+
+}  // namespace oddrank::aggregate
