@@ -37,8 +37,7 @@ LIMIT = "30 s"
 # Runs in the place of one node's agent: like the others, but it never reaches its second sample.
 HELD = """for word; do
   shift
-  case $option in --interval) word=1h ;; --timeout) word=2h ;; esac
-  option=$word
+  case $word in --interval=*) word=--interval=1h ;; --timeout=*) word=--timeout=2h ;; esac
   set -- "$@" "$word"
 done
 exec "$ODDRANK" "$@"
