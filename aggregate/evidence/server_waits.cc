@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "aggregate/view/decider.h"
+#include "aggregate/view/polling.h"
 #include "aggregate/view/thread_cycle.h"
 
 namespace oddrank::aggregate {
