@@ -108,7 +108,14 @@ std::optional<std::int64_t> LoopReader::left_of(const AnalysedCode& code, const 
   }
   const Addr stack = value_stack(memory_, frame_);
   const auto left = items_left(memory_, stack_value(memory_, stack, known->second - 1));
-  return left ? left : items_left(memory_, stack_value(memory_, stack, known->second - 2));
+  if (left) {
+    return left;
+  }
+  // From 3.15 on there is another slot above an iterator; for a list or tuple itself, it has the
+  // index of the next item.
+  const Addr below = stack_value(memory_, stack, known->second - 2);
+  const auto index = stack_number(memory_, stack, known->second - 1);
+  return index ? items_behind(memory_, below, *index) : items_left(memory_, below);
 }
 
 std::string LoopReader::object_of(const CodeCall& call,

@@ -28,4 +28,18 @@ Addr stack_value(PythonMemory& memory, Addr stack, std::int64_t place) {
                    memory.pointer_or_null(stack + static_cast<std::uint64_t>(place) * kStackSlot));
 }
 
+// Source: Include/internal/pycore_stackref.h (PyStackRef_TagInt).
+std::optional<std::int64_t> stack_number(PythonMemory& memory, Addr stack, std::int64_t place) {
+  constexpr std::uint64_t kNumberTag = 3;
+  constexpr int kTagBits = 2;
+  const std::uint64_t value =
+      stack == Addr{} || place < 0 || memory.layout().semantics.reference_tags == 0
+          ? 0
+          : value_of(
+                memory.pointer_or_null(stack + static_cast<std::uint64_t>(place) * kStackSlot));
+  return (value & kNumberTag) == kNumberTag
+             ? std::optional(static_cast<std::int64_t>(value) >> kTagBits)
+             : std::nullopt;
+}
+
 }  // namespace oddrank::cpython

@@ -22,15 +22,16 @@ std::optional<std::int64_t> left_of_range(PythonMemory& memory, Addr fields) {
                                                              : std::nullopt;
 }
 
+std::optional<std::int64_t> behind(PythonMemory& memory, Addr sequence, std::int64_t index) {
+  const auto size = memory.value<std::int64_t>(sequence + memory.layout().object.size);
+  return size && index >= 0 && index <= *size ? std::optional(*size - index) : std::nullopt;
+}
+
 // The index of the next item, and the list or tuple; null at the end.
 std::optional<std::int64_t> left_of_sequence(PythonMemory& memory, Addr fields) {
   const auto index = memory.value<std::int64_t>(fields);
   const Addr sequence = memory.pointer_or_null(fields + kPointerSize);
-  const auto size = sequence == Addr{}
-                        ? std::nullopt
-                        : memory.value<std::int64_t>(sequence + memory.layout().object.size);
-  return index && size && *index >= 0 && *index <= *size ? std::optional(*size - *index)
-                                                         : std::nullopt;
+  return index && sequence != Addr{} ? behind(memory, sequence, *index) : std::nullopt;
 }
 
 std::optional<std::int64_t> left_within(PythonMemory& memory, Addr iterator, int depth) {
@@ -52,6 +53,11 @@ std::optional<std::int64_t> left_within(PythonMemory& memory, Addr iterator, int
 
 std::optional<std::int64_t> items_left(PythonMemory& memory, Addr iterator) {
   return left_within(memory, iterator, 0);
+}
+
+std::optional<std::int64_t> items_behind(PythonMemory& memory, Addr sequence, std::int64_t index) {
+  const std::string type = sequence == Addr{} ? std::string() : type_name(memory, sequence);
+  return type == "list" || type == "tuple" ? behind(memory, sequence, index) : std::nullopt;
 }
 
 }  // namespace oddrank::cpython

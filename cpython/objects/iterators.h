@@ -14,4 +14,7 @@ namespace oddrank::cpython {
 // Source: Objects/{rangeobject,listobject,tupleobject,enumobject}.c of 3.8 to 3.15.
 std::optional<std::int64_t> items_left(PythonMemory& memory, Addr iterator);
 
+// Returns how many items a list or tuple has from this index on; nullopt for any other object.
+std::optional<std::int64_t> items_behind(PythonMemory& memory, Addr sequence, std::int64_t index);
+
 }  // namespace oddrank::cpython
