@@ -24,27 +24,31 @@ void restore_quiet(const ThreadCapture& earlier, std::int64_t between_ms, Thread
   }
 }
 
-// Returns the thread's Python frames from the loop's on outwards.
-std::vector<FrameId> frames_around(const Tables& tables,
-                                   const ThreadCapture& thread,
-                                   const PythonLoop& loop) {
-  const auto& frames = tables.stacks()[thread.samples.back().python_frames()].frames;
-  return loop.frame < frames.size() ? std::vector(frames.begin() + loop.frame, frames.end())
-                                    : std::vector<FrameId>();
+// Returns the end of the rows, from `first` on, that are of the same activation.
+template <typename Row>
+Row end_of_frame(Row first, Row end) {
+  return std::find_if(first, end,
+                      [first](const PythonLoop& one) { return one.frame != first->frame; });
 }
 
-// Returns whether two loops are the same one: both are the outermost but `n` of the same functions.
-bool is_same_loop(const Tables& tables,
-                  const std::vector<FrameId>& a,
-                  const std::vector<FrameId>& b) {
-  return !a.empty() &&
-         std::equal(a.begin(), a.end(), b.begin(), b.end(), [&](FrameId x, FrameId y) {
-           return tables.frame(x).function == tables.frame(y).function &&
-                  tables.frame(x).file == tables.frame(y).file;
-         });
+// Returns whether both threads are in these functions from the frames on outwards.
+bool is_same_activation(const Tables& tables,
+                        const ThreadCapture& a,
+                        std::uint32_t frame_a,
+                        const ThreadCapture& b,
+                        std::uint32_t frame_b) {
+  const auto& of_a = tables.stack(a.samples.back().python_frames()).frames;
+  const auto& of_b = tables.stack(b.samples.back().python_frames()).frames;
+  return frame_a < of_a.size() && frame_b < of_b.size() &&
+         std::equal(of_a.begin() + frame_a, of_a.end(), of_b.begin() + frame_b, of_b.end(),
+                    [&tables](FrameId x, FrameId y) {
+                      return tables.frame(x).function == tables.frame(y).function &&
+                             tables.frame(x).file == tables.frame(y).file;
+                    });
 }
 
-// Keeps how many items the loops had left before beside how many they have now.
+// Keeps how many items the loops had left before beside how many they have now. Loops of one
+// function may call the same: they are compared by their order, if the thread is in as many.
 void keep_first_of_loops(const Tables& tables,
                          std::int64_t between_ms,
                          const ThreadCapture& earlier,
@@ -52,20 +56,26 @@ void keep_first_of_loops(const Tables& tables,
   if (earlier.samples.empty() || later.samples.empty()) {
     return;
   }
-  for (PythonLoop& loop : later.loops) {
-    if (loop.left < 0) {
-      continue;
-    }
-    const auto around = frames_around(tables, later, loop);
-    const auto same =
-        std::find_if(earlier.loops.begin(), earlier.loops.end(), [&](const PythonLoop& before) {
-          return before.left >= loop.left && before.calls.size() == loop.calls.size() &&
-                 is_same_loop(tables, around, frames_around(tables, earlier, before));
-        });
-    if (same != earlier.loops.end()) {
-      const bool known = same->left_before >= 0;
-      loop.left_before = known ? same->left_before : same->left;
-      loop.between_ms = (known ? same->between_ms : 0) + between_ms;
+  const auto& before = earlier.loops;
+  auto& now = later.loops;
+  for (auto first = now.begin(); first != now.end();) {
+    const auto end = end_of_frame(first, now.end());
+    auto then = std::find_if(before.begin(), before.end(), [&](const PythonLoop& one) {
+      return is_same_activation(tables, earlier, one.frame, later, first->frame);
+    });
+    const bool as_many =
+        then != before.end() && end_of_frame(then, before.end()) - then == end - first;
+    for (; first != end; ++first) {
+      if (!as_many) {
+        continue;
+      }
+      const PythonLoop& same = *then++;
+      if (first->left >= 0 && same.left >= first->left &&
+          same.calls.size() == first->calls.size()) {
+        const bool known = same.left_before >= 0;
+        first->left_before = known ? same.left_before : same.left;
+        first->between_ms = (known ? same.between_ms : 0) + between_ms;
+      }
     }
   }
 }

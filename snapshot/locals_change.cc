@@ -20,9 +20,7 @@ std::vector<LocalsOfFrame> frames_with_locals(const Tables& tables, const Thread
   if (thread.samples.empty()) {
     return found;
   }
-  const ThreadSample& last = thread.samples.back();
-  const auto& frames =
-      tables.stack(last.python_stack != StackId{} ? last.python_stack : last.stack).frames;
+  const auto& frames = tables.stack(thread.samples.back().python_frames()).frames;
   for (std::size_t i = frames.size(); i-- > 0;) {
     const Frame& frame = tables.frame(frames[i]);
     if (frame.kind != FrameKind::kPython) {

@@ -68,6 +68,37 @@ TEST_CASE("a loop keeps how many items it had left when the thread was first see
   CHECK(process.threads.front().loops[0].left_before == -1);
 }
 
+TEST_CASE("a loop is compared with itself, not with one around it that calls the same") {
+  Tables tables;
+  const auto sample = [&tables](const std::vector<std::int64_t>& left) {  // innermost first
+    ProcessCapture process = process_with({{1, 0}});
+    ThreadCapture& thread = process.threads.front();
+    Stack stack;
+    stack.frames = {
+        tables.frame({.kind = FrameKind::kPython, .function = tables.string("evaluate")})};
+    thread.samples.edit(0).stack = tables.stack(stack);
+    for (const std::int64_t items : left) {
+      thread.loops.emplace_back().left = items;
+    }
+    return process;
+  };
+  const auto before = [&](const std::vector<std::int64_t>& first,
+                          const std::vector<std::int64_t>& then) {
+    ProcessCapture process = sample(first);
+    append_samples(tables, process, sample(then));
+    std::vector<std::int64_t> found;
+    for (const PythonLoop& loop : process.threads.front().loops) {
+      found.push_back(loop.left_before);
+    }
+    return found;
+  };
+  using Counts = std::vector<std::int64_t>;
+  CHECK(before({3, 9}, {1, 9}) == Counts{3, 9});
+  CHECK(before({0, 9}, {2, 8}) == Counts{-1, 9});
+  CHECK(before({0, 4}, {2, 4}) == Counts{-1, 4});  // the inner one began anew, the outer one stands
+  CHECK(before({9}, {2, 9}) == Counts{-1, -1});    // it has entered the inner one
+}
+
 TEST_CASE("a process that no longer answers keeps its earlier data") {
   Tables tables;
   ProcessCapture process = process_with({{1, 10}});
