@@ -110,12 +110,11 @@ void add_awaited(const JobView& view, const RankView& rank, ReportedGroup& group
     if (process == nullptr || process->is_rank || !seen.insert(process).second) {
       break;
     }
-    const std::size_t owner = view.index_of_owner(*process);
-    const bool own = owner == JobView::kNone || view.ranks()[owner].process == rank.process;
+    const RankView* owner = view.other_owner(*process, rank);
     const std::string words = child_words(view, *process);
     group.awaited.push_back(report_awaited(
         view, *process, deciding_thread(view, *process),
-        own ? "its " + words : fmt::format("the {} of rank {}", words, view.ranks()[owner].rank)));
+        owner == nullptr ? "its " + words : fmt::format("the {} of rank {}", words, owner->rank)));
   }
   // A thread of its own, or the first of workers that are in the same call.
   const WaitEnd end(view, rank);

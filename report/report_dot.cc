@@ -77,16 +77,16 @@ std::vector<std::size_t> chain_from(const PrefixTree& tree, std::size_t node) {
 std::string frames_label(const PrefixTree& tree, const std::vector<std::size_t>& chain) {
   constexpr std::size_t kMaxLines = 12;
   constexpr std::size_t kFirst = 4;
+  const std::size_t skipped = chain.size() > kMaxLines ? chain.size() - (kMaxLines - 1) : 0;
   std::string label;
   for (std::size_t at = 0; at < chain.size(); ++at) {
-    if (chain.size() > kMaxLines && at == kFirst) {
-      const std::size_t skipped = chain.size() - (kMaxLines - 1);
+    if (skipped > 0 && at == kFirst) {
       label += fmt::format("... {} frames\\l", skipped);
-      at += skipped - 1;
-      continue;
     }
-    const aggregate::ShownFrame& frame = tree.nodes[chain[at]].frame;
-    label += dot_text(fmt::format("{} {}", frame.name, frame.place())) + "\\l";
+    if (at < kFirst || at >= kFirst + skipped) {
+      const aggregate::ShownFrame& frame = tree.nodes[chain[at]].frame;
+      label += dot_text(fmt::format("{} {}", frame.name, frame.place())) + "\\l";
+    }
   }
   return label;
 }

@@ -34,6 +34,8 @@ struct AwaitedFile {
   pid_t holder_pid = 0;
   StringId note{};  // which processes have the other end, in words; for people only
 
+  bool listens() const { return state == kTcpListens; }
+
   bool operator==(const AwaitedFile&) const = default;
 };
 

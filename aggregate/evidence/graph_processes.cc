@@ -206,9 +206,7 @@ bool GraphBuilder::waits_for_others(std::size_t rank) const {
     for (const std::size_t to : graph_.net.out[node]) {
       const bool own = graph_.net.nodes[to].owner == rank;
       const std::uint32_t at = graph_.of_net[to];
-      const bool is_below =
-          at != WaitGraph::kNotInNet &&
-          (graph_.nodes[at].kind == NodeKind::kLink || graph_.nodes[at].kind == NodeKind::kDevice);
+      const bool is_below = at != WaitGraph::kNotInNet && is_below_host(graph_.nodes[at].kind);
       const bool is_full = to >= view_.ranks().size() && graph_.net.out[to].empty() && !is_below &&
                            !is_of_another(at, rank);
       if (!own && !is_full) {

@@ -92,7 +92,7 @@ void Addresses::add_listening(const JobView& view,
                               std::size_t rank,
                               const snapshot::ThreadCapture& thread) {
   for (const snapshot::AwaitedFile& file : thread.wait.rare->awaited) {
-    if (file.state == snapshot::kTcpListens) {
+    if (file.listens()) {
       listening_[port_part(view.text(file.local))].insert(rank);
     }
   }

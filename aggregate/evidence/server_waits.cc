@@ -35,9 +35,8 @@ bool answers_at(const JobView& view, const ThreadCapture& thread, const Wait& wa
       return is_local_socket(view, file);
     }
     const bool may_be_it =
-        file.state == snapshot::kTcpListens
-            ? file.unread > 0  // the connections that wait to be accepted
-            : file.peer == snapshot::StringId{} || file.peer == waiter.rare->local;
+        file.listens() ? file.unread > 0  // the connections that wait to be accepted
+                       : file.peer == snapshot::StringId{} || file.peer == waiter.rare->local;
     return may_be_it && snapshot::port_part(view.text(file.local)) == port;
   });
 }
@@ -57,9 +56,8 @@ bool leads_to(const JobView& view, const Wait& wait, const Wait& server) {
 
 // Returns whether the file is a connection to another process, or a socket that takes new ones.
 bool leads_outside(const JobView& view, const AwaitedFile& file, pid_t own) {
-  return file.state == snapshot::kTcpListens ||
-         (file.holder_pid != own &&
-          (file.peer != snapshot::StringId{} || is_local_socket(view, file)));
+  return file.listens() || (file.holder_pid != own &&
+                            (file.peer != snapshot::StringId{} || is_local_socket(view, file)));
 }
 
 bool waits_at_others(const JobView& view, const Wait& wait, pid_t own) {
@@ -97,26 +95,20 @@ bool is_open(const JobView& view, const RankView& rank) {
          });
 }
 
-namespace {
+bool has_waker(const JobView& view, const Wait& wait) {
+  return wait.rare->own_wakers || view.text(wait.path).starts_with("anon_inode:");
+}
 
-// The same; `own`: a process whose wakers (a pipe or pair of sockets of its own) do not count.
 bool awaits_connections(const JobView& view, const Wait& wait, pid_t own) {
   const auto& awaited = wait.rare->awaited;
   if (wait.how != snapshot::WaitHow::kFiles) {
     return wait.on == WaitOn::kSocket && view.text(wait.syscall_name).starts_with("accept");
   }
-  const auto listens = [](const AwaitedFile& file) { return file.state == snapshot::kTcpListens; };
   return wait.rare->awaited_count == awaited.size() &&
-         std::any_of(awaited.begin(), awaited.end(), listens) &&
-         std::all_of(awaited.begin(), awaited.end(), [&](const AwaitedFile& file) {
-           return listens(file) || (own != 0 && file.holder_pid == own);
+         std::ranges::any_of(awaited, &AwaitedFile::listens) &&
+         std::ranges::all_of(awaited, [own](const AwaitedFile& file) {
+           return file.listens() || (own != 0 && file.holder_pid == own);
          });
-}
-
-}  // namespace
-
-bool awaits_connections(const JobView& view, const Wait& wait) {
-  return awaits_connections(view, wait, 0);
 }
 
 std::vector<const ThreadCapture*> answering_threads(const Wait& waiter,
@@ -167,9 +159,8 @@ namespace {
 // Returns whether the thread waits for connections, and for no other process that has one.
 bool listens_in_vain(const ThreadCapture& thread, pid_t own) {
   const auto& awaited = thread.wait.rare->awaited;
-  const auto listens = [](const AwaitedFile& file) { return file.state == snapshot::kTcpListens; };
-  return std::any_of(awaited.begin(), awaited.end(), listens) &&
-         std::none_of(awaited.begin(), awaited.end(), [own](const AwaitedFile& file) {
+  return std::ranges::any_of(awaited, &AwaitedFile::listens) &&
+         std::ranges::none_of(awaited, [own](const AwaitedFile& file) {
            return file.holder_pid != 0 && file.holder_pid != own;
          });
 }
@@ -192,9 +183,7 @@ std::string_view library_of(const JobView& view, const ThreadCapture& thread) {
 bool is_fed_by_library(const JobView& view,
                        const snapshot::ProcessCapture& process,
                        const ThreadCapture& thread) {
-  const bool woken =
-      thread.wait.on == WaitOn::kUnknown &&
-      (thread.wait.rare->own_wakers || view.text(thread.wait.path).starts_with("anon_inode:"));
+  const bool woken = thread.wait.on == WaitOn::kUnknown && has_waker(view, thread.wait);
   const std::string_view library = woken ? library_of(view, thread) : std::string_view();
   return !library.empty() &&
          std::any_of(process.threads.begin(), process.threads.end(), [&](const auto& other) {

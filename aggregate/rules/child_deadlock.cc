@@ -7,6 +7,7 @@
 
 #include "aggregate/rules/all_rules.h"
 #include "aggregate/rules/local_story.h"
+#include "aggregate/view/thread_cycle.h"
 #include "aggregate/words/wait_words.h"
 #include "base/printable.h"
 
@@ -30,7 +31,7 @@ std::string child_predicate(const RuleInput& input, const RankView& rank) {
         "the pool starts another worker in place of one that ends",
         printable(input.view.text(pool.name), 60), pool.workers);
   }
-  if (is_at_ownerless_lock(rank)) {
+  if (is_shared_lock(rank.decider->wait)) {
     return fmt::format("waits for a lock that its {} pid {} may have kept, which {}",
                        child_words(input.view, *child), child->pid,
                        stuck_words(input.view, *child));
@@ -108,7 +109,7 @@ std::vector<Finding> child_deadlock(const RuleInput& input) {
   if (!named || !dead) {
     finding.confidence = std::min(finding.confidence, Confidence::kLikely);
   }
-  if (is_at_ownerless_lock(first)) {
+  if (is_shared_lock(first.decider->wait)) {
     finding.confidence = std::min(finding.confidence, Confidence::kPossible);
   }
   finding.summary = sentence(

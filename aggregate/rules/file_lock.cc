@@ -25,10 +25,7 @@ bool is_left_behind(const RankView& rank) {
 // or is a rank itself.
 const RankView* owner_of_holder(const JobView& view, const RankView& rank) {
   const auto* holder = view.process(rank.process->node, rank.decider->wait.holder_pid);
-  const std::size_t at =
-      holder == nullptr || holder->is_rank ? JobView::kNone : view.index_of_owner(*holder);
-  const RankView* owner = at == JobView::kNone ? nullptr : &view.ranks()[at];
-  return owner == nullptr || owner->rank == rank.rank ? nullptr : owner;
+  return holder == nullptr || holder->is_rank ? nullptr : view.other_owner(*holder, rank);
 }
 
 std::string file_lock_predicate(const JobView& view, const RankView& rank) {

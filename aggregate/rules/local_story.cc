@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <array>
 
+#include "aggregate/evidence/server_waits.h"
 #include "aggregate/evidence/wait_end.h"
 #include "aggregate/rules/all_rules.h"
 #include "aggregate/view/decider.h"
-#include "aggregate/view/loop_work.h"
 #include "aggregate/view/thread_cycle.h"
 #include "aggregate/words/wait_words.h"
 #include "snapshot/freezer.h"
@@ -209,10 +209,7 @@ bool is_in_unread_call(const RuleInput& input, const RankView& rank) {
 }
 
 bool is_at_loop(const RuleInput& input, const RankView& rank) {
-  const ProcessCapture* worker = input_worker(input.view, rank);
-  const ThreadCapture* thread =
-      worker == nullptr ? rank.decider : deciding_thread(input.view, *worker);
-  return thread != nullptr && loop_work(input.view, *thread).has_value();
+  return work_of(input.view, rank).has_value();
 }
 
 bool is_busy(const RuleInput& input, const RankView& rank) {
@@ -263,8 +260,7 @@ bool may_need_others(const JobView& view, const RankView& rank) {
 bool is_to_be_woken(const JobView& view, const RankView& rank) {
   const snapshot::Wait& wait = rank.decider->wait;
   return wait.on == WaitOn::kUnknown && rank.state() == 'S' &&
-         (wait.how == snapshot::WaitHow::kFiles || wait.rare->own_wakers ||
-          view.text(wait.path).starts_with("anon_inode:"));
+         (wait.how == snapshot::WaitHow::kFiles || has_waker(view, wait));
 }
 
 bool talks_to_service(const JobView& view, const RankView& rank) {
@@ -306,14 +302,13 @@ bool has_lost_worker(const RankView& rank) {
          rank.decider->wait.holder_pid == 0 && rank.decider->wait.holder_alive == Known::kNo;
 }
 
-bool is_at_ownerless_lock(const RankView& rank) {
-  return rank.decider != nullptr && is_shared_lock(rank.decider->wait);
-}
-
-const ProcessCapture* input_worker(const JobView& view, const RankView& rank) {
-  return rank.process != nullptr && waits_for_input(view, rank)
-             ? awaited_process(view, *rank.process)
-             : nullptr;
+std::optional<RankWork> work_of(const JobView& view, const RankView& rank) {
+  const ProcessCapture* worker = rank.process != nullptr && waits_for_input(view, rank)
+                                     ? awaited_process(view, *rank.process)
+                                     : nullptr;
+  const ThreadCapture* thread = worker == nullptr ? rank.decider : deciding_thread(view, *worker);
+  auto loop = thread == nullptr ? std::nullopt : loop_work(view, *thread);
+  return loop ? std::optional(RankWork{*std::move(loop), worker}) : std::nullopt;
 }
 
 const ProcessCapture* doomed_child(const RuleInput& input, const RankView& rank) {
@@ -329,7 +324,7 @@ const ProcessCapture* doomed_child(const RuleInput& input, const RankView& rank)
   }
   // No holder is known, but a child is dead that should have delivered, or that was killed and may
   // have had the lock: such a lock tells no owner.
-  const bool at_lock = is_at_ownerless_lock(rank);
+  const bool at_lock = is_shared_lock(rank.decider->wait);
   if (!at_lock && !waits_for_input(input.view, rank) && rank.decider->wait.on != WaitOn::kChild) {
     return nullptr;
   }

@@ -4,9 +4,11 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <vector>
 
 #include "aggregate/rules/rule.h"
+#include "aggregate/view/loop_work.h"
 
 namespace oddrank::aggregate {
 
@@ -53,11 +55,14 @@ std::vector<std::size_t> suspects_with(const RuleInput& input, Kind story);
 // Returns whether the rank waits for a pool whose worker has ended with the work, and was replaced.
 bool has_lost_worker(const RankView& rank);
 
-// Returns the process that is to deliver the rank's input; null if it waits for none.
-const snapshot::ProcessCapture* input_worker(const JobView& view, const RankView& rank);
+// What the rank gets done (loop_work.h), or the process that is to deliver its input.
+struct RankWork {
+  LoopWork loop;
+  const snapshot::ProcessCapture* worker = nullptr;  // null: the rank itself
+};
 
-// Returns whether the rank waits for a lock shared by processes that tells no owner.
-bool is_at_ownerless_lock(const RankView& rank);
+// Returns nullopt if nothing is seen to get done.
+std::optional<RankWork> work_of(const JobView& view, const RankView& rank);
 
 // Returns the child that the rank waits for, if it is dead, waits for a lock that nobody alive will
 // release, stands still while the rank is in vfork() for it, or writes to the rank that waits for

@@ -75,11 +75,10 @@ std::string wait_of(const RuleInput& input, std::size_t at) {
   }
   const auto* other = awaited_process(input.view, *rank.process);
   if (other != nullptr && !other->is_rank) {
-    const std::size_t owner = input.view.index_of_owner(*other);
-    const bool of_another = owner != JobView::kNone && owner != at;
-    return fmt::format("for {} {} pid {}{}, which waits for {}", of_another ? "the" : "its",
+    const RankView* owner = input.view.other_owner(*other, rank);
+    return fmt::format("for {} {} pid {}{}, which waits for {}", owner == nullptr ? "its" : "the",
                        child_words(input.view, *other), other->pid,
-                       of_another ? fmt::format(" of rank {}", input.view.ranks()[owner].rank) : "",
+                       owner == nullptr ? "" : fmt::format(" of rank {}", owner->rank),
                        wait_of_child(input.view, *other));
   }
   const WaitsFor wait = waits_for(input.view, rank);

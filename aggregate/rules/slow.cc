@@ -10,8 +10,6 @@
 #include "aggregate/frames/frame_model.h"
 #include "aggregate/rules/all_rules.h"
 #include "aggregate/rules/local_story.h"
-#include "aggregate/view/decider.h"
-#include "aggregate/view/loop_work.h"
 #include "aggregate/words/wait_words.h"
 
 namespace oddrank::aggregate {
@@ -127,15 +125,16 @@ std::vector<Finding> has_work(const RuleInput& input) {
   }
   finding.confidence = std::min(finding.confidence, Confidence::kLikely);
   finding.summary = sentence_of_end(input, ranks, [&input](const RankView& rank) {
-    const snapshot::ProcessCapture* worker = input_worker(input.view, rank);
-    const auto* thread = worker == nullptr ? rank.decider : deciding_thread(input.view, *worker);
-    const auto work = thread == nullptr ? std::nullopt : loop_work(input.view, *thread);
-    return (worker == nullptr ? ""
-                              : fmt::format("waits for its {} pid {}, which ",
-                                            child_words(input.view, *worker), worker->pid)) +
-           (work ? fmt::format("is at work in {} ({}): {}", work->function, work->place,
-                               work_words(*work))
-                 : std::string("is at work"));
+    const auto work = work_of(input.view, rank);
+    std::string words = "is at work";
+    if (work) {
+      words += fmt::format(" in {} ({}): {}", work->loop.function, work->loop.place,
+                           work_words(work->loop));
+    }
+    return work && work->worker != nullptr
+               ? fmt::format("waits for its {} pid {}, which {}",
+                             child_words(input.view, *work->worker), work->worker->pid, words)
+               : words;
   });
   const WaitEnd end(input.view, input.view.ranks()[ranks.front()]);
   finding.advice = {

@@ -303,6 +303,12 @@ std::size_t JobView::index_of_owner(const ProcessCapture& process) const {
   return owner == nullptr || !owner->is_rank ? kNone : index_of_rank(*owner);
 }
 
+const RankView* JobView::other_owner(const ProcessCapture& process, const RankView& rank) const {
+  const std::size_t at = index_of_owner(process);
+  const RankView* owner = at == kNone ? nullptr : &ranks_[at];
+  return owner == nullptr || owner->rank == rank.rank ? nullptr : owner;
+}
+
 const ProcessCapture* JobView::process(std::uint32_t node, pid_t pid) const {
   const auto at = std::ranges::lower_bound(by_pid_, std::pair(node, pid), {}, key_of_pid);
   return at == by_pid_.end() || key_of_pid(*at) != std::pair(node, pid) ? nullptr : *at;

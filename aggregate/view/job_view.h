@@ -47,6 +47,8 @@ class JobView {
   std::size_t index_of_rank(const snapshot::ProcessCapture& process) const;
   // Returns that of the rank that the process is, or that has started it; kNone if it is no rank's.
   std::size_t index_of_owner(const snapshot::ProcessCapture& process) const;
+  // Returns that rank if it is another one; null otherwise.
+  const RankView* other_owner(const snapshot::ProcessCapture& process, const RankView& rank) const;
   const snapshot::ProcessCapture* process(std::uint32_t node, pid_t pid) const;
   // Returns the process at the other end of the connection in `wait`, by its addresses; null if no
   // process of the job, or more than one, is known to have it.

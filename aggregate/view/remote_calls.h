@@ -19,9 +19,9 @@ namespace oddrank::aggregate {
 std::optional<std::string_view> remote_call(FrameModel& model,
                                             const snapshot::ThreadCapture& thread);
 
-// Returns the thread of the process that runs a function for a caller of `call` (see above); the
-// first of several that are all at the same place, whichever is meant; null if there is none, or if
-// they are at several places.
+// Returns the thread of the process that runs a function for a caller of `call` (see above). If
+// several threads do so at the same place, it is the first. Null: no thread does, or they are at
+// different places.
 const snapshot::ThreadCapture* serving_thread(FrameModel& model,
                                               const snapshot::ProcessCapture& process,
                                               std::string_view call);

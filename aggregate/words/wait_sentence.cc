@@ -362,7 +362,7 @@ std::string Sentence::frozen_words() const {
 
 std::string Sentence::file_words(const AwaitedFile& file) const {
   std::string text;
-  if (file.state == snapshot::kTcpListens) {
+  if (file.listens()) {
     const auto address = text_of(file.local);
     text = fmt::format("listens at {}", address.empty() ? "a local socket" : address);
   } else if (file.state != 0) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <utility>
 
 namespace oddrank::collectives {
 namespace {
@@ -45,6 +46,21 @@ std::string class_of(RemoteReader& reader, Addr object) {
     at = at + kNameStep;
   }
   return {};
+}
+
+std::optional<std::vector<Addr>> nodes_of_table(RemoteReader& reader,
+                                                Addr table,
+                                                std::uint64_t most) {
+  const auto size = reader.value<std::uint64_t>(table + kTableSize);
+  if (!size || *size > most) {
+    return std::nullopt;
+  }
+  std::vector<Addr> nodes;
+  Addr node = reader.pointer_or_null(table + kTableFirst);
+  for (; node != Addr{} && nodes.size() < *size; node = reader.pointer_or_null(node)) {
+    nodes.push_back(node);
+  }
+  return node == Addr{} && nodes.size() == *size ? std::optional(std::move(nodes)) : std::nullopt;
 }
 
 std::optional<std::string> read_text(RemoteReader& reader,

@@ -7,8 +7,10 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "cpython/remote_reader.h"
 
@@ -30,6 +32,20 @@ enum class StringAbi : std::uint8_t {
 constexpr std::uint64_t string_size(StringAbi abi) {
   return abi == StringAbi::kOld ? 8 : 32;
 }
+
+// Offsets in libstdc++'s std::unordered_map, and in a node of one; the key follows the next node's
+// address.
+inline constexpr std::uint64_t kTableFirst = 16;
+inline constexpr std::uint64_t kTableSize = 24;
+inline constexpr std::uint64_t kTableLoad = 32;  // a float: the greatest load of a bucket, 1.0
+inline constexpr std::uint64_t kTableBytes = 56;
+inline constexpr std::uint64_t kTableKey = 8;
+
+// Returns the nodes of a std::unordered_map; nullopt if it has more than `most`, or more or fewer
+// than it says.
+std::optional<std::vector<Addr>> nodes_of_table(cpython::RemoteReader& reader,
+                                                Addr table,
+                                                std::uint64_t most);
 
 // Returns the text; nullopt if it is longer than `most` bytes, or no string is there.
 std::optional<std::string> read_text(cpython::RemoteReader& reader,

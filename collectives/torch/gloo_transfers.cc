@@ -44,12 +44,7 @@ constexpr std::size_t kMaxPairs = 4096;
 // A pair has 880 in 2.13. What follows it on the heap may be another pair.
 constexpr std::size_t kPairBytes = 896;
 
-// libstdc++'s std::unordered_map, and a node of one whose key is an integer.
-constexpr std::size_t kSlotsFirst = 16;
-constexpr std::size_t kSlotsCount = 24;
-constexpr std::size_t kSlotsLoad = 32;
-constexpr std::size_t kSlotsBytes = 56;
-constexpr std::uint64_t kSlotKey = 8;
+// A node of a table whose keys are slots.
 constexpr std::uint64_t kSlotValue = 16;
 constexpr std::uint64_t kMaxSlots = 4096;
 // libstdc++'s std::deque: an array of chunks, and the places of its first element and of its end.
@@ -209,11 +204,11 @@ std::optional<std::int64_t> TransferReader::slot_in(Addr pair, Addr buffer) {
     return std::nullopt;
   }
   const std::uint64_t table = number_at<std::uint64_t>(*bytes, 0);
-  for (std::size_t at = kWordBytes; at + kSlotsBytes <= kPairBytes; at += kWordBytes) {
+  for (std::size_t at = kWordBytes; at + kTableBytes <= kPairBytes; at += kWordBytes) {
     if (number_at<std::uint64_t>(*bytes, at) == table) {
       break;  // the next pair
     }
-    if (const auto slot = slot_in_table(std::span(*bytes).subspan(at, kSlotsBytes), buffer)) {
+    if (const auto slot = slot_in_table(std::span(*bytes).subspan(at, kTableBytes), buffer)) {
       return slot;
     }
     if (is_in_deque(pair + at, buffer)) {
@@ -226,14 +221,14 @@ std::optional<std::int64_t> TransferReader::slot_in(Addr pair, Addr buffer) {
 // Looks into a table of deques, one for each slot that is waited for.
 std::optional<std::int64_t> TransferReader::slot_in_table(std::span<const std::byte> table,
                                                           Addr buffer) {
-  const std::uint64_t count = number_at<std::uint64_t>(table, kSlotsCount);
-  if (number_at<float>(table, kSlotsLoad) != 1.0F || count == 0 || count > kMaxSlots) {
+  const std::uint64_t count = number_at<std::uint64_t>(table, kTableSize);
+  if (number_at<float>(table, kTableLoad) != 1.0F || count == 0 || count > kMaxSlots) {
     return std::nullopt;
   }
-  Addr node{number_at<std::uint64_t>(table, kSlotsFirst)};
+  Addr node{number_at<std::uint64_t>(table, kTableFirst)};
   for (std::uint64_t i = 0; i < count && node != Addr{}; ++i) {
     if (is_in_deque(node + kSlotValue, buffer)) {
-      return reader_.value<std::int64_t>(node + kSlotKey).value_or(kNoSlot);
+      return reader_.value<std::int64_t>(node + kTableKey).value_or(kNoSlot);
     }
     node = reader_.pointer_or_null(node);
   }

@@ -20,10 +20,7 @@ constexpr std::uint64_t kMaxTree = 1024;
 constexpr std::size_t kMaxGroupName = 512;
 
 // libstdc++'s std::unordered_map of texts.
-constexpr std::uint64_t kTableFirst = 16;
-constexpr std::uint64_t kTableSize = 24;
-constexpr std::uint64_t kTableKey = 8;
-constexpr std::uint64_t kTableValue = 40;
+constexpr std::uint64_t kTableValue = kTableKey + string_size(StringAbi::kNew);
 constexpr std::uint64_t kMaxRegistered = 16;
 
 // Returns the nodes of a map, in no order; empty if there are more or fewer than it says.
@@ -78,21 +75,16 @@ std::vector<std::int32_t> ranks_at(RemoteReader& reader, Addr vector) {
 
 std::vector<Addr> registered_recorders(RemoteReader& reader, Addr registry) {
   constexpr std::size_t kMaxBackendName = 40;
-  const auto size = reader.value<std::uint64_t>(registry + kTableSize);
+  const auto nodes = nodes_of_table(reader, registry, kMaxRegistered);
   std::vector<Addr> recorders;
-  if (!size || *size > kMaxRegistered) {
-    return recorders;
-  }
-  Addr node = reader.pointer_or_null(registry + kTableFirst);
-  for (; node != Addr{} && recorders.size() < *size; node = reader.pointer_or_null(node)) {
+  for (const Addr node : nodes.value_or(std::vector<Addr>())) {
     const auto name = read_text(reader, node + kTableKey, StringAbi::kNew, kMaxBackendName);
     if (!name || name->empty() || !std::all_of(name->begin(), name->end(), is_printable_ascii)) {
       return {};
     }
     recorders.push_back(reader.pointer_or_null(node + kTableValue));
   }
-  const bool ends = node == Addr{} && recorders.size() == *size;
-  return ends ? recorders : std::vector<Addr>();
+  return recorders;
 }
 
 bool looks_like_registry(std::span<const std::uint64_t, kRegistryWords> words) {

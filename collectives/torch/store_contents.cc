@@ -33,7 +33,7 @@ constexpr std::uint64_t kMaxKeys = 16384;
 constexpr std::size_t kMaxKeyBytes = 1024;
 constexpr std::uint64_t kMaxWaiting = 1ULL << 20;
 
-// libstdc++'s std::unordered_map.
+// libstdc++'s std::unordered_map, without what is behind its greatest load.
 struct MapHead {
   std::uint64_t buckets = 0;
   std::uint64_t bucket_count = 0;
@@ -41,16 +41,14 @@ struct MapHead {
   std::uint64_t count = 0;
   float load = 0;
 };
-constexpr std::uint64_t kMapBytes = 56;
 
 // A node of one whose keys are strings and whose values are vectors.
-constexpr std::uint64_t kKeyInNode = 8;
 struct VectorHead {
   std::uint64_t begin = 0;
   std::uint64_t end = 0;
   std::uint64_t capacity_end = 0;
 };
-constexpr std::uint64_t kVectorInNode = kKeyInNode + string_size(StringAbi::kNew);
+constexpr std::uint64_t kVectorInNode = kTableKey + string_size(StringAbi::kNew);
 
 // By name, how many bytes the vector of each key has.
 using Keys = std::map<std::string, std::uint64_t>;
@@ -66,8 +64,9 @@ class StoreReader {
 
  private:
   bool is_written(std::uint64_t word) const;
-  std::optional<MapHead> map_at(Addr at);
-  std::optional<Keys> keys_of(const MapHead& map);
+  // Returns whether it looks like a std::unordered_map.
+  bool is_map(Addr at);
+  std::optional<Keys> keys_of(Addr map);
 
   const attach::Target& target_;
   RemoteReader reader_;
@@ -99,41 +98,36 @@ std::optional<std::pair<Addr, const DaemonClass*>> StoreReader::daemon_of(
   return std::nullopt;
 }
 
-std::optional<MapHead> StoreReader::map_at(Addr at) {
+bool StoreReader::is_map(Addr at) {
   const auto map = reader_.value<MapHead>(at);
-  const bool fits = map && map->load == 1.0F && map->bucket_count > 0 &&
-                    map->count <= map->bucket_count && (map->count == 0) == (map->first == 0) &&
-                    is_written(map->buckets);
-  return fits ? map : std::nullopt;
+  return map && map->load == 1.0F && map->bucket_count > 0 && map->count <= map->bucket_count &&
+         (map->count == 0) == (map->first == 0) && is_written(map->buckets);
 }
 
-std::optional<Keys> StoreReader::keys_of(const MapHead& map) {
-  Keys keys;
-  if (map.count > kMaxKeys) {
+std::optional<Keys> StoreReader::keys_of(Addr map) {
+  const auto nodes = nodes_of_table(reader_, map, kMaxKeys);
+  if (!nodes) {
     return std::nullopt;
   }
-  Addr node{map.first};
-  for (std::uint64_t i = 0; i < map.count; ++i) {
-    auto key = read_text(reader_, node + kKeyInNode, StringAbi::kNew, kMaxKeyBytes);
+  Keys keys;
+  for (const Addr node : *nodes) {
+    auto key = read_text(reader_, node + kTableKey, StringAbi::kNew, kMaxKeyBytes);
     const auto value = reader_.value<VectorHead>(node + kVectorInNode);
     if (!key || !value || value->begin > value->end || value->end > value->capacity_end) {
       return std::nullopt;
     }
     keys.emplace(*std::move(key), value->end - value->begin);
-    node = reader_.pointer_or_null(node);
   }
-  return node == Addr{} && keys.size() == map.count ? std::optional(std::move(keys)) : std::nullopt;
+  return keys.size() == nodes->size() ? std::optional(std::move(keys)) : std::nullopt;
 }
 
 std::optional<std::pair<Keys, Keys>> StoreReader::read(Addr daemon) {
-  for (std::uint64_t at = kStackWord; at + 2 * kMapBytes <= kMaxDaemon; at += kStackWord) {
-    const auto set = map_at(daemon + at);
-    const auto waiting = set ? map_at(daemon + at + kMapBytes) : std::nullopt;
-    if (!waiting) {
+  for (std::uint64_t at = kStackWord; at + 2 * kTableBytes <= kMaxDaemon; at += kStackWord) {
+    if (!is_map(daemon + at) || !is_map(daemon + at + kTableBytes)) {
       continue;
     }
-    auto keys = keys_of(*set);
-    auto awaited = keys ? keys_of(*waiting) : std::nullopt;
+    auto keys = keys_of(daemon + at);
+    auto awaited = keys ? keys_of(daemon + at + kTableBytes) : std::nullopt;
     return awaited ? std::optional(std::pair(*std::move(keys), *std::move(awaited))) : std::nullopt;
   }
   return std::nullopt;

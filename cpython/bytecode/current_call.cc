@@ -12,14 +12,12 @@
 namespace oddrank::cpython {
 namespace {
 
-constexpr std::uint64_t kSlot = sizeof(std::uint64_t);
-
 // Returns the object of a method, from the stack below the first argument.
 Addr find_self(PythonMemory& memory, Addr stack, std::int64_t first_argument) {
   for (const std::int64_t below : {1, 2}) {
     const Addr value = stack_value(memory, stack, first_argument - below);
     if (value != Addr{} && type_name(memory, value) == "method") {
-      return memory.pointer_or_null(value + memory.layout().object.head + kSlot);
+      return memory.pointer_or_null(value + memory.layout().object.head + kPointerSize);
     }
   }
   // An unbound method, and its object above it.

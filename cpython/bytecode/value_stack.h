@@ -12,7 +12,7 @@ namespace oddrank::cpython {
 // Returns where the frame's value stack begins; null if that is not known.
 Addr value_stack(PythonMemory& memory, const RawFrame& frame);
 
-// Returns the value at that place, 0 being the lowest; null if there is none, or it cannot be read.
+// Returns the value at that place (0: the lowest). Null: there is no value, or it cannot be read.
 // Values above the top are stale.
 Addr stack_value(PythonMemory& memory, Addr stack, std::int64_t place);
 

@@ -59,7 +59,7 @@ TEST_CASE("loop work: a loop that came nearer to its end") {
   }
 }
 
-TEST_CASE("loop work: a loop that asks for something at each turn is none") {
+TEST_CASE("loop work: a loop that asks for something at each turn has no work of its own") {
   CHECK(told({{60, 58, "posixpath.exists"}}).empty());
   CHECK(told({{60, 58, "threading.Event.is_set"}}).empty());
   CHECK_FALSE(told({{60, 58, "forward"}}).empty());
