@@ -16,12 +16,11 @@ import matplotlib.pyplot as plt
 from result import goal_text
 
 OURS, OTHERS = "#2a6fb0", ["#9aa5b1", "#c08030", "#60a060"]
-FLAMES = ("one", "node", "scale", "fr")  # as bench/flame has them
 HEAD = """# Benchmarks
 
 Made by `bench/run --write`. Unless a table says otherwise, values are medians, and the candidates of a
 table ran in turn. CPU time is that of all processes of a command. Ratios hardly depend on the machine;
-seconds do.
+seconds do. `bench/flame NAME` draws where the time goes (NAME: one, node, scale, fr).
 """
 
 
@@ -62,9 +61,6 @@ def section(result, docs):
     about = textwrap.fill(" ".join(result["about"].split()), 110, break_long_words=False, break_on_hyphens=False)
     lines = [f"## {result['title']}", "", about, ""]
     facts = f"`bench/run {result['name']}`, {result['at']}, load {machine['load']:.1f} before it"
-    if result["versions"]:
-        facts += "; " + ", ".join(f"{name} {version}"
-                                  for name, version in sorted(result["versions"].items()))
     lines += [facts + ".", ""]
     for spec in result["tables"]:
         lines += table(spec) + [""]
@@ -75,14 +71,12 @@ def section(result, docs):
     for spec in result["plots"]:
         plot(spec, os.path.join(docs, "benchmarks", spec["name"] + ".svg"))
         lines += [f"![{result['title']}](benchmarks/{spec['name']}.svg)", ""]
-    if result["name"] in FLAMES:
-        lines += [f"`bench/flame {result['name']}` draws where the time goes.", ""]
     return lines
 
 
 def goals(results):
-    rows = [[result["title"], goal_text(goal), "reached" if goal["reached"] else "**missed**"]
-            for result in results for goal in result["goals"]]
+    rows = [[result["title"] if at == 0 else "", goal_text(goal), "reached" if goal["reached"] else "**missed**"]
+            for result in results for at, goal in enumerate(result["goals"])]
     if not rows:
         return []
     return ["## Goals", "", *table({"columns": ["benchmark", "goal: measured", ""], "rows": rows}), ""]
@@ -104,6 +98,9 @@ def main():
     lines = [HEAD]
     for cpu, cores, memory, kernel in sorted(machines):
         lines.append(f"Machine: {cpu}, {cores} cores, {memory} GiB, kernel {kernel}.\n")
+    versions = sorted({f"{name} {version}" for result in results for name, version in result["versions"].items()})
+    if versions:
+        lines.append(textwrap.fill(f"Versions: {', '.join(versions)}.", 110, break_on_hyphens=False) + "\n")
     lines += goals(results)
     for result in results:
         lines += section(result, docs)

@@ -22,8 +22,8 @@ struct LoopWork {
   std::int64_t between_ms = 0;  // in which `done` were done; 0: not known
 };
 
-// Returns the innermost loop with work left. nullopt: there is no such loop, or at each turn it asks
-// for something that another process may give.
+// Returns the innermost loop with work left. nullopt: there is no such loop, or at each turn it
+// asks for something that another process may give.
 std::optional<LoopWork> loop_work(const JobView& view, const snapshot::ThreadCapture& thread);
 
 // Returns "its loop has done 13 items in 2 s, with 1163 left (about 3 min)".

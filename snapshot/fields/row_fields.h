@@ -1,6 +1,6 @@
 // The fields of each row of a capture, once for all that goes through them: writing and reading a
 // file (format/), carrying rows to other tables and masking their texts (carrier.h), and the list
-// in docs/capture-format.md. A new field goes here, and nowhere else.
+// in docs/capture-columns.txt. A new field goes here, and nowhere else.
 //
 // `io` is one of those; `io("tid", thread.tid)` is a value, `io.rows(table, list)` are rows of a
 // table of their own that belong to this one, `io.maybe(table, box)` is one such row or none,

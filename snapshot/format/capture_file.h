@@ -1,8 +1,8 @@
 // The file format of a capture: CBOR, columnar tables, zstd-compressed, with a magic and a version.
 //
 // Layout: 8 bytes "ODDRANK" + format number, then one zstd frame of one CBOR map. Every
-// length and every id is checked, since a file may come from anywhere. docs/capture-format.md lists
-// the fields.
+// length and every id is checked, since a file may come from anywhere. docs/capture-columns.txt
+// lists the fields.
 #pragma once
 
 #include <cstddef>
