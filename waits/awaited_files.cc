@@ -42,9 +42,10 @@ AwaitedFiles awaited_files(const snapshot::Wait& wait, const snapshot::Tables& t
 }
 
 bool is_named_pipe(const snapshot::Wait& wait, const snapshot::Tables& tables) {
-  return wait.on == snapshot::WaitOn::kFile && wait.fd >= 0 &&
-         tables.text(wait.path).starts_with('/') &&
-         tables.text(wait.wchan).find("pipe_") != std::string_view::npos;
+  const std::string_view path = tables.text(wait.path);
+  return wait.fd >= 0 && ((wait.on == snapshot::WaitOn::kPipe && path.starts_with("/dev/pts/")) ||
+                          (wait.on == snapshot::WaitOn::kFile && path.starts_with('/') &&
+                           tables.text(wait.wchan).find("pipe_") != std::string_view::npos));
 }
 
 Inodes awaited_inodes(const snapshot::ProcessCapture& process,

@@ -37,7 +37,8 @@ struct AwaitedFiles {
 AwaitedFiles awaited_files(const snapshot::Wait& wait, const snapshot::Tables& tables);
 
 // Returns whether the thread reads or writes a pipe that has a path: the kernel sleeps in functions
-// of pipes (fs/pipe.c), and the file has a name like any other.
+// of pipes (fs/pipe.c), and the file has a name like any other; or its side of a terminal that it
+// has made, whose other side has the path (fd_kind.h).
 bool is_named_pipe(const snapshot::Wait& wait, const snapshot::Tables& tables);
 
 // Returns the inodes of the pipes, or the sockets, that threads of the process wait for.

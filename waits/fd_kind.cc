@@ -4,11 +4,15 @@
 #include <array>
 
 #include "attach/proc_path.h"
+#include "base/parse_number.h"
 
 namespace oddrank::waits {
 namespace {
 
 using snapshot::WaitOn;
+
+// terminal_side() makes these.
+constexpr std::string_view kTerminalSide = "ptmx:[";
 
 struct LinkPrefix {
   std::string_view prefix;
@@ -28,6 +32,8 @@ constexpr std::array kPrefixes = {
     LinkPrefix{"anon_inode:inotify", WaitOn::kUnknown, "changes of files"},
     LinkPrefix{"anon_inode:infiniband", WaitOn::kDevice, "the RDMA device"},
     LinkPrefix{"anon_inode:", WaitOn::kUnknown, ""},
+    LinkPrefix{kTerminalSide, WaitOn::kPipe, "the program's side of a terminal of its own"},
+    LinkPrefix{"/dev/ptmx", WaitOn::kPipe, "a terminal of its own"},
     LinkPrefix{"/dev/shm/", WaitOn::kFile, "shared memory"},
     LinkPrefix{"/dev/tty", WaitOn::kDevice, "a terminal"},
     LinkPrefix{"/dev/pts/", WaitOn::kDevice, "a terminal"},
@@ -37,6 +43,17 @@ constexpr std::array kPrefixes = {
 };
 
 }  // namespace
+
+std::string terminal_side(std::string link, std::string_view info) {
+  constexpr std::string_view kIndex = "tty-index:";
+  const std::size_t at = info.find(kIndex);
+  if ((link != "/dev/ptmx" && link != "/dev/pts/ptmx") || at == std::string_view::npos) {
+    return link;
+  }
+  const std::string_view value = info.substr(std::min(at + kIndex.size() + 1, info.size()));
+  const auto number = parse_number<unsigned>(value.substr(0, value.find('\n')));
+  return number ? std::string(kTerminalSide) + "/dev/pts/" + std::to_string(*number) + "]" : link;
+}
 
 LinkKind fd_kind(std::string_view link, std::string_view wchan) {
   LinkKind kind;
@@ -49,6 +66,9 @@ LinkKind fd_kind(std::string_view link, std::string_view wchan) {
     return kind;
   }
   kind.on = known->on;
+  if (known->prefix == kTerminalSide && kind.path.ends_with(']')) {
+    kind.path = kind.path.substr(kTerminalSide.size(), kind.path.size() - kTerminalSide.size() - 1);
+  }
   kind.note = known->note;
   if (kind.on == WaitOn::kFile && wchan.find("pipe_") != std::string_view::npos) {
     // pipe_read, anon_pipe_read (since v6.15, also for FIFOs), pipe_write. A read of a FIFO without

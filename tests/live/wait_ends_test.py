@@ -115,6 +115,16 @@ class WaitEnds(unittest.TestCase):
                 self.check(case, "stopped_rank", verdict)
                 self.assertIn(f"kill -CONT {case.pid}", " ".join(verdict["advice"]))
 
+    def test_terminal(self):
+        for end, kind, call in (("fifo", "io_stall", OPENAT), ("prompt", "external_wait", proc_facts.READ)):
+            with self.subTest(end=end), Case("terminal", end) as case:
+                case.ends_in(call)
+                proc_facts.wait_until(lambda pid=case.victim.pid: proc_facts.in_call(pid, proc_facts.READ),
+                                      "the program reads its terminal")
+                verdict = case.verdict()
+                self.check(case, kind, verdict)
+                self.assertIn(f"child process pid {case.pid}", verdict["summary"])
+
     def test_programs(self):
         for shape in ("run", "shell"):
             with self.subTest(shape=shape), Case(shape, "fifo") as case:

@@ -127,10 +127,25 @@ def shell(_):
         child.stdout.read()
 
 
+def terminal(what):
+    """Reads what a program prints to a terminal that was made for it."""
+    pid, side = os.forkpty()
+    if pid == 0:
+        print(f"{os.getpid()} {threading.get_native_id()}", flush=True)
+        fd = os.open("pipe", os.O_RDONLY) if what == "fifo" else 0
+        os.read(fd, 1)
+        os._exit(0)
+    line = b""
+    while b"\n" not in line:
+        line += os.read(side, 100)
+    print(line.decode().strip(), flush=True)
+    os.read(side, 100)
+
+
 SHAPES = {"pool": lambda what: pool(what, "fork"), "pool_spawn": lambda what: pool(what, "spawn"),
           "executor": executor, "thread_pool": thread_pool, "queue": processes_queue, "join": join,
           "feeder": feeder, "event": event, "process_of_thread": process_of_thread, "run": run,
-          "shell": shell}
+          "shell": shell, "terminal": terminal}
 
 if __name__ == "__main__":
     SHAPES[sys.argv[1]](sys.argv[2])

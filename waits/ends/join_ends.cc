@@ -248,13 +248,15 @@ void Joiner::join_file(pid_t pid, Wait& wait) {
 
 void Joiner::join_pipe(pid_t pid, std::uint64_t inode, Wait& wait, AwaitedFile& file) {
   const PipeEnds* own = owners_.pipe_ends(inode, pid);
-  if (own == nullptr) {
+  if (own == nullptr && !capture_.tables.text(wait.path).starts_with("/dev/pts/")) {
     return;
   }
-  // The call shows the direction; for a poll, the process's own end does.
+  // The call shows the direction; for a poll, the process's own end does. (Its side of a terminal
+  // has no path of its own, and is polled to read.)
   const std::string_view call = capture_.tables.text(wait.syscall_name);
-  const bool writes = call.find("write") != std::string_view::npos ||
-                      (call.find("read") == std::string_view::npos && !own->readable);
+  const bool writes =
+      call.find("write") != std::string_view::npos ||
+      (call.find("read") == std::string_view::npos && own != nullptr && !own->readable);
   const auto [is_own, owners, users] = owners_.other_end(inode, pid, writes);
   const char* end = writes ? "reading" : "writing";
   const pid_t first = first_of_family(users.empty() ? owners : users);

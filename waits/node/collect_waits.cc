@@ -13,6 +13,7 @@
 #include "attach/proc_status.h"
 #include "base/read_file.h"
 #include "waits/cgroups.h"
+#include "waits/fd_kind.h"
 #include "waits/mounts.h"
 #include "waits/python/lock_files.h"
 #include "waits/python/polled_objects.h"
@@ -56,7 +57,10 @@ class LiveFiles final : public ProcessFiles {
 
 std::string LiveFiles::link(int fd) const {
   const auto open = attach::read_fd(pid_, fd);
-  return open ? open->link : std::string();
+  if (!open || !open->link.ends_with("/ptmx")) {
+    return open ? open->link : std::string();
+  }
+  return terminal_side(open->link, info(fd));
 }
 
 std::string LiveFiles::folder() const {

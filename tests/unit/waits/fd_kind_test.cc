@@ -1,5 +1,8 @@
 #include "waits/fd_kind.h"
 
+#include <string>
+#include <string_view>
+
 #include "tests/support/catch.h"
 
 namespace oddrank::waits {
@@ -19,6 +22,21 @@ TEST_CASE("a link shows the kind of a file") {
   // Any process may change the file that is watched: no disk is waited for.
   CHECK(fd_kind("anon_inode:inotify", "").on == WaitOn::kUnknown);
   CHECK(fd_kind("", "").on == WaitOn::kUnknown);
+}
+
+TEST_CASE(
+    "the side of a terminal that a program has made is no device, but leads to the other side") {
+  const std::string side = terminal_side("/dev/ptmx", "pos:\t0\nflags:\t02\ntty-index:\t13\n");
+  CHECK(fd_kind(side, "").on == WaitOn::kPipe);
+  CHECK(fd_kind(side, "").path == "/dev/pts/13");
+  CHECK(terminal_side("/dev/pts/ptmx", "tty-index:\t0") == "ptmx:[/dev/pts/0]");
+  // An old kernel, a file that is none, and bytes that no kernel writes.
+  for (const std::string_view info : {"pos:\t0\n", "", "tty-index:", "tty-index:\tx\n",
+                                      "tty-index:\t-1\n", "tty-index:\t99999999999\n"}) {
+    CHECK(terminal_side("/dev/ptmx", info) == "/dev/ptmx");
+  }
+  CHECK(fd_kind("/dev/ptmx", "").on == WaitOn::kPipe);
+  CHECK(terminal_side("/data/ptmx", "tty-index:\t1\n") == "/data/ptmx");
 }
 
 TEST_CASE("a deleted file keeps its name") {

@@ -78,6 +78,19 @@ TEST_CASE("a named pipe's other end is known by its path") {
   }
 }
 
+TEST_CASE("who has the other side of its terminal is awaited, as at a pipe") {
+  Node scene;
+  const auto program = scene.add(10, false, false);
+  scene.add(20, true, true);
+  snapshot::Wait& wait = scene.build.wait(program);
+  wait.on = WaitOn::kPipe;
+  wait.fd = 5;
+  wait.syscall_name = scene.build.capture.tables.string(GENERATE("read", "write", "poll"));
+  wait.path = scene.build.capture.tables.string("/dev/pts/3");
+  scene.node.named_pipes = {{"/dev/pts/3", kPipe}};
+  CHECK(scene.join(program).holder_pid == 20);
+}
+
 TEST_CASE("a process with only the other end uses it; one with both has inherited them") {
   Node scene;
   const auto reader = scene.add(10, true, true);
