@@ -1,6 +1,7 @@
 #include "snapshot/join_samples.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <iterator>
 #include <unordered_map>
 #include <utility>
@@ -47,6 +48,18 @@ bool is_same_activation(const Tables& tables,
                     });
 }
 
+// Notes which calls of the loop act on another object now.
+void keep_first_objects(const PythonLoop& before, PythonLoop& now) {
+  for (std::size_t i = 0; i < std::min(before.calls.size(), now.calls.size()); ++i) {
+    const LoopCall& then = before.calls[i];
+    LoopCall& call = now.calls[i];
+    if (then.name == call.name) {
+      const bool known = then.object != StringId{} && call.object != StringId{};
+      call.moves_on = then.moves_on || (known && then.object != call.object);
+    }
+  }
+}
+
 // Keeps how many items the loops had left before beside how many they have now. Loops of one
 // function may call the same: they are compared by their order, if the thread is in as many.
 void keep_first_of_loops(const Tables& tables,
@@ -70,6 +83,7 @@ void keep_first_of_loops(const Tables& tables,
         continue;
       }
       const PythonLoop& same = *then++;
+      keep_first_objects(same, *first);
       if (first->left >= 0 && same.left >= first->left &&
           same.calls.size() == first->calls.size()) {
         const bool known = same.left_before >= 0;

@@ -171,6 +171,7 @@ template <typename Io, RowOf<LoopCall> Row>
 void fields(Io& io, Row& call) {
   io("name", call.name);
   io("object", call.object);
+  io("moves_on", call.moves_on);
 }
 
 template <typename Io, RowOf<PythonLoop> Row>

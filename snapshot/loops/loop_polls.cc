@@ -75,6 +75,18 @@ bool is_name_of_language(std::string_view name) {
   return std::find(kNames.begin(), kNames.end(), name) != kNames.end();
 }
 
+// Returns whether it is a function of os.path, os or pathlib that works on a file's name as a text,
+// and looks at no file. Sources: Lib/posixpath.py, Lib/genericpath.py, Lib/pathlib.py.
+bool handles_names(std::string_view name) {
+  constexpr auto kNames = std::to_array<std::string_view>(
+      {"join",         "split",      "splitext",    "splitdrive",  "splitroot", "basename",
+       "dirname",      "normpath",   "normcase",    "abspath",     "relpath",   "isabs",
+       "commonpath",   "expanduser", "expandvars",  "fspath",      "fsencode",  "fsdecode",
+       "commonprefix", "getcwd",     "getenv",      "getpid",      "joinpath",  "with_name",
+       "with_suffix",  "with_stem",  "relative_to", "is_absolute", "as_posix"});
+  return std::find(kNames.begin(), kNames.end(), name) != kNames.end();
+}
+
 }  // namespace
 
 NamedCall named_call(std::string_view name, bool with_text) {
@@ -89,7 +101,10 @@ std::optional<PollOn> asked_by(const NamedCall& call) {
     return is_meant_by(call, one.begins);
   });
   if (row != kOwners.end()) {
-    return row->on;
+    const bool only_name = row->on == PollOn::kFile && handles_names(call.name);
+    return only_name                  ? std::nullopt
+           : row->on && call.moves_on ? std::optional(PollOn::kUnknown)
+                                      : row->on;
   }
   return call.owner.empty() && is_name_of_language(call.name) ? std::nullopt
                                                               : std::optional(PollOn::kUnknown);

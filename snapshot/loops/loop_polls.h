@@ -20,12 +20,14 @@ struct NamedCall {
   std::string_view name;   // "is_set"
   std::string_view owner;  // "threading.Event"; "" if unknown
   bool with_text = false;  // what it acts on is known as a text
+  bool moves_on = false;   // LoopCall::moves_on
 };
 
 // Splits the name of a call (LoopCall::name).
 NamedCall named_call(std::string_view name, bool with_text);
 
-// Returns what a call asks for; nullopt if it asks nobody: it is of the language.
+// Returns what a call asks for; nullopt if it asks nobody: it is of the language. A call that acts
+// on another file or key at each turn may be work, so what it asks for counts as unknown.
 std::optional<PollOn> asked_by(const NamedCall& call);
 
 struct NamedLoop {

@@ -8,6 +8,7 @@ NamedLoop named_loop(const PythonLoop& loop, const Tables& tables) {
   NamedLoop named{.iterates = loop.iterates, .cut = loop.cut, .calls = {}};
   for (const LoopCall& call : loop.calls) {
     named.calls.push_back(named_call(tables.text(call.name), call.object != StringId{}));
+    named.calls.back().moves_on = call.moves_on;
   }
   return named;
 }

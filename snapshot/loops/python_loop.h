@@ -26,6 +26,7 @@ struct LoopCall {
   // Texts that the code composes ("{folder}/{rank}.done") are composed from the current values of
   // their parts. Empty: there is none, or its value is unknown.
   StringId object{};
+  bool moves_on = false;  // in an earlier sample it acted on another one
 
   bool operator==(const LoopCall&) const = default;
 };

@@ -99,6 +99,32 @@ TEST_CASE("a loop is compared with itself, not with one around it that calls the
   CHECK(before({9}, {2, 9}) == Counts{-1, -1});    // it has entered the inner one
 }
 
+TEST_CASE("a call of a loop moves on if it acts on another object than before") {
+  Tables tables;
+  using Call = std::pair<std::string_view, std::string_view>;
+  const auto sample = [&tables](const std::vector<Call>& calls) {
+    ProcessCapture process = process_with({{1, 0}});
+    ThreadCapture& thread = process.threads.front();
+    Stack stack;
+    stack.frames = {tables.frame({.kind = FrameKind::kPython, .function = tables.string("prune")})};
+    thread.samples.edit(0).stack = tables.stack(stack);
+    PythonLoop& loop = thread.loops.emplace_back();
+    for (const auto& [name, object] : calls) {
+      loop.calls.push_back({tables.string(name), tables.string(object)});
+    }
+    return process;
+  };
+  ProcessCapture process = sample({{"posix.unlink", "a"}, {"time.sleep", ""}});
+  append_samples(tables, process, sample({{"posix.unlink", "b"}, {"time.sleep", ""}}));
+  append_samples(tables, process, sample({{"posix.unlink", "b"}, {"time.sleep", ""}}));
+  const auto& calls = process.threads.front().loops[0].calls;
+  CHECK(calls[0].moves_on);
+  CHECK_FALSE(calls[1].moves_on);
+  append_samples(tables, process, sample({{"posix.stat", "b"}, {"time.sleep", "c"}}));
+  CHECK_FALSE(process.threads.front().loops[0].calls[0].moves_on);  // another call
+  CHECK_FALSE(process.threads.front().loops[0].calls[1].moves_on);  // it was not known
+}
+
 TEST_CASE("a process that no longer answers keeps its earlier data") {
   Tables tables;
   ProcessCapture process = process_with({{1, 10}});

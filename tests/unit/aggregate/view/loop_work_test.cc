@@ -15,6 +15,7 @@ struct LoopSpec {
   std::int64_t before = -1;
   std::int64_t left = -1;
   std::string call = {};
+  bool moves_on = false;
 };
 
 // Returns the words for a rank that sleeps in a function with such loops, innermost first; "" if
@@ -35,7 +36,7 @@ std::string told(const std::vector<LoopSpec>& loops) {
     row.left = loop.left;
     row.between_ms = 2000;
     if (!loop.call.empty()) {
-      row.calls.push_back({job.capture.tables.string(loop.call), {}});
+      row.calls.push_back({job.capture.tables.string(loop.call), {}, loop.moves_on});
     }
   }
   FrameModel model(job.capture.tables);
@@ -63,6 +64,8 @@ TEST_CASE("loop work: a loop that asks for something at each turn has no work of
   CHECK(told({{60, 58, "posixpath.exists"}}).empty());
   CHECK(told({{60, 58, "threading.Event.is_set"}}).empty());
   CHECK_FALSE(told({{60, 58, "forward"}}).empty());
+  CHECK_FALSE(told({{60, 58, "posixpath.join"}}).empty());
+  CHECK_FALSE(told({{60, 58, "posix.unlink", true}}).empty());  // each time another file
 }
 
 }  // namespace
