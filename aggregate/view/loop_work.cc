@@ -13,6 +13,22 @@ namespace oddrank::aggregate {
 
 using snapshot::PollOn;
 
+namespace {
+
+// Nobody waits for a loop that takes longer, as one that only counts its tries does.
+constexpr std::chrono::milliseconds kLongestWork = std::chrono::hours(12);
+
+// Returns how long the rest takes if the loop goes on as it did, at most twice kLongestWork; 0 if
+// that is not known.
+std::chrono::milliseconds rest_of(const LoopWork& work) {
+  const double rest_ms = static_cast<double>(work.left) * static_cast<double>(work.between_ms) /
+                         static_cast<double>(work.done);
+  const auto most = static_cast<double>((2 * kLongestWork).count());
+  return std::chrono::milliseconds(static_cast<std::int64_t>(std::min(rest_ms, most)));
+}
+
+}  // namespace
+
 std::optional<LoopWork> loop_work(const JobView& view, const snapshot::ThreadCapture& thread) {
   if (thread.samples.empty() || thread.call) {
     return std::nullopt;
@@ -30,8 +46,9 @@ std::optional<LoopWork> loop_work(const JobView& view, const snapshot::ThreadCap
     return std::nullopt;
   }
   const ShownFrame frame = view.model().shown(frames[loop->frame]);
-  return LoopWork{frame.name, frame.place(), loop->left_before - loop->left, loop->left,
-                  loop->between_ms};
+  const LoopWork work{frame.name, frame.place(), loop->left_before - loop->left, loop->left,
+                      loop->between_ms};
+  return rest_of(work) <= kLongestWork ? std::optional(work) : std::nullopt;
 }
 
 std::string work_words(const LoopWork& work) {
@@ -39,10 +56,9 @@ std::string work_words(const LoopWork& work) {
   if (work.between_ms <= 0) {
     return fmt::format("its loop has done {}, with {} left", done, work.left);
   }
-  const std::int64_t rest_ms = work.left * (work.between_ms / work.done);
   return fmt::format("its loop has done {} in {}, with {} left (about {})", done,
                      span_words(std::chrono::milliseconds(work.between_ms)), work.left,
-                     span_words(std::chrono::milliseconds(rest_ms)));
+                     span_words(rest_of(work)));
 }
 
 }  // namespace oddrank::aggregate

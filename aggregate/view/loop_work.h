@@ -23,7 +23,7 @@ struct LoopWork {
 };
 
 // Returns the innermost loop with work left. nullopt: there is no such loop, or at each turn it
-// asks for something that another process may give.
+// asks for something that another process may give, or the rest takes longer than anybody waits.
 std::optional<LoopWork> loop_work(const JobView& view, const snapshot::ThreadCapture& thread);
 
 // Returns "its loop has done 13 items in 2 s, with 1163 left (about 3 min)".

@@ -1,6 +1,7 @@
 #include "aggregate/view/loop_work.h"
 
 #include <cstdint>
+#include <limits>
 #include <random>
 #include <string>
 
@@ -51,6 +52,10 @@ TEST_CASE("loop work: a loop that came nearer to its end") {
   CHECK(told({{5, 4}}) ==
         "job/train.py:81: its loop has done 1 item in 2 s, with 4 left (about 8 s)");
   CHECK(told({{-1, 3}, {10, 8}}).find("with 8 left") != std::string::npos);  // the outer one
+  CHECK_FALSE(told({{21610, 21600}}).empty());
+  CHECK(told({{9'999'925, 9'999'776}}).empty());  // a day and a half
+  CHECK(
+      told({{std::numeric_limits<std::int64_t>::max(), (1LL << 62) + 1}}).ends_with("(about 2 s)"));
   std::mt19937 random(3);
   for (int i = 0; i < 300; ++i) {
     const auto before = static_cast<std::int64_t>(random() % 6) - 1;
