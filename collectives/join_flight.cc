@@ -10,6 +10,7 @@
 
 #include "collectives/group_join.h"
 #include "snapshot/flight_calls.h"
+#include "snapshot/loops/named_loop.h"
 #include "snapshot/rank_text.h"
 
 namespace oddrank::collectives {
@@ -105,6 +106,8 @@ class Joiner {
   // one that does (autograd's, which runs Python hooks of a backward pass). nullptr if there is
   // none.
   ThreadCapture* waits_for_device() const;
+  // Adds the call that it has begun to a thread that asks again and again whether it has ended.
+  void add_begun(ThreadCapture& thread);
   // Adds the oldest open call to a thread that waits for its device: NCCL's calls return at once.
   void add_call(ThreadCapture& thread);
   bool add_transfer(const FlightEntry& entry, CollectiveCall& call) const;
@@ -120,6 +123,8 @@ void Joiner::run() {
     if (thread.call && thread.call->kind == CallKind::kCollective) {
       check_number(*thread.call);
       join(thread);
+    } else if (!thread.call) {
+      add_begun(thread);
     }
     any = any || thread.call.has_value();
   }
@@ -285,6 +290,26 @@ bool Joiner::add_transfer(const FlightEntry& entry, CollectiveCall& call) const 
   call.op = entry.op;
   call.peer = peer_of(entry);
   return call.peer >= 0;
+}
+
+void Joiner::add_begun(ThreadCapture& thread) {
+  const auto asked = snapshot::asked_in_loop(thread, tables_);
+  if (!asked || asked->on != snapshot::PollOn::kWork ||
+      asked->by.owner != "torch._C._distributed_c10d.Work") {
+    return;
+  }
+  const FlightEntry* entry = sole_open(thread);
+  const std::string_view function =
+      entry == nullptr ? std::string_view() : function_of_recorded(tables_.text(entry->op));
+  if (function.empty() || !stood_still(*entry)) {
+    return;
+  }
+  CollectiveCall call;
+  fill_group(record_.groups[entry->group], call);
+  call.op = tables_.string(function);
+  call.sequence = entry->sequence;
+  say(call, *entry, ", and the thread asks again and again whether it has");
+  thread.call = call;
 }
 
 ThreadCapture* Joiner::waits_for_device() const {

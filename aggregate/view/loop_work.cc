@@ -16,14 +16,14 @@ using snapshot::PollOn;
 namespace {
 
 // Nobody waits for a loop that takes longer, as one that only counts its tries does.
-constexpr std::chrono::milliseconds kLongestWork = std::chrono::hours(12);
+constexpr std::chrono::milliseconds kMaxWork = std::chrono::hours(12);
 
-// Returns how long the rest takes if the loop goes on as it did, at most twice kLongestWork; 0 if
+// Returns how long the rest takes if the loop goes on as it did, at most twice kMaxWork; 0 if
 // that is not known.
 std::chrono::milliseconds rest_of(const LoopWork& work) {
   const double rest_ms = static_cast<double>(work.left) * static_cast<double>(work.between_ms) /
                          static_cast<double>(work.done);
-  const auto most = static_cast<double>((2 * kLongestWork).count());
+  const auto most = static_cast<double>((2 * kMaxWork).count());
   return std::chrono::milliseconds(static_cast<std::int64_t>(std::min(rest_ms, most)));
 }
 
@@ -48,7 +48,7 @@ std::optional<LoopWork> loop_work(const JobView& view, const snapshot::ThreadCap
   const ShownFrame frame = view.model().shown(frames[loop->frame]);
   const LoopWork work{frame.name, frame.place(), loop->left_before - loop->left, loop->left,
                       loop->between_ms};
-  return rest_of(work) <= kLongestWork ? std::optional(work) : std::nullopt;
+  return rest_of(work) <= kMaxWork ? std::optional(work) : std::nullopt;
 }
 
 std::string work_words(const LoopWork& work) {

@@ -13,6 +13,22 @@ NamedLoop named_loop(const PythonLoop& loop, const Tables& tables) {
   return named;
 }
 
+std::optional<Asked> asked_in_loop(const ThreadCapture& thread, const Tables& tables) {
+  constexpr std::size_t kMaxInside = 1;  // the frame in which it asks or rests
+  for (const PythonLoop& loop : thread.loops) {
+    if (thread.samples.empty() ||
+        python_frames_inside(loop, thread.samples.back(), tables) > kMaxInside) {
+      return std::nullopt;
+    }
+    const NamedLoop named = named_loop(loop, tables);
+    const auto asks = find_asking_call(named);
+    if (asks || !only_rests(named)) {
+      return asks ? std::optional(Asked{asks->on, named.calls[asks->call]}) : std::nullopt;
+    }
+  }
+  return std::nullopt;
+}
+
 std::size_t python_frames_inside(const PythonLoop& loop,
                                  const ThreadSample& last,
                                  const Tables& tables) {

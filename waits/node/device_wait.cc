@@ -195,20 +195,6 @@ const Frame* python_place(const ThreadCapture& thread, const Tables& tables) {
              : nullptr;
 }
 
-// Returns the function by which a loop of the thread asks again and again whether the device is
-// done; "" if none does. Loops around it that only rest in between do not count.
-std::string_view asks_in_loop(const ThreadCapture& thread, const Tables& tables) {
-  for (const snapshot::PythonLoop& loop : thread.loops) {
-    const snapshot::NamedLoop named = snapshot::named_loop(loop, tables);
-    const auto asks = snapshot::find_asking_call(named);
-    if (asks || !snapshot::only_rests(named)) {
-      return asks && asks->on == snapshot::PollOn::kDevice ? named.calls[asks->call].name
-                                                           : std::string_view();
-    }
-  }
-  return {};
-}
-
 void set_device(std::string detail, Tables& tables, Wait& wait) {
   // The driver sleeps on its own files; only a device file identifies the device.
   const std::string path(tables.text(wait.path));
@@ -258,9 +244,11 @@ void name_device_wait(const ProcessCapture& process,
                tables, wait);
     return;
   }
-  if (const std::string function(asks_in_loop(thread, tables)); !function.empty()) {
-    set_device("asks again and again by " + function + "() whether the device is done", tables,
-               wait);
+  const auto asked = snapshot::asked_in_loop(thread, tables);
+  if (asked && asked->on == snapshot::PollOn::kDevice) {
+    set_device(
+        "asks again and again by " + std::string(asked->by.name) + "() whether the device is done",
+        tables, wait);
   }
 }
 

@@ -109,6 +109,44 @@ TEST_CASE("a rank that waits for its device is in the oldest call that has not e
   CHECK_FALSE(decider(job, 3).call);
 }
 
+TEST_CASE("a thread that asks again and again whether a call has ended is in the open one") {
+  CaptureBuilder job = tests::eight_ranks(tests::in_all_reduce());
+  const std::uint64_t looked = looked_us(job, 0);
+  // Puts the rank into a loop of `calls`, with `inside` Python frames further in.
+  const auto polls = [&job](std::int32_t rank, const std::vector<std::string>& calls,
+                            std::size_t inside = 0) {
+    tests::ThreadSpec spec = tests::sleeping();
+    for (std::size_t i = 0; i < inside; ++i) {
+      spec.frames.insert(spec.frames.begin() + 1, tests::py("load", "/job/data.py", 3));
+    }
+    job.process(tests::pid_of(rank)).threads.clear();
+    snapshot::ThreadCapture& thread = job.thread(job.process(tests::pid_of(rank)), spec);
+    snapshot::PythonLoop& loop = thread.loops.emplace_back();
+    loop.frame = static_cast<std::uint32_t>(1 + inside);
+    for (const std::string& call : calls) {
+      loop.calls.push_back({job.capture.tables.string(call), {}});
+    }
+  };
+  const std::string asks = "torch._C._distributed_c10d.Work.is_completed";
+  polls(1, {asks, "time.sleep"});
+  polls(2, {"threading.Event.is_set", "time.sleep"});
+  polls(3, {"time.sleep"});
+  polls(4, {asks, "time.sleep"}, 2);  // it loads data meanwhile
+  polls(5, {asks, "time.sleep"});
+  polls(6, {"mpi4py.MPI.Request.Test", "time.sleep"});
+  Recorders recorders = third_all_reduce(looked, kSecondUs);
+  recorders.call("9", {4, 5}, {5}, "broadcast", false);
+  recorders.into(job.capture, looked + kSecondUs);
+  join_flight(job.capture);
+  REQUIRE(decider(job, 1).call);
+  CHECK(decider(job, 1).call->sequence == 3);
+  CHECK(decider(job, 1).call->whole_world);
+  for (const std::int32_t rank : {2, 3, 4, 5, 6}) {  // 5 has two open, and may ask for either
+    INFO(rank);
+    CHECK_FALSE(decider(job, rank).call);
+  }
+}
+
 TEST_CASE("the thread that waits for the device may be autograd's") {
   CaptureBuilder job = tests::eight_ranks(tests::in_all_reduce());
   const std::uint64_t looked = looked_us(job, 0);
