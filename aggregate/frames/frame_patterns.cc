@@ -110,6 +110,7 @@ constexpr auto kFramePatterns = std::to_array<FramePattern>({
     {kPythonCode, kModule, kContains, "<frozen runpy", kInternal},
     {kPythonCode, kModule, kContains, "torch/utils/_contextlib.py", kInternal},
     {kPythonCode, kModule, kContains, "torch/distributed/c10d_logger.py", kInternal},
+    {kPythonCode, kModule, kContains, "/typing_extensions.py", kInternal},  // @deprecated
     {kPythonCode, kModule, kContains, "torch/_library/",
      kInternal},  // between an operator's call and its code
     {kPythonCode, kModule, kContains, "torch/_compile.py", kInternal},

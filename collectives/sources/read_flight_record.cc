@@ -160,7 +160,7 @@ class RecordReader {
   TextCache<std::optional<Key>> keys_;
   TextCache<StringId> ids_;
   TextCache<FlightEntry> names_;
-  TextCache<bool> torch_files_;
+  TextCache<bool> files_below_;
   TextCache<Place> places_;
   std::optional<std::pair<std::size_t, StringId>> shown_;  // newest frame (its node) and its place
   std::map<std::vector<std::int64_t>, Sizes> sizes_;       // by shape_
@@ -324,7 +324,7 @@ StringId RecordReader::read_place(const PlainValue& frames) {
       break;
     }
     if (file.kind != PlainKind::kText || file.size == 0 ||
-        torch_files_.of(file, [&] { return is_torch_file(PlainData::text_of(file)); })) {
+        files_below_.of(file, [&] { return is_below_caller(PlainData::text_of(file)); })) {
       continue;
     }
     const StringId found = place(find(frame, "name"), file, integer_of(find(frame, "line"), 0));

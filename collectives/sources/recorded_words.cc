@@ -28,8 +28,11 @@ void fill_recorded_name(std::string_view name,
   }
 }
 
-bool is_torch_file(std::string_view file) {
-  return file.find("/torch/") != std::string_view::npos || file.starts_with("torch/") ||
+bool is_below_caller(std::string_view file) {
+  const bool standard = file.find("/lib/python3") != std::string_view::npos &&
+                        file.find("-packages/") == std::string_view::npos;
+  return standard || file.ends_with("/typing_extensions.py") ||
+         file.find("/torch/") != std::string_view::npos || file.starts_with("torch/") ||
          file.ends_with(".cpp") || file.ends_with(".so") || file.starts_with("??");
 }
 

@@ -18,8 +18,9 @@ void fill_recorded_name(std::string_view name,
                         snapshot::Tables& texts,
                         snapshot::FlightEntry& entry);
 
-// Returns whether a file is PyTorch's own, which does not show where the program is.
-bool is_torch_file(std::string_view file);
+// Returns whether a file is PyTorch's own, or of the standard library or a decorator, by which the
+// program has called PyTorch: it does not show where the program is.
+bool is_below_caller(std::string_view file);
 
 // Returns "train (train.py:88)".
 std::string recorded_place(std::string_view function, std::string_view file, std::int64_t line);

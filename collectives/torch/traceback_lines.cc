@@ -69,7 +69,7 @@ std::string TracebackLines::place(RemoteReader& reader, Addr traceback) {
   }
   for (const TracebackFrame& frame : frames_of(reader, traceback)) {
     const cpython::CodeObject& code = codes_.at(Addr{frame.code});
-    if (!code.readable || code.file.empty() || is_torch_file(code.file)) {
+    if (!code.readable || code.file.empty() || is_below_caller(code.file)) {
       continue;
     }
     const std::uint32_t line = cpython::line_of(python_->layout().semantics.lines, code.line_table,

@@ -19,6 +19,8 @@ constexpr std::string_view kDump = R"({"version":"2.10","pg_config":{
  "profiling_name":"nccl:all_gather","input_sizes":[[4,2],[3]],"output_sizes":[[2,11]],"is_p2p":false,
  "input_dtypes":["Float","Float"],"output_dtypes":["BFloat16"],"state":"started","time_created_ns":5,
  "frames":[{"name":"all_gather","filename":"/v/torch/distributed/distributed_c10d.py","line":1},
+           {"name":"wrapper","filename":"/v/site-packages/typing_extensions.py","line":3140},
+           {"name":"inner","filename":"/usr/lib/python3.11/contextlib.py","line":81},
            {"name":"step","filename":"/job/train.py","line":88}],"a_new_key":{"x":[1]}},
 {"record_id":8,"collective_seq_id":3,"p2p_seq_id":1,"process_group":["0","default_pg"],
  "profiling_name":"nccl:recv 1<-0","state":"completed","is_p2p":true}]})";
