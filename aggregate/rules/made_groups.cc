@@ -4,29 +4,47 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include <fmt/format.h>
 
 #include "aggregate/rules/all_rules.h"
 #include "aggregate/view/rank_set.h"
 #include "base/parse_number.h"
-#include "base/printable.h"
+#include "snapshot/rank_text.h"
 
 namespace oddrank::aggregate {
 namespace {
 
 constexpr std::string_view kMaker = "_new_process_group_helper";
+constexpr std::size_t kMaxMakers = 2048;  // all pairs of them are compared
 
-// A group that a rank makes, and waits for the other members.
-struct MadeGroup {
-  std::string ranks;  // as Python writes the list
-  std::int64_t number = 0;
-};
+// The groups that a rank has made, or makes, by their numbers.
+using MadeGroups = std::map<std::int64_t, std::vector<std::int32_t>>;
 
-std::optional<MadeGroup> made_group(const JobView& view, const RankView& rank) {
-  if (!takes_part(rank) || rank.decider->call->kind != snapshot::CallKind::kRendezvous) {
-    return std::nullopt;
+// Returns the ranks of a list as Python writes it; empty if it is cut.
+std::vector<std::int32_t> listed_ranks(std::string_view list) {
+  std::vector<std::int32_t> ranks;
+  while (!list.empty()) {
+    const std::size_t begin = list.find_first_of("0123456789.");
+    if (begin == std::string_view::npos) {
+      break;
+    }
+    list.remove_prefix(begin);
+    const std::size_t end = std::min(list.find_first_not_of("0123456789"), list.size());
+    const auto rank = parse_number<std::int32_t>(list.substr(0, end));
+    if (!rank) {
+      return {};
+    }
+    ranks.push_back(*rank);
+    list.remove_prefix(end);
   }
+  std::sort(ranks.begin(), ranks.end());
+  return ranks;
+}
+
+// Adds the group that the rank makes, while it waits for the other members.
+void add_new_group(const JobView& view, const RankView& rank, MadeGroups& made) {
   const auto& frames = view.capture().tables.stacks()[rank.sample()->python_frames()].frames;
   for (const snapshot::FrameLocals& row : rank.decider->locals) {
     if (row.frame >= frames.size() ||
@@ -34,63 +52,169 @@ std::optional<MadeGroup> made_group(const JobView& view, const RankView& rank) {
       continue;
     }
     std::string_view name;
-    MadeGroup made;
+    std::vector<std::int32_t> members;
     for (const snapshot::Local& local : row.locals) {
       if (view.text(local.name) == "group_name") {
         name = view.text(local.value);
       } else if (view.text(local.name) == "global_ranks_in_group") {
-        made.ranks = printable(view.text(local.value));
+        members = listed_ranks(view.text(local.value));
       }
     }
     const auto number = name.size() > 2
                             ? parse_number<std::int64_t>(name.substr(1, name.size() - 2))
                             : std::nullopt;
-    if (number && !made.ranks.empty()) {
-      made.number = *number;
-      return made;
+    if (number && !members.empty()) {
+      made.emplace(*number, std::move(members));
+      return;
+    }
+  }
+}
+
+MadeGroups made_groups(const JobView& view, const RankView& rank) {
+  MadeGroups made;
+  if (!takes_part(rank) || rank.decider->call->kind != snapshot::CallKind::kRendezvous) {
+    return made;
+  }
+  for (const snapshot::ProcessGroup& group : rank.process->groups) {
+    const auto number = parse_number<std::int64_t>(view.text(group.name));
+    std::vector<std::int32_t> members = view.ranks_of(group.members);
+    if (number && !group.is_default && !members.empty()) {
+      std::sort(members.begin(), members.end());
+      made.emplace(*number, std::move(members));
+    }
+  }
+  add_new_group(view, rank, made);
+  return made;
+}
+
+// A group that two ranks have made differently.
+struct Conflict {
+  std::int64_t number = 0;  // of both, if it has other members
+  std::int64_t other = 0;
+  const std::vector<std::int32_t>* members = nullptr;        // on the first of the two ranks
+  const std::vector<std::int32_t>* other_members = nullptr;  // on the other one
+};
+
+bool share_members(const std::vector<std::int32_t>& a, const std::vector<std::int32_t>& b) {
+  return std::any_of(a.begin(), a.end(), [&b](std::int32_t one) {
+    return std::binary_search(b.begin(), b.end(), one);
+  });
+}
+
+// Returns a number that has other members on the other rank, or else members that have another
+// number there. (The parts of a split_group() have one number, and no members in common.)
+std::optional<Conflict> conflict_of(const MadeGroups& a, const MadeGroups& b) {
+  for (const auto& [number, members] : a) {
+    if (const auto same = b.find(number);
+        same != b.end() && same->second != members && share_members(members, same->second)) {
+      return Conflict{number, number, &members, &same->second};
+    }
+  }
+  for (const auto& [number, members] : a) {
+    const auto same = std::find_if(b.begin(), b.end(),
+                                   [&members](const auto& one) { return one.second == members; });
+    // A program may make several groups of the same ranks.
+    if (same != b.end() && !a.contains(same->first) && !b.contains(number)) {
+      return Conflict{number, same->first, &members, &same->second};
     }
   }
   return std::nullopt;
 }
 
+// Returns the ranks that conflict with most others; empty if leaving them out settles not all
+// conflicts.
+std::vector<std::size_t> who_deviates(const std::map<std::size_t, std::vector<std::size_t>>& with) {
+  std::size_t most = 0;
+  for (const auto& [rank, others] : with) {
+    most = std::max(most, others.size());
+  }
+  std::vector<std::size_t> found;
+  for (const auto& [rank, others] : with) {
+    if (others.size() == most) {
+      found.push_back(rank);
+    }
+  }
+  const auto deviates = [&found](std::size_t rank) {
+    return std::binary_search(found.begin(), found.end(), rank);
+  };
+  for (const auto& [rank, others] : with) {
+    if (!deviates(rank) && !std::all_of(others.begin(), others.end(), deviates)) {
+      return {};
+    }
+  }
+  return found;
+}
+
+std::string conflict_words(const RuleInput& input,
+                           std::size_t deviating,
+                           std::size_t other,
+                           const Conflict& conflict) {
+  const auto name = [&input](std::size_t at) {
+    return ranks_phrase({input.view.ranks()[at].rank});
+  };
+  const std::string members = ranks_phrase(*conflict.members);
+  return conflict.number == conflict.other
+             ? fmt::format("group number {} has {} on {} and {} on {}", conflict.number, members,
+                           name(deviating), ranks_phrase(*conflict.other_members), name(other))
+             : fmt::format("the group of {} is number {} on {} and number {} on {}", members,
+                           conflict.number, name(deviating), conflict.other, name(other));
+}
+
 }  // namespace
 
 std::vector<Finding> made_another(const RuleInput& input) {
-  std::map<std::string, std::map<std::int64_t, std::vector<std::size_t>>> made;  // by ranks, number
-  for (std::size_t at = 0; at < input.view.ranks().size(); ++at) {
-    if (auto group = made_group(input.view, input.view.ranks()[at])) {
-      made[std::move(group->ranks)][group->number].push_back(at);
+  const auto& ranks = input.view.ranks();
+  std::vector<MadeGroups> made;
+  made.reserve(ranks.size());
+  std::size_t makers = 0;
+  for (const RankView& rank : ranks) {
+    made.push_back(made_groups(input.view, rank));
+    makers += made.back().empty() ? 0U : 1U;
+  }
+  if (makers > kMaxMakers) {
+    return {};
+  }
+  std::map<std::size_t, std::vector<std::size_t>> conflicts;
+  for (std::size_t a = 0; a < made.size(); ++a) {
+    for (std::size_t b = a + 1; b < made.size(); ++b) {
+      if (conflict_of(made[a], made[b])) {
+        conflicts[a].push_back(b);
+        conflicts[b].push_back(a);
+      }
     }
   }
-  for (const auto& [members, by_number] : made) {
-    if (by_number.size() != 2) {
-      continue;
-    }
-    const auto& a = *by_number.begin();
-    const auto& b = *by_number.rbegin();
-    const auto& [number, fewer] = a.second.size() < b.second.size() ? a : b;
-    const auto& [usual, more] = a.second.size() < b.second.size() ? b : a;
-    if (!is_minority(input, fewer.size(), more.size(), {}) || any_moved(input, fewer)) {
-      continue;
-    }
-    Finding finding = accuse(input, Kind::kRendezvous, fewer, Evidence::kNumbers);
-    finding.confidence = std::min(finding.confidence, Confidence::kLikely);
-    if (finding.confidence == Confidence::kNone) {
-      continue;
-    }
-    finding.summary = fmt::format(
-        "the group of ranks {} is number {} on {} and number {} on {}: {} {} called new_group() {} "
-        "often, so they never meet",
-        members, number, ranks_words(input, fewer), usual, ranks_words(input, more),
-        ranks_words(input, fewer), fewer.size() == 1 ? "has" : "have",
-        number > usual ? "more" : "less");
-    finding.advice = {
-        "call new_group() on all ranks, as often and in the same order, also on those "
-        "that are no members of it"};
-    finding.disproves = {"one number of that group on all ranks"};
-    return {finding};
+  const std::vector<std::size_t> deviating = who_deviates(conflicts);
+  if (deviating.empty() || !is_minority(input, deviating.size(), makers - deviating.size(), {}) ||
+      any_moved(input, deviating)) {
+    return {};
   }
-  return {};
+  Finding finding = accuse(input, Kind::kRendezvous, deviating, Evidence::kNumbers);
+  finding.confidence = std::min(finding.confidence, Confidence::kLikely);
+  if (finding.confidence == Confidence::kNone) {
+    return {};
+  }
+  const std::size_t first = deviating.front();
+  const auto has_other_members = [&](std::size_t other) {
+    const Conflict conflict = *conflict_of(made[first], made[other]);
+    return conflict.number == conflict.other;
+  };
+  const std::vector<std::size_t>& others = conflicts[first];
+  const auto telling = std::find_if(others.begin(), others.end(), has_other_members);
+  const bool order = telling != others.end();
+  const std::size_t other = order ? *telling : others.front();
+  const Conflict conflict = *conflict_of(made[first], made[other]);
+  finding.summary =
+      fmt::format("{}: {} {} called new_group() {}, so they never meet",
+                  conflict_words(input, first, other, conflict), ranks_words(input, deviating),
+                  deviating.size() == 1 ? "has" : "have",
+                  order                              ? "in another order, or for other ranks"
+                  : conflict.number > conflict.other ? "more often"
+                                                     : "less often");
+  finding.advice = {
+      "call new_group() on all ranks, as often and in the same order, also on those "
+      "that are no members of it"};
+  finding.disproves = {"the same groups under the same numbers on all ranks"};
+  return {finding};
 }
 
 }  // namespace oddrank::aggregate

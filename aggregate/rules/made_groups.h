@@ -1,4 +1,4 @@
-// Ranks that make a group together, and count it differently.
+// Ranks that make groups together, and count them differently.
 #pragma once
 
 #include <vector>
@@ -7,10 +7,11 @@
 
 namespace oddrank::aggregate {
 
-// Finds a rank that makes a group of the same ranks as the others, under another number: torch
-// numbers groups by how many the process has made, and members meet under that number. So it has
-// made one more or one less (torch/distributed/distributed_c10d.py, _process_group_name; groups
-// with use_local_synchronization have hashes for names).
+// Finds ranks of which the groups have other members than those of the others under the same
+// numbers, or other numbers: torch numbers groups by how often the process has called new_group(),
+// and members meet under that number. So they have called it more or less often, or in another
+// order (torch/distributed/distributed_c10d.py, _process_group_name; groups with
+// use_local_synchronization have hashes for names).
 std::vector<Finding> made_another(const RuleInput& input);
 
 }  // namespace oddrank::aggregate

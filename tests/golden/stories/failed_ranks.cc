@@ -220,11 +220,13 @@ CaptureBuilder group_made_by_some() {
   return job;
 }
 
-// All ranks make a group of `members`; rank `odd` under another number than the others.
-CaptureBuilder group_made_as(std::int32_t odd,
-                             std::string_view usual,
-                             std::string_view other,
-                             std::string_view members_of_odd = "[0, 1, 2, 3]") {
+// Four ranks in new_group(). Each makes the group of that number, of these ranks.
+struct GroupInMaking {
+  std::string name;  // as Python writes it: "'3'"
+  std::string ranks;
+};
+
+CaptureBuilder ranks_make_groups(const std::vector<GroupInMaking>& groups) {
   ThreadSpec makes = in_store();
   makes.frames =
       Frames{in_libc("poll"), in_torch("gloo::rendezvous::Context::connectFullMesh"),
@@ -233,16 +235,59 @@ CaptureBuilder group_made_as(std::int32_t odd,
       train(101);
   makes.call->op = "new_group";
   makes.call->evidence = "frame new_group (distributed_c10d.py:5863)";
-  CaptureBuilder job = job_of(1, 4, Backend::kGloo, makes);
+  CaptureBuilder job = job_of(1, static_cast<std::int32_t>(groups.size()), Backend::kGloo, makes);
   for (snapshot::ProcessCapture& process : job.capture.processes) {
     snapshot::Tables& tables = job.capture.tables;
+    const GroupInMaking& group = groups[static_cast<std::size_t>(process.rank)];
     snapshot::FrameLocals& row = process.threads.front().locals.emplace_back();
     row.frame = 2;
-    const bool is_odd = process.rank == odd;
-    row.locals = {{tables.string("group_name"), tables.string(is_odd ? other : usual)},
-                  {tables.string("global_ranks_in_group"),
-                   tables.string(is_odd ? members_of_odd : "[0, 1, 2, 3]")}};
+    row.locals = {{tables.string("group_name"), tables.string(group.name)},
+                  {tables.string("global_ranks_in_group"), tables.string(group.ranks)}};
   }
+  return job;
+}
+
+// All ranks make a group of all; rank `odd` under another number than the others.
+CaptureBuilder group_made_as(std::int32_t odd,
+                             std::string_view usual,
+                             std::string_view other,
+                             std::string_view members_of_odd = "[0, 1, 2, 3]") {
+  std::vector<GroupInMaking> groups(4, {std::string(usual), "[0, 1, 2, 3]"});
+  groups[static_cast<std::size_t>(odd)] = {std::string(other), std::string(members_of_odd)};
+  return ranks_make_groups(groups);
+}
+
+void has_group(CaptureBuilder& job,
+               std::int32_t rank,
+               std::string_view number,
+               std::string_view members) {
+  snapshot::ProcessGroup group;
+  group.name = job.capture.tables.string(number);
+  group.members = job.capture.tables.string(members);
+  for (snapshot::ProcessCapture& process : job.capture.processes) {
+    if (process.rank == rank) {
+      process.groups.push_back(group);
+    }
+  }
+}
+
+// All make tp {0-1} {2-3} and dp {0,2} {1,3}, rank 1 dp first.
+CaptureBuilder groups_in_another_order() {
+  CaptureBuilder job = ranks_make_groups(
+      {{"'1'", "[0, 1]"}, {"'3'", "[0, 1]"}, {"'3'", "[0, 2]"}, {"'4'", "[1, 3]"}});
+  has_group(job, 1, "2", "1,3");
+  has_group(job, 2, "2", "2-3");
+  has_group(job, 3, "2", "2-3");
+  return job;
+}
+
+// The parts of a split_group() have one number; what the ranks make now is the same for all.
+CaptureBuilder parts_of_a_split() {
+  CaptureBuilder job = group_made_as(0, "'2'", "'2'");
+  for (const std::int32_t rank : {0, 1, 2}) {
+    has_group(job, rank, "1", "0-2");
+  }
+  has_group(job, 3, "1", "3");
   return job;
 }
 
@@ -351,6 +396,17 @@ std::vector<Story> stories_of_failed_ranks() {
        Kind::kRendezvous,
        {1},
        made_one_group_less},
+      {"groups_in_another_order",
+       "a rank makes dp before tp",
+       Kind::kRendezvous,
+       {1},
+       groups_in_another_order},
+      {"parts_of_a_split",
+       "one number for several groups, as split_group gives it",
+       Kind::kUnknown,
+       {},
+       parts_of_a_split,
+       Kind::kRendezvous},
       {"makes_a_group_of_others",
        "not the same group",
        Kind::kUnknown,
