@@ -10,6 +10,7 @@
 #include "aggregate/view/job_view.h"
 #include "aggregate/view/quiet_span.h"
 #include "aggregate/view/rank_set.h"
+#include "aggregate/words/wait_sentence.h"
 #include "aggregate/words/wait_words.h"
 #include "base/printable.h"
 #include "report/state_words.h"
@@ -154,7 +155,10 @@ std::string thread_title(const aggregate::JobView& view,
   const std::string status =
       fmt::format("{}{}{}{}{}", state_words(state), quiet.tells() ? " " : "", quiet.words(),
                   gil_words(process, thread), aggregate::interpreter_words(view, thread));
-  const std::string waits = aggregate::thread_wait_words(view, process, thread);
+  std::string waits = aggregate::thread_wait_words(view, process, thread);
+  if (!waits.empty() && !thread.call) {
+    waits += aggregate::long_limit_words(thread.wait);
+  }
   const std::string rest = fmt::format(" ({})", status);
   const bool fits = columns(title) + columns(rest) + 1 + columns(waits) <= style.width();
   return style.bold(title) + rest + (waits.empty() ? "" : (fits ? " " : "\n  ") + waits) + '\n';
@@ -201,7 +205,8 @@ std::string process_sentence(const aggregate::JobView& view, const ProcessCaptur
   if (!process.threads.empty() && !process.threads.front().samples.empty()) {
     const ThreadCapture& main = process.threads.front();
     const std::string waits = aggregate::thread_wait_words(view, process, main);
-    text += (waits.empty() ? "" : ", " + waits) + aggregate::interpreter_words(view, main);
+    text += (waits.empty() ? "" : ", " + waits + aggregate::long_limit_words(main.wait)) +
+            aggregate::interpreter_words(view, main);
     if (const auto frame = view.model().user_frame(main.samples.back())) {
       const std::string place = frame->place();
       text += ", at " + frame->name + (place.empty() ? "" : " (" + place + ")");

@@ -123,7 +123,8 @@ struct Wait {
   // The thread has not run for at least this long: nothing woke it, not even a clock to check or
   // another signal. -1: unknown, or it runs.
   std::int64_t quiet_ms = -1;
-  std::int64_t limit_ms = -1;  // until a `limited` call returns; -1: unknown, or no limit
+  // Within which a `limited` call, or a sleep, returns; -1: unknown, or no limit.
+  std::int64_t limit_ms = -1;
   Rare<RareWaitFacts> rare;
 
   bool operator==(const Wait&) const = default;

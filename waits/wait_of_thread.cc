@@ -18,6 +18,7 @@
 #include "waits/poll_wait.h"
 #include "waits/syscall_table.h"
 #include "waits/target_text.h"
+#include "waits/time_limit.h"
 
 namespace oddrank::waits {
 namespace {
@@ -166,18 +167,6 @@ void read_path_wait(const WaitContext& context, const SyscallInfo& info, ThreadW
   }
 }
 
-// Returns the value of the argument that is a time limit, or points to one; nullopt if there is
-// none.
-std::optional<std::uint64_t> limit_argument(const WaitContext& context, const SyscallInfo& info) {
-  if (info.timeout_argument < 0) {
-    return std::nullopt;
-  }
-  const auto index = static_cast<std::size_t>(info.timeout_argument);
-  const std::uint64_t value = context.thread.syscall->arguments[index];
-  const bool limited = info.timeout_is_pointer ? value != 0 : static_cast<std::int32_t>(value) >= 0;
-  return limited ? std::optional(value) : std::nullopt;
-}
-
 // Returns whether the call polls no file, and has no limit: only a signal ends it. pause() is such
 // a call where the kernel has none of its own (aarch64).
 bool polls_nothing(const WaitContext& context, const SyscallInfo& info) {
@@ -243,32 +232,6 @@ void read_syscall_wait(const WaitContext& context, const SyscallInfo& info, Thre
   }
 }
 
-// Returns the time in a struct timespec; -1 if it cannot be read, or is not plausible.
-std::int64_t milliseconds_at(const attach::Target& target, Addr at) {
-  constexpr std::int64_t kMaxSeconds = 1'000'000'000;
-  constexpr std::int64_t kNanosecondsPerSecond = 1'000'000'000;
-  const auto time = attach::read_object<std::array<std::int64_t, 2>>(target, at);
-  if (!time || (*time)[0] < 0 || (*time)[0] > kMaxSeconds || (*time)[1] < 0 ||
-      (*time)[1] >= kNanosecondsPerSecond) {
-    return -1;
-  }
-  return (*time)[0] * 1000 + (*time)[1] / 1'000'000;
-}
-
-// poll, recv and similar calls with a time limit return by themselves. A loop around them looks
-// like an endless wait, so the report should say that there is a limit.
-void note_timeout(const WaitContext& context, const SyscallInfo& info, ThreadWait& wait) {
-  // A futex call has a timeout there only if it waits, and a thread sleeps only in those.
-  if (const auto limit = limit_argument(context, info)) {
-    wait.limited = true;
-    if (!info.timeout_is_pointer) {
-      wait.limit_ms = static_cast<std::int32_t>(*limit);
-    } else if (info.kind == SyscallKind::kPoll) {
-      wait.limit_ms = milliseconds_at(context.target, Addr{*limit});
-    }
-  }
-}
-
 void read_blocked(const WaitContext& context, ThreadWait& wait) {
   const attach::ThreadState& thread = context.thread;
   if (!thread.syscall) {
@@ -293,7 +256,7 @@ void read_blocked(const WaitContext& context, ThreadWait& wait) {
     return;
   }
   read_syscall_wait(context, *info, wait);
-  note_timeout(context, *info, wait);
+  read_time_limit(context, *info, wait);
 }
 
 // Only the cgroup itself shows a frozen thread in two cases: since Linux 6.1 the freezer of version

@@ -20,6 +20,7 @@
 #include "aggregate/view/call_counts.h"
 #include "aggregate/view/left_loop.h"
 #include "aggregate/view/polling.h"
+#include "aggregate/words/wait_sentence.h"
 #include "aggregate/words/wait_words.h"
 #include "base/printable.h"
 
@@ -38,7 +39,7 @@ std::string poll_words(const Poll& poll) {
                            : fmt::format("calls {}({}) again and again", poll.what, object);
 }
 
-// Returns "sleeps in evaluate (train.py:81)".
+// Returns "sleeps in evaluate (train.py:81)", and for how long if a clock ends that.
 std::string elsewhere(const RuleInput& input, const RankView& rank) {
   if (rank.decider->call) {
     return "waits in " + call_words(input.view, *rank.decider->call);
@@ -57,7 +58,10 @@ std::string elsewhere(const RuleInput& input, const RankView& rank) {
     return poll_words(*poll) + where;
   }
   const bool sleeps = input.view.model().story(*rank.sample(), Story::kSleep).has_value();
-  return (sleeps ? "sleeps" : frame ? "is" : "is elsewhere") + where;
+  return (sleeps  ? "sleeps"
+          : frame ? "is"
+                  : "is elsewhere") +
+         where + long_limit_words(rank.decider->wait);
 }
 
 // Returns what the process or thread does in which the rank's wait ends.

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 
 #include <fmt/format.h>
 
 #include "base/base_name.h"
+#include "base/span_words.h"
 #include "snapshot/freezer.h"
 
 namespace oddrank::aggregate {
@@ -234,11 +236,14 @@ std::string Sentence::doing() const {
 }
 
 bool Sentence::says_limit() const {
-  return wait_.how == WaitHow::kDescribed || wait_.how == WaitHow::kLock ||
+  return is_long_limit(wait_) || wait_.how == WaitHow::kDescribed || wait_.how == WaitHow::kLock ||
          wait_.how == WaitHow::kFiles;
 }
 
 std::string Sentence::limit_words() const {
+  if (is_long_limit(wait_)) {
+    return long_limit_words(wait_);
+  }
   if (!wait_.limited) {
     return {};
   }
@@ -475,6 +480,12 @@ std::string wait_sentence_with(std::string_view what,
                                const ProcessCapture& process,
                                const ThreadCapture& thread) {
   return Sentence(tables, find, process, thread).whole(what);
+}
+
+std::string long_limit_words(const snapshot::Wait& wait) {
+  return is_long_limit(wait) ? fmt::format(", for {} more at most",
+                                           span_words(std::chrono::milliseconds(wait.limit_ms)))
+                             : std::string();
 }
 
 std::string exit_words(std::int32_t exit_code) {

@@ -35,6 +35,15 @@ std::string wait_sentence_with(std::string_view what,
                                const snapshot::ProcessCapture& process,
                                const snapshot::ThreadCapture& thread);
 
+// Returns whether a clock ends the wait, and later than a step of a loop would.
+inline bool is_long_limit(const snapshot::Wait& wait) {
+  constexpr std::int64_t kLongMs = 10'000;
+  return wait.limit_ms >= kLongMs;
+}
+
+// Returns ", for 58 min more at most", or "".
+std::string long_limit_words(const snapshot::Wait& wait);
+
 // Returns "exit code 3", "killed by signal 9", or "" if unknown, from field 52 of /proc/PID/stat
 // (wait status).
 std::string exit_words(std::int32_t exit_code);

@@ -1,5 +1,7 @@
 #include "waits/node/collect_waits.h"
 
+#include <time.h>
+
 #include <chrono>
 #include <optional>
 #include <string>
@@ -46,6 +48,7 @@ class LiveFiles final : public ProcessFiles {
   std::string locked_files() const override;
   std::string mounts() const override;
   std::string freezer() const override;
+  std::int64_t clock_ns(clockid_t clock) const override;
   pid_t process_of_thread(pid_t tid) const override;
 
  private:
@@ -92,6 +95,13 @@ std::string LiveFiles::freezer() const {
     freezer_ = freezer_state(pid_);
   }
   return *freezer_;
+}
+
+std::int64_t LiveFiles::clock_ns(clockid_t clock) const {
+  timespec now{};
+  return ::clock_gettime(clock, &now) == 0
+             ? std::int64_t{now.tv_sec} * 1'000'000'000 + std::int64_t{now.tv_nsec}
+             : -1;
 }
 
 pid_t LiveFiles::process_of_thread(pid_t tid) const {

@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 
 #include <array>
 #include <map>
@@ -35,7 +36,11 @@ class FakeFiles final : public ProcessFiles {
   std::string locks;
   std::string mounted;
   std::string freezes;
+  std::map<clockid_t, std::int64_t> clocks;  // seconds
 
+  std::int64_t clock_ns(clockid_t clock) const override {
+    return clocks.count(clock) > 0 ? clocks.at(clock) * 1'000'000'000 : -1;
+  }
   std::string folder() const override { return "/home/ada"; }
   std::string link(int fd) const override { return links.count(fd) > 0 ? links.at(fd) : ""; }
   std::string info(int fd) const override { return infos.count(fd) > 0 ? infos.at(fd) : ""; }
@@ -245,6 +250,35 @@ TEST_CASE("poll of one pipe is a wait for that pipe") {
   CHECK(wait.limited);
   CHECK(wait.limit_ms == 5000);
   CHECK(scene.says(wait) == "in " + kPoll + "() of pipe:[31], for 5000 ms at most");
+}
+
+TEST_CASE("how long a sleep or a wait for a lock still lasts") {
+  WaitScene scene;
+  scene.files.clocks = {{CLOCK_MONOTONIC, 1000}, {CLOCK_REALTIME, 50000}};
+  constexpr std::uint64_t kTime = 0x7800;
+  const auto set = [&scene](timespec time) { scene.target.add_object(Addr{kTime}, time); };
+  const auto sleeps = [&](clockid_t clock, int flags) {
+    return scene.blocked_in(SYS_clock_nanosleep, {static_cast<std::uint64_t>(clock),
+                                                  static_cast<std::uint64_t>(flags), kTime, 0});
+  };
+  const auto locks = [&](std::uint64_t operation) {
+    return scene.blocked_in(SYS_futex, {0x1000, operation, 0, kTime});
+  };
+  set({4480, 500'000'000});
+  CHECK(sleeps(CLOCK_MONOTONIC, TIMER_ABSTIME).limit_ms == 3'480'500);
+  CHECK(scene.says(sleeps(CLOCK_MONOTONIC, TIMER_ABSTIME)) ==
+        "sleeps (clock_nanosleep), for 58 min more at most");
+  CHECK(sleeps(CLOCK_REALTIME, 0).limit_ms == 4'480'500);  // a span
+  CHECK(scene.blocked_in(SYS_nanosleep, {kTime, 0}).limit_ms == 4'480'500);
+  CHECK(sleeps(CLOCK_BOOTTIME, TIMER_ABSTIME).limit_ms == -1);
+  CHECK(locks(FUTEX_WAIT_BITSET_PRIVATE).limit_ms == 3'480'500);
+  CHECK(locks(FUTEX_WAIT_PRIVATE).limit_ms == 4'480'500);
+  CHECK(locks(FUTEX_WAIT_BITSET | FUTEX_CLOCK_REALTIME).limit_ms == 0);  // it is over
+  CHECK(scene.blocked_in(SYS_futex, {0x1000, FUTEX_WAIT_BITSET, 0, 0}).limit_ms == -1);
+  set({50060, 0});
+  CHECK(locks(FUTEX_LOCK_PI).limit_ms == 60'000);
+  set({INT64_MAX, 0});
+  CHECK(locks(FUTEX_WAIT).limit_ms == -1);
 }
 
 TEST_CASE("the time limit of ppoll is read") {

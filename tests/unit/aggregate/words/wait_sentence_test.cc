@@ -74,6 +74,9 @@ TEST_CASE("stored words stand first, limits and notes follow") {
   CHECK(scene.says() == "sleeps, with a time limit; a note; it polls");
   scene.wait().limit_ms = 0;
   CHECK(scene.says() == "sleeps, for 0 ms at most; a note; it polls");
+  scene.wait().limit_ms = 3'480'000;
+  CHECK(scene.says() == "sleeps, for 58 min more at most; a note; it polls");
+  scene.wait().limit_ms = 0;
   // Words from a file of another format or from Python replace our own sentence.
   scene.wait().how = WaitHow::kFrozen;
   CHECK(scene.says() == "sleeps; a note; it polls");
