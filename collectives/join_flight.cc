@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "collectives/call_frames.h"
 #include "collectives/group_join.h"
 #include "snapshot/flight_calls.h"
 #include "snapshot/loops/named_loop.h"
@@ -106,8 +107,12 @@ class Joiner {
   // one that does (autograd's, which runs Python hooks of a backward pass). nullptr if there is
   // none.
   ThreadCapture* waits_for_device() const;
-  // Adds the call that it has begun to a thread that asks again and again whether it has ended.
+  // Adds the call that it has begun to a thread that waits for its future, or asks again and again
+  // whether it has ended.
   void add_begun(ThreadCapture& thread);
+  bool asks_for_work(const ThreadCapture& thread) const;
+  // A future of torch is that of a collective, unless the process also makes calls of RPC.
+  bool waits_for_future(const ThreadCapture& thread) const;
   // Adds the oldest open call to a thread that waits for its device: NCCL's calls return at once.
   void add_call(ThreadCapture& thread);
   bool add_transfer(const FlightEntry& entry, CollectiveCall& call) const;
@@ -292,10 +297,34 @@ bool Joiner::add_transfer(const FlightEntry& entry, CollectiveCall& call) const 
   return call.peer >= 0;
 }
 
-void Joiner::add_begun(ThreadCapture& thread) {
+bool Joiner::asks_for_work(const ThreadCapture& thread) const {
   const auto asked = snapshot::asked_in_loop(thread, tables_);
-  if (!asked || asked->on != snapshot::PollOn::kWork ||
-      asked->by.owner != "torch._C._distributed_c10d.Work") {
+  return asked && asked->on == snapshot::PollOn::kWork &&
+         asked->by.owner == "torch._C._distributed_c10d.Work";
+}
+
+bool Joiner::waits_for_future(const ThreadCapture& thread) const {
+  // Mangled names: torch::jit::PythonFutureWrapper::wait(), torch::distributed::rpc.
+  constexpr std::string_view kWait = "19PythonFutureWrapper4wait";
+  constexpr std::string_view kRpc = "5torch11distributed3rpc";
+  const auto is_in = [this](const ThreadCapture& one, std::string_view function) {
+    const CallFrames frames(one, tables_, false);
+    for (std::size_t i = 0; i < frames.size(); ++i) {
+      if (frames.function(i).find(function) != std::string_view::npos) {
+        return true;
+      }
+    }
+    return false;
+  };
+  const auto& threads = process_.threads;
+  return is_in(thread, kWait) &&
+         std::none_of(threads.begin(), threads.end(),
+                      [&](const ThreadCapture& one) { return is_in(one, kRpc); });
+}
+
+void Joiner::add_begun(ThreadCapture& thread) {
+  const bool asks = asks_for_work(thread);
+  if (!asks && !waits_for_future(thread)) {
     return;
   }
   const FlightEntry* entry = sole_open(thread);
@@ -308,7 +337,9 @@ void Joiner::add_begun(ThreadCapture& thread) {
   fill_group(record_.groups[entry->group], call);
   call.op = tables_.string(function);
   call.sequence = entry->sequence;
-  say(call, *entry, ", and the thread asks again and again whether it has");
+  say(call, *entry,
+      asks ? ", and the thread asks again and again whether it has"
+           : ", and the thread waits for a future of torch");
   thread.call = call;
 }
 

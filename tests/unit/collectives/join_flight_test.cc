@@ -147,6 +147,32 @@ TEST_CASE("a thread that asks again and again whether a call has ended is in the
   }
 }
 
+TEST_CASE("a thread that waits for a future of torch is in the open call, without RPC") {
+  CaptureBuilder job = tests::eight_ranks(tests::in_all_reduce());
+  const std::uint64_t looked = looked_us(job, 0);
+  const auto waits = [&job](std::int32_t rank, std::string_view in) {
+    tests::ThreadSpec spec = tests::waiting_on(snapshot::WaitOn::kLock);
+    spec.frames = {tests::native("pthread_cond_wait", "libc.so.6"),
+                   tests::native(in, "libtorch_python.so"), tests::py("train", "/job/t.py", 3)};
+    job.process(tests::pid_of(rank)).threads.clear();
+    job.thread(job.process(tests::pid_of(rank)), spec);
+  };
+  waits(1, "_ZN5torch3jit19PythonFutureWrapper4waitEv");
+  waits(2, "_ZN5torch3jit19PythonFutureWrapper4waitEv");
+  tests::ThreadSpec agent = tests::waiting_on(snapshot::WaitOn::kSocket);
+  agent.frames = {
+      tests::native("epoll_wait", "libc.so.6"),
+      tests::native("_ZN5torch11distributed3rpc15TensorPipeAgent3runEv", "libtorch.so")};
+  job.thread(job.process(tests::pid_of(2)), agent);
+  waits(3, "_ZN5torch8autograd6Engine7executeEv");
+  third_all_reduce(looked, kSecondUs).into(job.capture, looked + kSecondUs);
+  join_flight(job.capture);
+  REQUIRE(decider(job, 1).call);
+  CHECK(decider(job, 1).call->sequence == 3);
+  CHECK_FALSE(decider(job, 2).call);
+  CHECK_FALSE(decider(job, 3).call);
+}
+
 TEST_CASE("the thread that waits for the device may be autograd's") {
   CaptureBuilder job = tests::eight_ranks(tests::in_all_reduce());
   const std::uint64_t looked = looked_us(job, 0);
