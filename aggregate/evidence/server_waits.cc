@@ -212,14 +212,16 @@ bool keeps_house(const JobView& view, const RankView& rank, const ThreadCapture&
 }
 
 // Returns whether nothing but a request, or a clock, wakes the program: a thread of it accepts
-// connections, and all others serve or keep house.
-bool has_only_servers(const JobView& view, const RankView& rank) {
+// connections, and all others serve or keep house. `asked`: a rank waits for an answer; then the
+// thread that speaks for this one, which gives none, is not the one that accepts.
+bool has_only_servers(const JobView& view, const RankView& rank, bool asked) {
   bool accepts = false;
   for (const ThreadCapture& thread : rank.process->threads) {
     if (!thread.has_python || thread.samples.empty()) {
       continue;
     }
-    if (&thread != rank.decider && awaits_connections(view, thread.wait, rank.process->pid)) {
+    if ((!asked || &thread != rank.decider) &&
+        awaits_connections(view, thread.wait, rank.process->pid)) {
       accepts = true;
     } else if (!keeps_house(view, rank, thread) && !serves_a_wait(view, thread)) {
       return false;
@@ -252,8 +254,8 @@ bool may_be_idle(const JobView& view, std::size_t at) {
     return &other != &rank && other.decider != nullptr && !other.decider->call &&
            other.decider->wait.on == WaitOn::kSocket;
   };
-  return has_only_servers(view, rank) ||
-         (waits_for_work && std::none_of(ranks.begin(), ranks.end(), may_ask));
+  const bool asked = std::any_of(ranks.begin(), ranks.end(), may_ask);
+  return has_only_servers(view, rank, asked) || (waits_for_work && !asked);
 }
 
 std::optional<std::vector<std::size_t>> ServerClients::distances_to(std::size_t server) {

@@ -43,6 +43,30 @@ ThreadSpec accepting() {
   return spec;
 }
 
+// An event loop that listens, and is woken by its own threads.
+ThreadSpec listening_loop() {
+  ThreadSpec spec;
+  spec.frames = {tests::native("epoll_wait", "libc.so.6"),
+                 tests::py("EpollIOManager.get_events", "/v/site-packages/trio/_io_epoll.py", 243),
+                 tests::py("main", "/job/farm.py", 95)};
+  spec.wait.on = WaitOn::kSocket;
+  spec.wait.syscall = "epoll_wait";
+  spec.wait.how = snapshot::WaitHow::kFiles;
+  return spec;
+}
+
+void set_files_of_loop(snapshot::ProcessCapture& process) {
+  for (snapshot::ThreadCapture& thread : process.threads) {
+    if (thread.wait.how == snapshot::WaitHow::kFiles) {
+      snapshot::RareWaitFacts& rare = thread.wait.rare.edit();
+      rare.awaited.resize(2);
+      rare.awaited[0].state = snapshot::kTcpListens;
+      rare.awaited[1].holder_pid = process.pid;
+      rare.awaited_count = 2;
+    }
+  }
+}
+
 // Does what a client has asked for: a get of a queue.
 ThreadSpec library_handler() {
   return at_lock({tests::py("Queue.get", kStd + "queue.py", 171),
@@ -65,16 +89,21 @@ ThreadSpec working() {
 }
 
 // Rank 0 has these threads, the first of which speaks for it; rank 1 waits for its answer.
-bool is_idle(const std::vector<ThreadSpec>& threads) {
+bool is_idle(const std::vector<ThreadSpec>& threads, bool asked = true) {
   tests::CaptureBuilder job({"n0"}, 2);
   auto& server = job.rank(0, "n0", 10);
   for (const ThreadSpec& spec : threads) {
     job.thread(server, spec);
   }
+  set_files_of_loop(server);
   ThreadSpec asks;
   asks.frames = {tests::native("recv", "libc.so.6"), tests::py("work", "/job/farm.py", 27)};
   asks.wait.on = WaitOn::kSocket;
   asks.wait.syscall = "recvfrom";
+  if (!asked) {
+    asks.wait.on = WaitOn::kLock;
+    asks.wait.syscall = "futex";
+  }
   job.thread(job.rank(1, "n0", 11), asks);
   FrameModel model(job.capture.tables);
   const JobView view(job.capture, model);
@@ -89,6 +118,15 @@ TEST_CASE("idle servers: handlers that do what clients have asked for") {
   CHECK_FALSE(is_idle({keeps_serving(), library_handler()}));         // nobody can come
   CHECK_FALSE(is_idle({keeps_serving(), accepting(), own_handler(false)}));
   CHECK_FALSE(is_idle({keeps_serving(), accepting(), library_handler(), working()}));
+}
+
+TEST_CASE("idle servers: the main thread's event loop listens") {
+  const ThreadSpec rests =
+      at_lock({tests::py("WorkerThread._work", "/v/site-packages/trio/_threads.py", 70)});
+  CHECK(is_idle({listening_loop(), rests}, false));
+  CHECK_FALSE(is_idle({listening_loop(), rests}));  // rank 1 waits for its answer
+  CHECK_FALSE(is_idle({listening_loop(), working()}, false));
+  CHECK_FALSE(is_idle({listening_loop(), own_handler(false)}, false));
 }
 
 TEST_CASE("idle servers: a main thread that waits for the program itself has something to do") {
