@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "aggregate/evidence/wait_end.h"
 #include "aggregate/rules/all_rules.h"
 #include "aggregate/rules/local_story.h"
 #include "aggregate/view/thread_cycle.h"
@@ -46,11 +47,10 @@ std::string child_predicate(const RuleInput& input, const RankView& rank) {
                        stuck_words(input.view, *child));
   }
   if (const auto* thread = thread_in_pipe(input, *child)) {
-    return fmt::format("waits for the end of its {} pid {}, which {}",
-                       child_words(input.view, *child), child->pid,
-                       is_writing(input.view, thread->wait)
-                           ? "writes to a full pipe that this rank is to read"
-                           : "waits for more input, or its end, in a pipe of this rank");
+    return WaitEnd(input.view, rank).way_words() +
+           (is_writing(input.view, thread->wait)
+                ? "writes to a full pipe that this rank is to read"
+                : "waits for more input, or its end, in a pipe of this rank");
   }
   return fmt::format(
       "waits for its {} pid {}, which waits for a lock that no thread of it can "

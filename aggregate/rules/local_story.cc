@@ -54,19 +54,27 @@ bool waits_for_inherited_lock(const RuleInput& input,
          !input.view.model().story(thread->samples.back(), Story::kQueueIdle);
 }
 
-// Returns whether the rank waits for the child's end, and the child for the rank to read what it
-// writes, or to end its input, which no other thread of the program may still write.
-bool waits_for_joiner(const RuleInput& input, const ProcessCapture& child, const RankView& rank) {
-  const ThreadCapture* thread = deciding_thread(input.view, child);
-  if (rank.decider->wait.on != WaitOn::kChild || thread == nullptr ||
-      thread->wait.on != WaitOn::kPipe || thread->wait.holder_pid != rank.process->pid) {
-    return false;
-  }
+// Returns whether no thread of the rank but those that wait for the child may write to it.
+bool only_waits(const RankView& rank) {
   const auto& threads = rank.process->threads;
-  return is_writing(input.view, thread->wait) ||
-         std::none_of(threads.begin(), threads.end(), [&rank](const ThreadCapture& other) {
-           return other.has_python && &other != rank.decider;
-         });
+  return std::none_of(threads.begin(), threads.end(), [&rank](const ThreadCapture& other) {
+    const ThreadChain chain = follow_threads(*rank.process, other);
+    const bool waits = !chain.way.empty() && chain.way.back() == rank.decider;
+    return other.has_python && &other != rank.decider && !waits;
+  });
+}
+
+// Returns the process in which the rank's wait ends, if that waits for the rank: to read what it
+// writes, or to write or end its input. Null if there is none.
+const ProcessCapture* waits_back(const RuleInput& input, const RankView& rank) {
+  const WaitEnd end(input.view, rank);
+  const RankView& last = end.view();
+  if (last.process == nullptr || last.process == rank.process || last.decider == nullptr ||
+      last.decider->wait.on != WaitOn::kPipe ||
+      last.decider->wait.holder_pid != rank.process->pid) {
+    return nullptr;
+  }
+  return is_writing(input.view, last.decider->wait) || only_waits(rank) ? last.process : nullptr;
 }
 
 // Returns whether a child stands still while its parent is in vfork(): the parent goes on only when
@@ -315,10 +323,12 @@ const ProcessCapture* doomed_child(const RuleInput& input, const RankView& rank)
   if (rank.process == nullptr || rank.decider == nullptr || rank.decider->call) {
     return nullptr;
   }
+  if (const ProcessCapture* process = waits_back(input, rank)) {
+    return process;
+  }
   const ProcessCapture* child = awaited_process(input.view, *rank.process);
   if (child != nullptr && child->owner == rank.process->pid && !child->is_rank) {
-    const bool doomed = is_dead(*child) || waits_for_joiner(input, *child, rank) ||
-                        holds_up_vfork(input, *child, rank) ||
+    const bool doomed = is_dead(*child) || holds_up_vfork(input, *child, rank) ||
                         waits_for_inherited_lock(input, *child, *rank.process);
     return doomed ? child : nullptr;
   }

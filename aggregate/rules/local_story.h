@@ -65,9 +65,10 @@ struct RankWork {
 std::optional<RankWork> work_of(const JobView& view, const RankView& rank);
 
 // Returns the child that the rank waits for, if it is dead, waits for a lock that nobody alive will
-// release, stands still while the rank is in vfork() for it, or writes to the rank that waits for
-// its end; null otherwise. If the rank waits for its input, this may be any zombie among its
-// children; if it waits for a lock shared by processes, any that did not end in order.
+// release, or stands still while the rank is in vfork() for it; or the process, in which the waits
+// end, that waits in a pipe for the rank itself; null otherwise. If the rank waits for its input,
+// this may be any zombie among its children; if it waits for a lock shared by processes, any that
+// did not end in order.
 const snapshot::ProcessCapture* doomed_child(const RuleInput& input, const RankView& rank);
 
 }  // namespace oddrank::aggregate

@@ -175,6 +175,23 @@ CaptureBuilder input_is_not_closed() {
   return job;
 }
 
+// Rank 1 reads the answer of one child; the other child has inherited that one's input, and waits
+// for more of its own.
+CaptureBuilder sibling_has_the_input() {
+  CaptureBuilder job = job_with_children();
+  const auto reads = [](pid_t from, std::string_view path) {
+    ThreadSpec spec = blocked(WaitOn::kPipe, "read",
+                              Frames{in_libc("read"), user_py("bloom/clean.py", "finish", 39)});
+    spec.wait.holder_pid = from;
+    spec.wait.path = path;
+    return spec;
+  };
+  replace(job, 1, reads(7540, "pipe:[90140]"));
+  add_child(job, 1, 7540, reads(7541, "pipe:[90141]"));
+  add_child(job, 1, 7541, reads(pid_of(1), "pipe:[90142]"));
+  return job;
+}
+
 // Tokenizers' thread pool was in use when the process forked; the child waits for its threads.
 CaptureBuilder rayon_after_fork() {
   CaptureBuilder job = job_with_children();
@@ -317,6 +334,7 @@ std::vector<Story> stories_of_children() {
        openmp_after_fork},
       {"join_before_drain", "B3, Megatron-LM#2422", Kind::kChildDeadlock, {1}, join_before_drain},
       {"input_is_not_closed", "", Kind::kChildDeadlock, {1}, input_is_not_closed},
+      {"sibling_has_the_input", "", Kind::kChildDeadlock, {1}, sibling_has_the_input},
       {"rayon_after_fork",
        "B4: tokenizers after a fork",
        Kind::kChildDeadlock,

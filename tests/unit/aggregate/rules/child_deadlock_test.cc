@@ -1,0 +1,66 @@
+// Processes of one rank that wait for each other.
+#include <string>
+
+#include "aggregate/diagnose.h"
+#include "tests/support/catch.h"
+#include "tests/support/hung_jobs.h"
+
+namespace oddrank::aggregate {
+
+using snapshot::WaitOn;
+using tests::CaptureBuilder;
+using tests::pid_of;
+using tests::ThreadSpec;
+
+namespace {
+
+// Ranks 0 and 2-7 wait for rank 1, which reads from the last of `children`; each of these reads
+// from the one before it, and the first one from rank 1.
+struct PipeCircle {
+  CaptureBuilder job = tests::eight_ranks(tests::in_all_reduce());
+
+  explicit PipeCircle(std::size_t children) {
+    pid_t from = pid_of(1);
+    for (std::size_t i = 0; i < children; ++i) {
+      const auto pid = static_cast<pid_t>(7540 + i);
+      job.thread(job.child(pid_of(1), "n0", pid), reads(from));
+      from = pid;
+    }
+    add(reads(from), true);
+  }
+  static ThreadSpec reads(pid_t from) {
+    ThreadSpec spec = tests::waiting_on(WaitOn::kPipe, "pipe:[9]");
+    spec.frames = {tests::native("read", "libc.so.6"), tests::py("finish", "/job/clean.py", 39)};
+    spec.wait.syscall = "read";
+    spec.wait.holder_pid = from;
+    return spec;
+  }
+  void add(const ThreadSpec& spec, bool instead = false) {
+    auto& rank = job.process(pid_of(1));
+    if (instead) {
+      rank.threads.clear();
+    }
+    job.thread(rank, spec);
+  }
+  Kind kind() const { return diagnose(job.capture).verdict.kind; }
+};
+
+}  // namespace
+
+TEST_CASE("child_deadlock: a circle of pipes through one child or several") {
+  for (const std::size_t children : {1, 2, 3}) {
+    INFO(children);
+    CHECK(PipeCircle(children).kind() == Kind::kChildDeadlock);
+  }
+}
+
+TEST_CASE("child_deadlock: no circle if another thread of the rank may write") {
+  PipeCircle circle(2);
+  ThreadSpec feeds = tests::sleeping();
+  feeds.frames = {tests::native("clock_nanosleep", "libc.so.6"),
+                  tests::py("feed", "/job/clean.py", 51)};
+  circle.add(feeds);
+  CHECK(circle.kind() == Kind::kSkippedCollective);
+}
+
+}  // namespace oddrank::aggregate
