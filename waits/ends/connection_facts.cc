@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "snapshot/libraries/known_libraries.h"
 #include "snapshot/variable.h"
 
 namespace oddrank::waits {
@@ -24,6 +25,10 @@ bool any_frame(const ThreadCapture& thread, const Tables& tables, const Matches&
   });
 }
 
+bool is_without_frames(const ThreadCapture& thread, const Tables& tables) {
+  return thread.samples.empty() || tables.stack(thread.samples.back().stack).frames.empty();
+}
+
 }  // namespace
 
 Store store_of(const snapshot::ProcessCapture& process,
@@ -31,7 +36,13 @@ Store store_of(const snapshot::ProcessCapture& process,
                const std::string& peer,
                const Tables& tables) {
   const auto port = snapshot::variable_of(tables, process, "MASTER_PORT");
-  if (process.communicates && port && peer.ends_with(":" + std::string(*port))) {
+  const bool in_torch =
+      is_without_frames(thread, tables) ||
+      any_frame(thread, tables, [](std::string_view /*function*/, std::string_view file) {
+        return snapshot::library_of(file) == snapshot::Library::kTorch ||
+               file.find("/torch/distributed/") != std::string_view::npos;
+      });
+  if (process.communicates && in_torch && port && peer.ends_with(":" + std::string(*port))) {
     return Store::kMasterPort;
   }
   const bool below = any_frame(thread, tables, [](std::string_view function, std::string_view) {

@@ -12,9 +12,10 @@
 namespace oddrank::waits {
 
 // Returns the store that the connection carries; kNone if nothing shows one. The store of a
-// process that has a library of collectives loaded listens at its MASTER_PORT; any other process
-// may have a server of its own there. If a program makes its own store at another port, the
-// thread's frames show it.
+// process that has a library of collectives loaded listens at its MASTER_PORT, and a thread that
+// waits there is inside of torch, if its frames could be read; any other process or thread may have
+// a server of its own there. If a program makes its own store at another port, the thread's frames
+// show it.
 snapshot::Store store_of(const snapshot::ProcessCapture& process,
                          const snapshot::ThreadCapture& thread,
                          const std::string& peer,

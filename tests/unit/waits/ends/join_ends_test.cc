@@ -551,6 +551,23 @@ TEST_CASE("the store names no holder: others have to come to it") {
     CHECK(scene.join(client).holder_pid == 0);
     CHECK(scene.build.says(client).find("the store of MASTER_PORT") != std::string_view::npos);
   }
+  SECTION("of a thread that is in code of the program, which has a server of its own there") {
+    auto& process = scene.build.process(client);
+    process.communicates = true;
+    const auto in = [&](std::string_view file) {
+      snapshot::Frame frame;
+      frame.function = tables.string("recv");
+      frame.file = tables.string(file);
+      snapshot::Stack stack;
+      stack.frames = {tables.frame(frame)};
+      process.threads[0].samples.edit(0).stack = tables.stack(stack);
+    };
+    in("/usr/lib/python3.11/http/client.py");
+    CHECK(scene.join(client).holder_pid == 20);
+    in("/v/torch/lib/libtorch_cpu.so");
+    scene.build.wait(client).holder_pid = 0;
+    CHECK(scene.join(client).holder_pid == 0);
+  }
   SECTION("of any other process, which has a server of its own there") {
     CHECK(scene.join(client).holder_pid == 20);
   }
