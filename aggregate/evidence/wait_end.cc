@@ -131,10 +131,11 @@ std::string WaitEnd::way_words() const {
       continue;
     }
     const std::string name = hop_words(hop);
+    const bool own = hop.from == rank_.process || hop.process->parent == hop.from->pid;
     text +=
         hop.alike == 0
-            ? fmt::format("waits for its {} pid {}{}, which ", name, hop.process->pid,
-                          command_words(view_, *hop.process))
+            ? fmt::format("waits for {} {} pid {}{}, which ", own ? "its" : "the rank's", name,
+                          hop.process->pid, command_words(view_, *hop.process))
             : fmt::format("waits for {} {}{} of its own, all in the same call: pid {} ",
                           hop.alike + 1, name, name.ends_with('s') ? "es" : "s", hop.process->pid);
   }
