@@ -101,6 +101,9 @@ TEST_CASE("store keys: what clients wait for is in a note") {
   CHECK(notes[0] ==
         "the store of the launcher of rank 0 has 2 keys; clients wait for k2 (3 clients), k3 (3 "
         "clients), k4 (3 clients)");
+  process.store.push_back({job.capture.tables.string("item/7"), 1});
+  CHECK(store_notes(JobView(job.capture, model))[0].ends_with(
+      "wait for k2 (3 clients), item/7 (1 client), k3 (3 clients) and 1 more"));
 }
 
 }  // namespace
