@@ -110,12 +110,12 @@ std::optional<Conflict> conflict_of(const MadeGroups& a, const MadeGroups& b) {
       return Conflict{number, number, &members, &same->second};
     }
   }
-  for (const auto& [number, members] : a) {
+  for (const auto& made : a) {
     const auto same = std::find_if(b.begin(), b.end(),
-                                   [&members](const auto& one) { return one.second == members; });
+                                   [&made](const auto& one) { return one.second == made.second; });
     // A program may make several groups of the same ranks.
-    if (same != b.end() && !a.contains(same->first) && !b.contains(number)) {
-      return Conflict{number, same->first, &members, &same->second};
+    if (same != b.end() && !a.contains(same->first) && !b.contains(made.first)) {
+      return Conflict{made.first, same->first, &made.second, &same->second};
     }
   }
   return std::nullopt;

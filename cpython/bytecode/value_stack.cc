@@ -1,5 +1,7 @@
 #include "cpython/bytecode/value_stack.h"
 
+#include "cpython/objects/types.h"
+
 namespace oddrank::cpython {
 namespace {
 
