@@ -211,17 +211,28 @@ bool keeps_house(const JobView& view, const RankView& rank, const ThreadCapture&
                           view.model().story(thread.samples.back(), Story::kIdle).has_value());
 }
 
+// Returns whether the innermost Python function of the thread is a library's.
+bool is_in_library(const JobView& view, const ThreadCapture& thread) {
+  for (const snapshot::FrameId id : view.model().all_frames(thread.samples.back())) {
+    if (view.capture().tables.frame(id).kind == snapshot::FrameKind::kPython) {
+      return !view.model().shown(id).user;
+    }
+  }
+  return false;
+}
+
 // Returns whether nothing but a request, or a clock, wakes the program: a thread of it accepts
-// connections, and all others serve or keep house. `asked`: a rank waits for an answer; then the
-// thread that speaks for this one, which gives none, is not the one that accepts.
+// connections, and all others serve or keep house. The thread that speaks for the rank may be the
+// one that accepts if it is in a library's event loop, and no rank has asked for an answer: a loop
+// of the program's own may wait for one of its threads.
 bool has_only_servers(const JobView& view, const RankView& rank, bool asked) {
   bool accepts = false;
   for (const ThreadCapture& thread : rank.process->threads) {
     if (!thread.has_python || thread.samples.empty()) {
       continue;
     }
-    if ((!asked || &thread != rank.decider) &&
-        awaits_connections(view, thread.wait, rank.process->pid)) {
+    const bool counts = &thread != rank.decider || (!asked && is_in_library(view, thread));
+    if (counts && awaits_connections(view, thread.wait, rank.process->pid)) {
       accepts = true;
     } else if (!keeps_house(view, rank, thread) && !serves_a_wait(view, thread)) {
       return false;

@@ -12,7 +12,7 @@ import socket
 import sys
 import time
 
-ITEMS = 10**6
+ITEMS = 10**5
 NAP = 0.05
 MISSING = "/nonexistent/go"
 

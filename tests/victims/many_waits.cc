@@ -14,7 +14,7 @@
 //   allocates, wants_heap the allocator's: a signal came while `allocates` had it; main in malloc
 // Waits without an owner: awaits_condition, awaits_semaphore, awaits_barrier.
 // Several files at once, whose other ends `child` has: polls, selects, epolls.
-// Others: accepts, connects, reads_device, awaits_message (System V).
+// Others: accepts, connects, reads_terminal, awaits_message (System V).
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <link.h>
@@ -246,7 +246,7 @@ void connects() {
 }
 
 // A terminal whose other side never writes.
-void reads_device() {
+void reads_terminal() {
   const int fd = ::open("/dev/ptmx", O_RDWR | O_NOCTTY);
   check(fd >= 0 && ::grantpt(fd) == 0 && ::unlockpt(fd) == 0);
   check(::open(::ptsname(fd), O_RDWR | O_NOCTTY) >= 0);
@@ -323,7 +323,7 @@ int main(int count, char** arguments) {
   start("epolls", epolls);
   start("accepts", accepts);
   start("connects", connects);
-  start("reads_device", reads_device);
+  start("reads_terminal", reads_terminal);
   start("awaits_message", awaits_message);
   start("prints", prints);
   start("writes", writes);

@@ -127,6 +127,9 @@ TEST_CASE("idle servers: the main thread's event loop listens") {
   CHECK_FALSE(is_idle({listening_loop(), rests}));  // rank 1 waits for its answer
   CHECK_FALSE(is_idle({listening_loop(), working()}, false));
   CHECK_FALSE(is_idle({listening_loop(), own_handler(false)}, false));
+  ThreadSpec own_loop = listening_loop();  // its worker may have to wake it
+  own_loop.frames = {tests::native("epoll_wait", "libc.so.6"), tests::py("main", "/job/a.py", 5)};
+  CHECK_FALSE(is_idle({own_loop, rests}, false));
 }
 
 TEST_CASE("idle servers: a main thread that waits for the program itself has something to do") {
