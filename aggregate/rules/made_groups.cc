@@ -1,6 +1,7 @@
 #include "aggregate/rules/made_groups.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <string>
@@ -17,7 +18,7 @@ namespace oddrank::aggregate {
 namespace {
 
 constexpr std::string_view kMaker = "_new_process_group_helper";
-constexpr std::size_t kMaxMakers = 2048;  // all pairs of them are compared
+constexpr std::size_t kMaxMakers = 512;  // all pairs of them are compared
 
 // The groups that a rank has made, or makes, by their numbers.
 using MadeGroups = std::map<std::int64_t, std::vector<std::int32_t>>;
@@ -163,28 +164,27 @@ std::string conflict_words(const RuleInput& input,
 }  // namespace
 
 std::vector<Finding> made_another(const RuleInput& input) {
-  const auto& ranks = input.view.ranks();
-  std::vector<MadeGroups> made;
-  made.reserve(ranks.size());
-  std::size_t makers = 0;
-  for (const RankView& rank : ranks) {
-    made.push_back(made_groups(input.view, rank));
-    makers += made.back().empty() ? 0U : 1U;
+  std::map<std::size_t, MadeGroups> made;  // by rank (index); only ranks that make one now
+  for (std::size_t at = 0; at < input.view.ranks().size() && made.size() <= kMaxMakers; ++at) {
+    if (MadeGroups groups = made_groups(input.view, input.view.ranks()[at]); !groups.empty()) {
+      made.emplace(at, std::move(groups));
+    }
   }
-  if (makers > kMaxMakers) {
+  if (made.size() > kMaxMakers) {
     return {};
   }
   std::map<std::size_t, std::vector<std::size_t>> conflicts;
-  for (std::size_t a = 0; a < made.size(); ++a) {
-    for (std::size_t b = a + 1; b < made.size(); ++b) {
-      if (conflict_of(made[a], made[b])) {
-        conflicts[a].push_back(b);
-        conflicts[b].push_back(a);
+  for (auto a = made.begin(); a != made.end(); ++a) {
+    for (auto b = std::next(a); b != made.end(); ++b) {
+      if (conflict_of(a->second, b->second)) {
+        conflicts[a->first].push_back(b->first);
+        conflicts[b->first].push_back(a->first);
       }
     }
   }
   const std::vector<std::size_t> deviating = who_deviates(conflicts);
-  if (deviating.empty() || !is_minority(input, deviating.size(), makers - deviating.size(), {}) ||
+  if (deviating.empty() ||
+      !is_minority(input, deviating.size(), made.size() - deviating.size(), {}) ||
       any_moved(input, deviating)) {
     return {};
   }
@@ -195,14 +195,14 @@ std::vector<Finding> made_another(const RuleInput& input) {
   }
   const std::size_t first = deviating.front();
   const auto has_other_members = [&](std::size_t other) {
-    const Conflict conflict = *conflict_of(made[first], made[other]);
+    const Conflict conflict = *conflict_of(made.at(first), made.at(other));
     return conflict.number == conflict.other;
   };
   const std::vector<std::size_t>& others = conflicts[first];
   const auto telling = std::find_if(others.begin(), others.end(), has_other_members);
   const bool order = telling != others.end();
   const std::size_t other = order ? *telling : others.front();
-  const Conflict conflict = *conflict_of(made[first], made[other]);
+  const Conflict conflict = *conflict_of(made.at(first), made.at(other));
   finding.summary =
       fmt::format("{}: {} {} called new_group() {}, so they never meet",
                   conflict_words(input, first, other, conflict), ranks_words(input, deviating),
