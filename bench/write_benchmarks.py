@@ -60,8 +60,7 @@ def section(result, docs):
     machine = result["machine"]
     about = textwrap.fill(" ".join(result["about"].split()), 110, break_long_words=False, break_on_hyphens=False)
     lines = [f"## {result['title']}", "", about, ""]
-    facts = f"`bench/run {result['name']}`, {result['at']}, load {machine['load']:.1f} before it"
-    lines += [facts + ".", ""]
+    lines += [f"`bench/run {result['name']}`, {result['at']}, load {machine['load']:.1f} before it.", ""]
     for spec in result["tables"]:
         lines += table(spec) + [""]
     for note in result["notes"]:

@@ -8,7 +8,6 @@
 
 #include <fmt/format.h>
 
-#include "collectives/call_frames.h"
 #include "collectives/group_join.h"
 #include "snapshot/flight_calls.h"
 #include "snapshot/loops/named_loop.h"
@@ -116,6 +115,8 @@ class Joiner {
   // Adds the oldest open call to a thread that waits for its device: NCCL's calls return at once.
   void add_call(ThreadCapture& thread);
   bool add_transfer(const FlightEntry& entry, CollectiveCall& call) const;
+  // Fills in the collective; returns false if its operation is unknown.
+  bool add_collective(const FlightEntry& entry, CollectiveCall& call) const;
 
   ProcessCapture& process_;
   const FlightRecord& record_;
@@ -294,7 +295,16 @@ bool Joiner::add_transfer(const FlightEntry& entry, CollectiveCall& call) const 
   call.kind = tables_.text(entry.op) == "send" ? CallKind::kSend : CallKind::kRecv;
   call.op = entry.op;
   call.peer = peer_of(entry);
+  fill_group(record_.groups[entry.group], call);
   return call.peer >= 0;
+}
+
+bool Joiner::add_collective(const FlightEntry& entry, CollectiveCall& call) const {
+  const std::string_view function = function_of_recorded(tables_.text(entry.op));
+  call.op = tables_.string(function);
+  call.sequence = entry.sequence;
+  fill_group(record_.groups[entry.group], call);
+  return !function.empty();
 }
 
 bool Joiner::asks_for_work(const ThreadCapture& thread) const {
@@ -308,13 +318,11 @@ bool Joiner::waits_for_future(const ThreadCapture& thread) const {
   constexpr std::string_view kWait = "19PythonFutureWrapper4wait";
   constexpr std::string_view kRpc = "5torch11distributed3rpc";
   const auto is_in = [this](const ThreadCapture& one, std::string_view function) {
-    const CallFrames frames(one, tables_, false);
-    for (std::size_t i = 0; i < frames.size(); ++i) {
-      if (frames.function(i).find(function) != std::string_view::npos) {
-        return true;
-      }
-    }
-    return false;
+    return !one.samples.empty() &&
+           std::ranges::any_of(tables_.stack(one.samples.back().stack).frames, [&](auto id) {
+             return tables_.text(tables_.frame(id).function).find(function) !=
+                    std::string_view::npos;
+           });
   };
   const auto& threads = process_.threads;
   return is_in(thread, kWait) &&
@@ -328,15 +336,10 @@ void Joiner::add_begun(ThreadCapture& thread) {
     return;
   }
   const FlightEntry* entry = sole_open(thread);
-  const std::string_view function =
-      entry == nullptr ? std::string_view() : function_of_recorded(tables_.text(entry->op));
-  if (function.empty() || !stood_still(*entry)) {
+  CollectiveCall call;
+  if (entry == nullptr || !stood_still(*entry) || !add_collective(*entry, call)) {
     return;
   }
-  CollectiveCall call;
-  fill_group(record_.groups[entry->group], call);
-  call.op = tables_.string(function);
-  call.sequence = entry->sequence;
   say(call, *entry,
       asks ? ", and the thread asks again and again whether it has"
            : ", and the thread waits for a future of torch");
@@ -369,14 +372,8 @@ void Joiner::add_call(ThreadCapture& thread) {
     return;
   }
   CollectiveCall call;
-  const std::string_view function = function_of_recorded(tables_.text(entry->op));
-  if (entry == transfer ? !add_transfer(*entry, call) : function.empty()) {
+  if (!(entry == transfer ? add_transfer(*entry, call) : add_collective(*entry, call))) {
     return;
-  }
-  fill_group(record_.groups[entry->group], call);
-  if (entry != transfer) {
-    call.op = tables_.string(function);
-    call.sequence = entry->sequence;
   }
   say(call, *entry, ", and the thread waits for its device");
   thread.call = call;

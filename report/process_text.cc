@@ -133,6 +133,14 @@ std::string gil_words(const ProcessCapture& process, const ThreadCapture& thread
                      static_cast<double>(asked) * kSwitchSeconds);
 }
 
+// Returns what the thread waits for, and for how long at most.
+std::string limited_wait_words(const aggregate::JobView& view,
+                               const ProcessCapture& process,
+                               const ThreadCapture& thread) {
+  const std::string waits = aggregate::thread_wait_words(view, process, thread);
+  return waits.empty() || thread.call ? waits : waits + aggregate::long_limit_words(thread.wait);
+}
+
 std::string thread_title(const aggregate::JobView& view,
                          const ProcessCapture& process,
                          const ThreadCapture& thread,
@@ -155,10 +163,7 @@ std::string thread_title(const aggregate::JobView& view,
   const std::string status =
       fmt::format("{}{}{}{}{}", state_words(state), quiet.tells() ? " " : "", quiet.words(),
                   gil_words(process, thread), aggregate::interpreter_words(view, thread));
-  std::string waits = aggregate::thread_wait_words(view, process, thread);
-  if (!waits.empty() && !thread.call) {
-    waits += aggregate::long_limit_words(thread.wait);
-  }
+  const std::string waits = limited_wait_words(view, process, thread);
   const std::string rest = fmt::format(" ({})", status);
   const bool fits = columns(title) + columns(rest) + 1 + columns(waits) <= style.width();
   return style.bold(title) + rest + (waits.empty() ? "" : (fits ? " " : "\n  ") + waits) + '\n';
@@ -204,9 +209,8 @@ std::string process_sentence(const aggregate::JobView& view, const ProcessCaptur
   text += state_words(process.state);
   if (!process.threads.empty() && !process.threads.front().samples.empty()) {
     const ThreadCapture& main = process.threads.front();
-    const std::string waits = aggregate::thread_wait_words(view, process, main);
-    text += (waits.empty() ? "" : ", " + waits + aggregate::long_limit_words(main.wait)) +
-            aggregate::interpreter_words(view, main);
+    const std::string waits = limited_wait_words(view, process, main);
+    text += (waits.empty() ? "" : ", " + waits) + aggregate::interpreter_words(view, main);
     if (const auto frame = view.model().user_frame(main.samples.back())) {
       const std::string place = frame->place();
       text += ", at " + frame->name + (place.empty() ? "" : " (" + place + ")");

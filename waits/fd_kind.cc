@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
+#include <optional>
 
 #include "attach/proc_path.h"
-#include "base/parse_number.h"
+#include "waits/file_locks.h"
 
 namespace oddrank::waits {
 namespace {
@@ -44,15 +46,13 @@ constexpr std::array kPrefixes = {
 
 }  // namespace
 
-std::string terminal_side(std::string link, std::string_view info) {
-  constexpr std::string_view kIndex = "tty-index:";
-  const std::size_t at = info.find(kIndex);
-  if ((link != "/dev/ptmx" && link != "/dev/pts/ptmx") || at == std::string_view::npos) {
-    return link;
-  }
-  const std::string_view value = info.substr(std::min(at + kIndex.size() + 1, info.size()));
-  const auto number = parse_number<unsigned>(value.substr(0, value.find('\n')));
-  return number ? std::string(kTerminalSide) + "/dev/pts/" + std::to_string(*number) + "]" : link;
+std::string terminal_side(const std::string& link, std::string_view info) {
+  constexpr std::uint64_t kMaxTerminals = 1 << 20;  // NR_UNIX98_PTY_MAX (include/linux/tty.h)
+  const bool is_side = link == "/dev/ptmx" || link == "/dev/pts/ptmx";
+  const auto number = is_side ? terminal_of_fdinfo(info) : std::nullopt;
+  return number && *number < kMaxTerminals
+             ? std::string(kTerminalSide) + "/dev/pts/" + std::to_string(*number) + "]"
+             : link;
 }
 
 LinkKind fd_kind(std::string_view link, std::string_view wchan) {

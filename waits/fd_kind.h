@@ -18,7 +18,7 @@ struct LinkKind {
 // A program that makes a terminal for another one reads and writes the side called /dev/ptmx, the
 // other program /dev/pts/N. Returns a link that names that N for the former, by the text of its
 // /proc/PID/fdinfo (Linux 4.15 and later), and the link itself for any other file.
-std::string terminal_side(std::string link, std::string_view info);
+std::string terminal_side(const std::string& link, std::string_view info);
 
 // Determines the kind from the link, or from what terminal_side() makes of it; `wchan`
 // distinguishes a FIFO from a file, since both have a plain path. An empty link returns kUnknown.

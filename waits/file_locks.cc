@@ -64,14 +64,14 @@ std::optional<HeldLock> parse_held_lock(std::string_view line) {
                   *start};
 }
 
-std::uint64_t value_of_fdinfo(std::string_view fdinfo, std::string_view name) {
+std::optional<std::uint64_t> value_of_fdinfo(std::string_view fdinfo, std::string_view name) {
   for (const std::string_view line : split(fdinfo, '\n')) {
     const auto words = split_blanks(line);
     if (words.size() == 2 && words[0] == name) {
-      return parse_number<std::uint64_t>(words[1]).value_or(0);
+      return parse_number<std::uint64_t>(words[1]);
     }
   }
-  return 0;
+  return std::nullopt;
 }
 
 }  // namespace
@@ -122,11 +122,15 @@ std::vector<HeldLock> locks_of_fdinfo(std::string_view fdinfo) {
 }
 
 std::uint64_t mount_of_fdinfo(std::string_view fdinfo) {
-  return value_of_fdinfo(fdinfo, "mnt_id:");
+  return value_of_fdinfo(fdinfo, "mnt_id:").value_or(0);
 }
 
 std::uint64_t inode_of_fdinfo(std::string_view fdinfo) {
-  return value_of_fdinfo(fdinfo, "ino:");
+  return value_of_fdinfo(fdinfo, "ino:").value_or(0);
+}
+
+std::optional<std::uint64_t> terminal_of_fdinfo(std::string_view fdinfo) {
+  return value_of_fdinfo(fdinfo, "tty-index:");
 }
 
 bool has_lock(std::string_view fdinfo, pid_t pid) {

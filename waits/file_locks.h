@@ -63,6 +63,10 @@ std::uint64_t mount_of_fdinfo(std::string_view fdinfo);
 // Returns the value of "ino:" in the text of /proc/PID/fdinfo/FD (since v5.14); 0 if it has none.
 std::uint64_t inode_of_fdinfo(std::string_view fdinfo);
 
+// Returns the value of "tty-index:" in the text of /proc/PID/fdinfo/FD: the N of /dev/pts/N, of
+// which this file is the other side (since v4.15).
+std::optional<std::uint64_t> terminal_of_fdinfo(std::string_view fdinfo);
+
 // Returns whether the text of /proc/`pid`/fdinfo/FD has a lock that this process took through this
 // open file ("lock:\t1: FLOCK ..."). An inherited descriptor shows the locks of the parent, which
 // do not count.

@@ -66,8 +66,12 @@ std::int64_t nanoseconds_at(const attach::Target& target, const Limit& limit) {
 
 std::int64_t milliseconds_left(const WaitContext& context, const Limit& limit) {
   const std::int64_t until = nanoseconds_at(context.target, limit);
-  const std::int64_t now = limit.clock ? context.files.clock_ns(*limit.clock) : 0;
-  return until < 0 || now < 0 ? -1 : std::max<std::int64_t>(until - now, 0) / kMillisecond;
+  if (until < 0 || !limit.clock) {
+    return until < 0 ? -1 : until / kMillisecond;
+  }
+  const std::uint64_t now = context.files.clock_us(*limit.clock);
+  const std::int64_t left = until / kMicrosecond - static_cast<std::int64_t>(now);
+  return now == 0 ? -1 : std::max<std::int64_t>(left, 0) / 1000;
 }
 
 }  // namespace

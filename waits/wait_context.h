@@ -30,8 +30,8 @@ class ProcessFiles {
   virtual std::string mounts() const { return {}; }  // text of /proc/PID/mountinfo
   // freezer.state of the process's cgroup of version 1: "FROZEN".
   virtual std::string freezer() const { return {}; }
-  // Returns the time of a clock of the target's machine; -1 = unknown.
-  virtual std::int64_t clock_ns(clockid_t /*clock*/) const { return -1; }
+  // Returns the time of a clock of the target's machine; 0 = unknown.
+  virtual std::uint64_t clock_us(clockid_t /*clock*/) const { return 0; }
   // Returns the process of any thread, in our pid namespace; 0 if there is no such thread.
   virtual pid_t process_of_thread(pid_t /*tid*/) const { return 0; }
 };

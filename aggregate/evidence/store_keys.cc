@@ -155,6 +155,7 @@ std::vector<std::string> store_notes(const JobView& view) {
     const std::size_t more = keys.size() - std::min(keys.size(), kMaxAwaitedKeys);
     keys.resize(keys.size() - more);
     std::vector<std::string> awaited;
+    awaited.reserve(keys.size());
     for (const snapshot::StoreKey* key : keys) {
       awaited.push_back(fmt::format("{} ({} client{})", printable(view.text(key->name), kMaxKey),
                                     key->waiting, key->waiting == 1 ? "" : "s"));

@@ -64,8 +64,8 @@ bool only_waits(const RankView& rank) {
   });
 }
 
-// Returns the process in which the rank's wait ends, if that waits for the rank: to read what it
-// writes, or to write or end its input. Null if there is none.
+// Returns the process in which the rank's wait ends, if that process waits in a pipe until the rank
+// reads its output, or gives it more input or the end of it; null otherwise.
 const ProcessCapture* waits_back(const RuleInput& input, const RankView& rank) {
   const WaitEnd end(input.view, rank);
   const RankView& last = end.view();

@@ -23,23 +23,10 @@ constexpr std::size_t kMaxMakers = 512;  // all pairs of them are compared
 // The groups that a rank has made, or makes, by their numbers.
 using MadeGroups = std::map<std::int64_t, std::vector<std::int32_t>>;
 
-// Returns the ranks of a list as Python writes it; empty if it is cut.
-std::vector<std::int32_t> listed_ranks(std::string_view list) {
-  std::vector<std::int32_t> ranks;
-  while (!list.empty()) {
-    const std::size_t begin = list.find_first_of("0123456789.");
-    if (begin == std::string_view::npos) {
-      break;
-    }
-    list.remove_prefix(begin);
-    const std::size_t end = std::min(list.find_first_not_of("0123456789"), list.size());
-    const auto rank = parse_number<std::int32_t>(list.substr(0, end));
-    if (!rank) {
-      return {};
-    }
-    ranks.push_back(*rank);
-    list.remove_prefix(end);
-  }
+// Returns the ranks of a list as Python writes it, "[0, 1]"; empty if it is cut.
+std::vector<std::int32_t> listed_ranks(std::string list) {
+  std::erase_if(list, [](char one) { return one == '[' || one == ']' || one == ' '; });
+  std::vector<std::int32_t> ranks = snapshot::ranks_of(list);
   std::sort(ranks.begin(), ranks.end());
   return ranks;
 }
@@ -58,7 +45,7 @@ void add_new_group(const JobView& view, const RankView& rank, MadeGroups& made) 
       if (view.text(local.name) == "group_name") {
         name = view.text(local.value);
       } else if (view.text(local.name) == "global_ranks_in_group") {
-        members = listed_ranks(view.text(local.value));
+        members = listed_ranks(std::string(view.text(local.value)));
       }
     }
     const auto number = name.size() > 2
@@ -88,13 +75,8 @@ MadeGroups made_groups(const JobView& view, const RankView& rank) {
   return made;
 }
 
-// A group that two ranks have made differently.
-struct Conflict {
-  std::int64_t number = 0;  // of both, if it has other members
-  std::int64_t other = 0;
-  const std::vector<std::int32_t>* members = nullptr;        // on the first of the two ranks
-  const std::vector<std::int32_t>* other_members = nullptr;  // on the other one
-};
+// A group of one rank, and that of another rank which has the same number or the same members.
+using Conflict = std::pair<const MadeGroups::value_type*, const MadeGroups::value_type*>;
 
 bool share_members(const std::vector<std::int32_t>& a, const std::vector<std::int32_t>& b) {
   return std::any_of(a.begin(), a.end(), [&b](std::int32_t one) {
@@ -105,10 +87,11 @@ bool share_members(const std::vector<std::int32_t>& a, const std::vector<std::in
 // Returns a number that has other members on the other rank, or else members that have another
 // number there. (The parts of a split_group() have one number, and no members in common.)
 std::optional<Conflict> conflict_of(const MadeGroups& a, const MadeGroups& b) {
-  for (const auto& [number, members] : a) {
-    if (const auto same = b.find(number);
-        same != b.end() && same->second != members && share_members(members, same->second)) {
-      return Conflict{number, number, &members, &same->second};
+  for (const auto& made : a) {
+    const auto same = b.find(made.first);
+    if (same != b.end() && same->second != made.second &&
+        share_members(made.second, same->second)) {
+      return Conflict{&made, &*same};
     }
   }
   for (const auto& made : a) {
@@ -116,7 +99,7 @@ std::optional<Conflict> conflict_of(const MadeGroups& a, const MadeGroups& b) {
                                    [&made](const auto& one) { return one.second == made.second; });
     // A program may make several groups of the same ranks.
     if (same != b.end() && !a.contains(same->first) && !b.contains(made.first)) {
-      return Conflict{made.first, same->first, &made.second, &same->second};
+      return Conflict{&made, &*same};
     }
   }
   return std::nullopt;
@@ -153,12 +136,13 @@ std::string conflict_words(const RuleInput& input,
   const auto name = [&input](std::size_t at) {
     return ranks_phrase({input.view.ranks()[at].rank});
   };
-  const std::string members = ranks_phrase(*conflict.members);
-  return conflict.number == conflict.other
-             ? fmt::format("group number {} has {} on {} and {} on {}", conflict.number, members,
-                           name(deviating), ranks_phrase(*conflict.other_members), name(other))
+  const auto& [mine, theirs] = conflict;
+  const std::string members = ranks_phrase(mine->second);
+  return mine->first == theirs->first
+             ? fmt::format("group number {} has {} on {} and {} on {}", mine->first, members,
+                           name(deviating), ranks_phrase(theirs->second), name(other))
              : fmt::format("the group of {} is number {} on {} and number {} on {}", members,
-                           conflict.number, name(deviating), conflict.other, name(other));
+                           mine->first, name(deviating), theirs->first, name(other));
 }
 
 }  // namespace
@@ -195,8 +179,8 @@ std::vector<Finding> made_another(const RuleInput& input) {
   }
   const std::size_t first = deviating.front();
   const auto has_other_members = [&](std::size_t other) {
-    const Conflict conflict = *conflict_of(made.at(first), made.at(other));
-    return conflict.number == conflict.other;
+    const auto [mine, theirs] = *conflict_of(made.at(first), made.at(other));
+    return mine->first == theirs->first;
   };
   const std::vector<std::size_t>& others = conflicts[first];
   const auto telling = std::find_if(others.begin(), others.end(), has_other_members);
@@ -207,9 +191,9 @@ std::vector<Finding> made_another(const RuleInput& input) {
       fmt::format("{}: {} {} called new_group() {}, so they never meet",
                   conflict_words(input, first, other, conflict), ranks_words(input, deviating),
                   deviating.size() == 1 ? "has" : "have",
-                  order                              ? "in another order, or for other ranks"
-                  : conflict.number > conflict.other ? "more often"
-                                                     : "less often");
+                  order ? "in another order, or for other ranks"
+                  : conflict.first->first > conflict.second->first ? "more often"
+                                                                   : "less often");
   finding.advice = {
       "call new_group() on all ranks, as often and in the same order, also on those "
       "that are no members of it"};

@@ -36,7 +36,6 @@ constexpr auto kPollingFrames = std::to_array<PollingFrame>({
 });
 
 constexpr std::size_t kMaxPollingDepth = 24;  // frames from the innermost on
-constexpr std::size_t kMaxRestFrames = 1;     // Python frames between a loop and its sleep
 
 bool is_polling_frame(const ShownFrame& frame, std::string_view path, const PollingFrame& row) {
   const bool named = row.function.empty() || frame.name.find(row.function) != std::string::npos;
@@ -147,7 +146,7 @@ std::optional<Poll> poll_of(const JobView& view, const ThreadCapture& thread) {
   for (const PythonLoop& loop : thread.loops) {
     if (loop.frame >= frames.size() || loop.frame != thread.loops.front().frame ||
         snapshot::python_frames_inside(loop, thread.samples.back(), view.capture().tables) >
-            kMaxRestFrames) {
+            snapshot::kMaxRestFrames) {
       return std::nullopt;
     }
     if (auto poll = poll_in(view, loop)) {

@@ -241,11 +241,8 @@ bool Sentence::says_limit() const {
 }
 
 std::string Sentence::limit_words() const {
-  if (is_long_limit(wait_)) {
+  if (is_long_limit(wait_) || !wait_.limited) {
     return long_limit_words(wait_);
-  }
-  if (!wait_.limited) {
-    return {};
   }
   return wait_.limit_ms < 0 ? ", with a time limit"
                             : fmt::format(", for {} ms at most", wait_.limit_ms);

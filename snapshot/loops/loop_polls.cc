@@ -101,10 +101,10 @@ std::optional<PollOn> asked_by(const NamedCall& call) {
     return is_meant_by(call, one.begins);
   });
   if (row != kOwners.end()) {
-    const bool only_name = row->on == PollOn::kFile && handles_names(call.name);
-    return only_name                  ? std::nullopt
-           : row->on && call.moves_on ? std::optional(PollOn::kUnknown)
-                                      : row->on;
+    if (row->on == PollOn::kFile && handles_names(call.name)) {
+      return std::nullopt;
+    }
+    return row->on && call.moves_on ? PollOn::kUnknown : row->on;
   }
   return call.owner.empty() && is_name_of_language(call.name) ? std::nullopt
                                                               : std::optional(PollOn::kUnknown);

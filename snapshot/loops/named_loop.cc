@@ -14,10 +14,9 @@ NamedLoop named_loop(const PythonLoop& loop, const Tables& tables) {
 }
 
 std::optional<Asked> asked_in_loop(const ThreadCapture& thread, const Tables& tables) {
-  constexpr std::size_t kMaxInside = 1;  // the frame in which it asks or rests
   for (const PythonLoop& loop : thread.loops) {
     if (thread.samples.empty() ||
-        python_frames_inside(loop, thread.samples.back(), tables) > kMaxInside) {
+        python_frames_inside(loop, thread.samples.back(), tables) > kMaxRestFrames) {
       return std::nullopt;
     }
     const NamedLoop named = named_loop(loop, tables);

@@ -12,6 +12,9 @@
 
 namespace oddrank::snapshot {
 
+// Python frames between a loop and the call by which it asks or rests.
+inline constexpr std::size_t kMaxRestFrames = 1;
+
 // Borrows the names from the tables.
 NamedLoop named_loop(const PythonLoop& loop, const Tables& tables);
 

@@ -1,7 +1,5 @@
 #include "waits/node/collect_waits.h"
 
-#include <time.h>
-
 #include <chrono>
 #include <optional>
 #include <string>
@@ -13,6 +11,7 @@
 #include "attach/proc_fds.h"
 #include "attach/proc_stat.h"
 #include "attach/proc_status.h"
+#include "base/clock_us.h"
 #include "base/read_file.h"
 #include "waits/cgroups.h"
 #include "waits/fd_kind.h"
@@ -48,7 +47,7 @@ class LiveFiles final : public ProcessFiles {
   std::string locked_files() const override;
   std::string mounts() const override;
   std::string freezer() const override;
-  std::int64_t clock_ns(clockid_t clock) const override;
+  std::uint64_t clock_us(clockid_t clock) const override;
   pid_t process_of_thread(pid_t tid) const override;
 
  private:
@@ -60,10 +59,10 @@ class LiveFiles final : public ProcessFiles {
 
 std::string LiveFiles::link(int fd) const {
   const auto open = attach::read_fd(pid_, fd);
-  if (!open || !open->link.ends_with("/ptmx")) {
-    return open ? open->link : std::string();
+  if (!open) {
+    return {};
   }
-  return terminal_side(open->link, info(fd));
+  return open->link.ends_with("/ptmx") ? terminal_side(open->link, info(fd)) : open->link;
 }
 
 std::string LiveFiles::folder() const {
@@ -97,11 +96,11 @@ std::string LiveFiles::freezer() const {
   return *freezer_;
 }
 
-std::int64_t LiveFiles::clock_ns(clockid_t clock) const {
-  timespec now{};
-  return ::clock_gettime(clock, &now) == 0
-             ? std::int64_t{now.tv_sec} * 1'000'000'000 + std::int64_t{now.tv_nsec}
-             : -1;
+// Other clocks are of one process, which would be ours.
+std::uint64_t LiveFiles::clock_us(clockid_t clock) const {
+  const bool is_of_machine =
+      clock == CLOCK_REALTIME || clock == CLOCK_MONOTONIC || clock == CLOCK_BOOTTIME;
+  return is_of_machine ? oddrank::clock_us(clock) : 0;
 }
 
 pid_t LiveFiles::process_of_thread(pid_t tid) const {

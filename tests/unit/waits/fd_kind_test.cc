@@ -30,7 +30,7 @@ TEST_CASE(
   CHECK(fd_kind(side, "").on == WaitOn::kPipe);
   CHECK(fd_kind(side, "").path == "/dev/pts/13");
   CHECK(terminal_side("/dev/pts/ptmx", "tty-index:\t0") == "ptmx:[/dev/pts/0]");
-  // An old kernel, a file that is none, and bytes that no kernel writes.
+  // An old kernel gives no number; the others are texts that no kernel writes.
   for (const std::string_view info : {"pos:\t0\n", "", "tty-index:", "tty-index:\tx\n",
                                       "tty-index:\t-1\n", "tty-index:\t99999999999\n"}) {
     CHECK(terminal_side("/dev/ptmx", info) == "/dev/ptmx");

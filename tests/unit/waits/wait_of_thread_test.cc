@@ -36,10 +36,10 @@ class FakeFiles final : public ProcessFiles {
   std::string locks;
   std::string mounted;
   std::string freezes;
-  std::map<clockid_t, std::int64_t> clocks;  // seconds
+  std::map<clockid_t, std::uint64_t> clocks;  // seconds
 
-  std::int64_t clock_ns(clockid_t clock) const override {
-    return clocks.count(clock) > 0 ? clocks.at(clock) * 1'000'000'000 : -1;
+  std::uint64_t clock_us(clockid_t clock) const override {
+    return clocks.count(clock) > 0 ? clocks.at(clock) * 1'000'000 : 0;
   }
   std::string folder() const override { return "/home/ada"; }
   std::string link(int fd) const override { return links.count(fd) > 0 ? links.at(fd) : ""; }

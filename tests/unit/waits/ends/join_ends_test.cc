@@ -34,6 +34,15 @@ struct Node {
     wait.syscall_name = build.capture.tables.string(call);
     wait.path = build.capture.tables.string(path);
   }
+  // At a file that has a path; the other end is in `ends`.
+  snapshot::Wait& waits_at(std::size_t index, WaitOn on, const char* call, const char* path) {
+    snapshot::Wait& wait = build.wait(index);
+    wait.on = on;
+    wait.fd = 5;
+    wait.syscall_name = build.capture.tables.string(call);
+    wait.path = build.capture.tables.string(path);
+    return wait;
+  }
   const snapshot::Wait& join(std::size_t index) {
     join_ends(node, build.capture);
     return build.wait(index);
@@ -57,11 +66,7 @@ TEST_CASE("a named pipe's other end is known by its path") {
   Node scene;
   const auto reader = scene.add(10, true, false);
   scene.add(20, false, true);
-  snapshot::Wait& wait = scene.build.wait(reader);
-  wait.on = WaitOn::kFile;
-  wait.fd = 5;
-  wait.syscall_name = scene.build.capture.tables.string("read");
-  wait.path = scene.build.capture.tables.string("/data/hand-over");
+  snapshot::Wait& wait = scene.waits_at(reader, WaitOn::kFile, "read", "/data/hand-over");
   wait.wchan = scene.build.capture.tables.string("anon_pipe_read");
   SECTION("if it was read") {
     scene.node.named_pipes = {{"/data/hand-over", kPipe}};
@@ -82,11 +87,7 @@ TEST_CASE("who has the other side of its terminal is awaited, as at a pipe") {
   Node scene;
   const auto program = scene.add(10, false, false);
   scene.add(20, true, true);
-  snapshot::Wait& wait = scene.build.wait(program);
-  wait.on = WaitOn::kPipe;
-  wait.fd = 5;
-  wait.syscall_name = scene.build.capture.tables.string(GENERATE("read", "write", "poll"));
-  wait.path = scene.build.capture.tables.string("/dev/pts/3");
+  scene.waits_at(program, WaitOn::kPipe, GENERATE("read", "write", "poll"), "/dev/pts/3");
   scene.node.named_pipes = {{"/dev/pts/3", kPipe}};
   CHECK(scene.join(program).holder_pid == 20);
 }
