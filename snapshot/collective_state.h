@@ -115,7 +115,8 @@ struct LinkPort {
   StringId physical{};                  // "LinkUp", "Polling"
   StringId rate{};                      // "200 Gb/sec (4X HDR)"
   std::int64_t link_downed = -1;        // how often it went down
-  std::int64_t errors = -1;             // symbol and sequence errors together
+  std::int64_t errors = -1;             // of the line, of sequence, of answers that did not come
+  std::int64_t errors_later = -1;       // at the end of the capture
   std::int64_t transferred = -1;        // octets both ways, divided by 4
   std::int64_t transferred_later = -1;  // at the end of the capture
 

@@ -4,12 +4,43 @@
 #include <utility>
 
 #include "aggregate/evidence/graph_builder.h"
+#include "snapshot/libraries/known_libraries.h"
 
 namespace oddrank::aggregate {
 
 using snapshot::CallKind;
 using snapshot::CollectiveCall;
 using snapshot::ThreadCapture;
+
+namespace {
+
+bool is_in_device_call(const JobView& view, const ThreadCapture& thread) {
+  const auto frames = view.model().all_frames(thread.samples.back());
+  return std::any_of(frames.begin(), frames.end(), [&view](snapshot::FrameId id) {
+    const snapshot::Frame& frame = view.capture().tables.frame(id);
+    const snapshot::Library library = snapshot::library_of(view.text(frame.file));
+    return frame.kind == snapshot::FrameKind::kNative &&
+           (snapshot::is_driver(library) || library == snapshot::Library::kNccl ||
+            view.text(frame.function).find("ProcessGroupNCCL") != std::string_view::npos);
+  });
+}
+
+// Returns whether one end is in a call of NCCL, which sends by adapters: then a connection of the
+// kernel is another library's.
+bool goes_by_adapters(const JobView& view, const Slot& slot, const StuckLink& link) {
+  return std::any_of(link.ends.begin(), link.ends.end(), [&](const StuckLink::End& end) {
+    const RankView& rank = view.ranks()[end.rank];
+    return std::find(slot.inside.begin(), slot.inside.end(), end.rank) != slot.inside.end() &&
+           rank.process != nullptr && rank.decider != nullptr &&
+           std::any_of(rank.process->proxies.begin(), rank.process->proxies.end(),
+                       [&view](const snapshot::ProxyTransfer& row) {
+                         return row.network != snapshot::StringId{} && !is_over_sockets(view, row);
+                       }) &&
+           is_in_device_call(view, *rank.decider);
+  });
+}
+
+}  // namespace
 
 // Returns whether the rank, in no collective, waits for the other end of the link.
 bool GraphBuilder::needs_link(std::size_t at, const StuckLink& link) const {
@@ -55,7 +86,8 @@ void GraphBuilder::add_links() {
     const Said said{"a link that does not carry", evidence, HowKnown::kKernel};
     for (std::size_t at = 0; at < graph_.nodes.size(); ++at) {
       if (graph_.nodes[at].kind == NodeKind::kSlot &&
-          is_between_members(graph_.slots[graph_.nodes[at].index], link)) {
+          is_between_members(graph_.slots[graph_.nodes[at].index], link) &&
+          !goes_by_adapters(view_, graph_.slots[graph_.nodes[at].index], link)) {
         wait_also(at, node, said);
       }
     }

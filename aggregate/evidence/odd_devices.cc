@@ -91,18 +91,45 @@ std::string odd_gpu(const JobView& view, std::size_t rank) {
   return {};
 }
 
+namespace {
+
+// Returns whether the port has counted some, and all others of the job are up and have counted
+// none.
+bool only_it_counts(const JobView& view,
+                    const LinkPort& own,
+                    std::int64_t (*count)(const LinkPort&)) {
+  const auto& ports = view.capture().collectives.ports;
+  return count(own) > 0 && ports.size() > kLeastOthers &&
+         std::all_of(ports.begin(), ports.end(), [&](const LinkPort& port) {
+           return &port == &own || (view.text(port.state) == "ACTIVE" && count(port) == 0);
+         });
+}
+
+std::int64_t errors_before(const LinkPort& port) {
+  return port.errors;
+}
+
+// -1: not known.
+std::int64_t errors_within(const LinkPort& port) {
+  return port.errors < 0 || port.errors_later < port.errors ? -1 : port.errors_later - port.errors;
+}
+
+}  // namespace
+
+std::string new_errors(const JobView& view, const LinkPort& port) {
+  return only_it_counts(view, port, errors_within)
+             ? fmt::format("{} has counted {} within this capture, and no other port has any",
+                           printable(view.text(port.device), 40),
+                           count_of(static_cast<std::size_t>(errors_within(port)), "error"))
+             : std::string();
+}
+
 std::string odd_port(const JobView& view, std::uint32_t node, std::string_view device) {
   const auto& ports = view.capture().collectives.ports;
-  const LinkPort* own = nullptr;
-  std::size_t clean = 0;
-  for (const LinkPort& port : ports) {
-    if (port.node == node && view.text(port.device) == device) {
-      own = &port;
-    } else if (view.text(port.state) == "ACTIVE" && port.errors == 0) {
-      ++clean;
-    }
-  }
-  if (own == nullptr) {
+  const auto own = std::find_if(ports.begin(), ports.end(), [&](const LinkPort& port) {
+    return port.node == node && view.text(port.device) == device;
+  });
+  if (own == ports.end()) {
     return {};
   }
   const std::string name = printable(device, 40);
@@ -110,7 +137,10 @@ std::string odd_port(const JobView& view, std::uint32_t node, std::string_view d
     return fmt::format("{} is {} ({})", name, printable(view.text(own->state), 40),
                        printable(view.text(own->physical), 40));
   }
-  return own->errors > 0 && clean >= kLeastOthers && clean + 1 == ports.size()
+  if (std::string now = new_errors(view, *own); !now.empty()) {
+    return now;
+  }
+  return only_it_counts(view, *own, errors_before)
              ? fmt::format("{} counts {}, and no other port does", name,
                            count_of(static_cast<std::size_t>(own->errors), "error"))
              : std::string();

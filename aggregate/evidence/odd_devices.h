@@ -17,4 +17,8 @@ std::string odd_gpu(const JobView& view, std::size_t rank);
 // "mlx5_2 is DOWN (Polling)", "mlx5_2 counts 412 errors, and no other port does".
 std::string odd_port(const JobView& view, std::uint32_t node, std::string_view device);
 
+// Returns "mlx5_2 has counted 3 errors within this capture, and no other port has any"; "" if it
+// has not, or others have, or are down, or are fewer than two.
+std::string new_errors(const JobView& view, const snapshot::LinkPort& port);
+
 }  // namespace oddrank::aggregate

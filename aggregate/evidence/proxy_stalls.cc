@@ -24,8 +24,6 @@ using snapshot::ProcessCapture;
 
 namespace {
 
-constexpr std::string_view kSockets = "Socket";  // NCCL's own name
-
 class ProxyNet {
  public:
   explicit ProxyNet(const JobView& view) : view_(view), lanes_(view) {}
@@ -121,7 +119,7 @@ std::size_t ProxyNet::data_source(const LaneKey& lane, const Ends& ends, const P
     return leaf({lane.group, lane.index, std::nullopt, JobView::kNone});
   }
   const std::size_t gpu = gate(lane, from, lanes_.unit_of(group, ends.second), true);
-  return view_.text(wire.sender->network) == kSockets
+  return is_over_sockets(view_, *wire.sender)
              ? gpu
              : either(gpu, leaf({lane.group, lane.index, ends, 0}));
 }
@@ -261,7 +259,7 @@ void ProxyNet::measure(const Leaf& key, ProxyStall& stall) const {
       stall.steps += std::max<std::int64_t>(steps, 0);
       counts = counts || steps > 0 || !key.link;
       if (wire.sender != nullptr && wire.receiver != nullptr && stall.devices[0].empty()) {
-        stall.sockets = view_.text(wire.sender->network) == kSockets;
+        stall.sockets = is_over_sockets(view_, *wire.sender);
         stall.devices = {printable(view_.text(wire.sender->device), 40),
                          printable(view_.text(wire.receiver->device), 40)};
       }

@@ -56,6 +56,11 @@ struct ProxyWaits {
   std::set<std::size_t> waiting;
 };
 
+// Returns whether NCCL's network is TCP there ("Socket" is NCCL's own name for it).
+inline bool is_over_sockets(const JobView& view, const snapshot::ProxyTransfer& row) {
+  return view.text(row.network) == "Socket";
+}
+
 // Nothing if the data moves.
 ProxyWaits find_proxy_waits(const JobView& view);
 

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "aggregate/rules/all_rules.h"
+#include "aggregate/rules/needed_nodes.h"
 #include "base/printable.h"
 
 namespace oddrank::aggregate {
@@ -53,6 +54,10 @@ std::string stalls_words(const RuleInput& input) {
 
 // Returns what the connections between the ranks show, with "; " before it; "" if none are known.
 std::string links_words(const RuleInput& input) {
+  if (!input.graph.links.empty()) {
+    return fmt::format("; TCP gets nothing through between {}, which the call does not use",
+                       link_words(input.view, input.graph.links.front()));
+  }
   const std::vector<UnreadData> unread = find_unread_data(input.view);
   if (!unread.empty()) {
     const UnreadData& first = unread.front();
@@ -75,8 +80,9 @@ std::string links_words(const RuleInput& input) {
 std::vector<Finding> below_host(const RuleInput& input) {
   const auto& ranks = input.view.ranks();
   const bool all_inside = std::all_of(ranks.begin(), ranks.end(), takes_part);
-  if (ranks.size() < 2 || !input.graph.links.empty() || !input.graph.devices.empty() ||
-      !input.view.all_read() || !all_inside || input.graph.slots.empty()) {
+  if (ranks.size() < 2 || !needed_nodes(input, NodeKind::kLink).empty() ||
+      !input.graph.devices.empty() || !input.view.all_read() || !all_inside ||
+      input.graph.slots.empty()) {
     return {};
   }
   // Each rank must wait for ranks that wait, or be in a call that all members have entered.

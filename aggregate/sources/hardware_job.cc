@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "aggregate/evidence/odd_devices.h"
 #include "aggregate/view/rank_set.h"
 #include "base/printable.h"
 
@@ -121,6 +122,11 @@ std::vector<std::string> device_sentences(const JobView& view) {
                                     places(view, broken), ranks_on(view, broken)));
   }
   add_ports(view, sentences);
+  for (const LinkPort& port : view.capture().collectives.ports) {
+    if (const std::string words = new_errors(view, port); !words.empty()) {
+      sentences.push_back(host_of(view, port.node) + ": " + words);
+    }
+  }
   return sentences;
 }
 

@@ -57,12 +57,11 @@ std::int64_t sum_of(const std::string& folder, const std::array<const char*, siz
 }
 
 snapshot::LinkPort read_port(const std::string& folder, snapshot::Tables& tables) {
-  constexpr std::array kErrors = {"counters/symbol_error",
-                                  "counters/local_link_integrity_errors",
-                                  "hw_counters/out_of_sequence",
-                                  "hw_counters/packet_seq_err",
-                                  "hw_counters/local_ack_timeout_err",
-                                  "hw_counters/rnr_nak_retry_err"};
+  constexpr std::array kErrors = {
+      "counters/symbol_error",       "counters/local_link_integrity_errors",
+      "hw_counters/out_of_sequence", "hw_counters/packet_seq_err",
+      "counters/port_rcv_errors",    "hw_counters/local_ack_timeout_err",
+      "hw_counters/req_cqe_error",   "hw_counters/rnr_nak_retry_err"};
   constexpr std::array kTraffic = {"counters/port_xmit_data", "counters/port_rcv_data"};
   snapshot::LinkPort port;
   port.state = tables.string(word_of(folder + "state"));
@@ -96,6 +95,20 @@ std::vector<snapshot::LinkPort> read_link_ports(const std::string& root, snapsho
     }
   }
   return ports;
+}
+
+void add_later_counts(const snapshot::Capture& later, snapshot::Capture& capture) {
+  for (snapshot::LinkPort& port : capture.collectives.ports) {
+    const auto& all = later.collectives.ports;
+    const auto same = std::find_if(all.begin(), all.end(), [&](const snapshot::LinkPort& other) {
+      return port.node == 0 && other.port == port.port &&
+             later.tables.text(other.device) == capture.tables.text(port.device);
+    });
+    if (same != all.end()) {
+      port.errors_later = same->errors;
+      port.transferred_later = same->transferred;
+    }
+  }
 }
 
 }  // namespace oddrank::collectives

@@ -77,6 +77,17 @@ void add_gpus(std::vector<PendingTask>& pending, Capture& capture) {
       collectives::read_gpu_table(devices.bytes, processes.bytes, capture.tables);
 }
 
+PendingTask read_ports() {
+  return PendingTask(IsolatedTask{[](int fd) {
+                                    Capture answer;
+                                    answer.nodes.emplace_back();
+                                    answer.collectives.ports =
+                                        collectives::read_link_ports(kPorts, answer.tables);
+                                    send_capture(fd, std::move(answer));
+                                  },
+                                  kHardwarePatience});
+}
+
 void add_ports(PendingTask& pending, Capture& capture) {
   const auto answer = received_capture(pending.finish());
   if (!answer) {
@@ -86,6 +97,12 @@ void add_ports(PendingTask& pending, Capture& capture) {
   snapshot::Carrier carrier(answer->tables, capture.tables);
   for (const snapshot::LinkPort& port : answer->collectives.ports) {
     capture.collectives.ports.push_back(carrier.row(port));
+  }
+  if (capture.collectives.ports.empty()) {
+    return;
+  }
+  if (const auto later = received_capture(read_ports().finish())) {
+    collectives::add_later_counts(*later, capture);
   }
 }
 
@@ -98,14 +115,7 @@ HardwareReading::HardwareReading() {
         run_tool(tool, "--query-compute-apps=" + std::string(collectives::kGpuProcessFields)));
   }
   if (::access(kPorts, R_OK) == 0) {
-    ports_.emplace(IsolatedTask{[](int fd) {
-                                  Capture answer;
-                                  answer.nodes.emplace_back();
-                                  answer.collectives.ports =
-                                      collectives::read_link_ports(kPorts, answer.tables);
-                                  send_capture(fd, std::move(answer));
-                                },
-                                kHardwarePatience});
+    ports_.emplace(read_ports());
   }
 }
 

@@ -462,6 +462,7 @@ void fields(Io& io, Row& port) {
   io("rate", port.rate);
   io("link_downed", port.link_downed);
   io("errors", port.errors);
+  io("errors_later", port.errors_later);
   io("transferred", port.transferred);
   io("transferred_later", port.transferred_later);
 }

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs `oddrank node` on ranks of Open MPI, each in a network of its own, one link of which is cut.
+"""Runs `oddrank node` on ranks of Open MPI and MPICH, each in a network of its own, one link of which is cut.
 
     run_links.py --oddrank PATH
 """
@@ -25,13 +25,31 @@ AGENT = """#!/bin/sh
 host=$1; shift
 exec nsenter -t "$(awk -v host="$host" '$1 == host {print $2}' %s)" -n sh -c "$*"
 """
-TCP_ONLY = {"btl": "tcp,self", "pml": "ob1", "btl_tcp_if_include": "eth0", "oob_tcp_if_include": "eth0",
-            "plm_rsh_no_tree_spawn": "1"}
+OPENMPI_TCP = {"btl": "tcp,self", "pml": "ob1", "btl_tcp_if_include": "eth0", "oob_tcp_if_include": "eth0",
+               "plm_rsh_no_tree_spawn": "1"}
+UCX_TCP = {"UCX_TLS": "tcp,self", "UCX_NET_DEVICES": "eth0"}
+
+
+def openmpi(agent, hosts):
+    """Returns how mpirun starts a rank on each host."""
+    options = [word for name, value in {**OPENMPI_TCP, "plm_rsh_agent": agent}.items()
+               for word in ("--mca", name, value)]
+    return ["mpirun.openmpi", "--allow-run-as-root", "--host", ",".join(hosts), "-np", str(RANKS), *options]
+
+
+def mpich(agent, hosts):
+    """The same of MPICH, which sends by UCX."""
+    settings = [word for name, value in UCX_TCP.items() for word in ("-genv", name, value)]
+    return ["mpirun.mpich", "-launcher", "rsh", "-launcher-exec", agent, "-localhost", hosts[0], "-hosts",
+            ",".join(hosts), "-ppn", "1", "-n", str(RANKS), *settings]
+
+
+COMPILERS = {openmpi: "mpicc.openmpi", mpich: "mpicc.mpich"}
 
 
 class Job:
-    def __init__(self, call, numbers):
-        self.call, self.numbers = call, numbers
+    def __init__(self, starts, call, numbers):
+        self.starts, self.call, self.numbers = starts, call, numbers
         self.ends = contextlib.ExitStack()
 
     def __enter__(self):
@@ -43,7 +61,7 @@ class Job:
 
     def start(self):
         folder = self.folder = self.ends.enter_context(harness.scratch())
-        subprocess.run(["mpicc.openmpi", "-w", "-O2", f"{HERE}/jobs/mpi_rounds.c", "-o", f"{folder}/program"],
+        subprocess.run([COMPILERS[self.starts], "-w", "-O2", f"{HERE}/jobs/mpi_rounds.c", "-o", f"{folder}/program"],
                        check=True, timeout=120)
         net = self.networks = self.ends.enter_context(networks.Networks(RANKS, "10.97.9"))
         addresses = [net.address(rank) for rank in range(RANKS)]
@@ -52,11 +70,9 @@ class Job:
         with open(f"{folder}/agent", "w", encoding="ascii") as file:
             file.write(AGENT % f"{folder}/hosts")
         os.chmod(f"{folder}/agent", 0o755)
-        options = [word for name, value in {**TCP_ONLY, "plm_rsh_agent": f"{folder}/agent"}.items()
-                   for word in ("--mca", name, value)]
         self.ends.callback(self.end_all)
-        self.starter = net.start(0, ["mpirun.openmpi", "--allow-run-as-root", "--host", ",".join(addresses), "-np",
-                                     str(RANKS), *options, f"{folder}/program", folder, self.call, str(self.numbers)],
+        self.starter = net.start(0, [*self.starts(f"{folder}/agent", addresses), f"{folder}/program", folder,
+                                     self.call, str(self.numbers)],
                                  stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
         proc_facts.wait_until(lambda: len(self.steps()) == RANKS and min(self.steps().values()) > 5, "they work", 120)
 
@@ -97,27 +113,40 @@ class Job:
 
 
 class MpiLinks(unittest.TestCase):
+    def cut(self, starts, call, numbers, ends):
+        with self.subTest(call=call, numbers=numbers), Job(starts, call, numbers) as job:
+            job.networks.cut(*ends)
+            proc_facts.wait_until(lambda: max(map(networks.tries, job.steps())) >= TRIES, "tries", 120)
+            run, verdict = job.verdict()
+            self.assertEqual(verdict["kind"], "link_stall", run)
+            self.assertEqual(verdict["culprits"] + verdict["also"], [], run)
+            self.assertEqual([tuple(sorted((link["from"]["rank"], link["to"]["rank"])))
+                              for link in verdict["links"]], [ends], run)
+
     def test_a_link_that_is_cut(self):
         for call, numbers, ends in (("all_reduce", 1000, (1, 3)), ("barrier", 1, (0, 1)), ("ring", 1000, (1, 2)),
                                     ("ring", 100000, (2, 3))):
-            with self.subTest(call=call, numbers=numbers), Job(call, numbers) as job:
-                job.networks.cut(*ends)
-                proc_facts.wait_until(
-                    lambda: max(map(networks.tries, job.steps())) >= TRIES, "tries", 120)  # pylint: disable=W0640
-                run, verdict = job.verdict()
-                self.assertEqual(verdict["kind"], "link_stall", run)
-                self.assertEqual(verdict["culprits"] + verdict["also"], [], run)
-                self.assertEqual([tuple(sorted((link["from"]["rank"], link["to"]["rank"])))
-                                  for link in verdict["links"]], [ends], run)
+            self.cut(openmpi, call, numbers, ends)
 
-    def test_a_slow_path_is_not_broken(self):
-        with Job("all_reduce", 1000) as job:
+    def test_a_link_that_is_cut_with_mpich(self):
+        for call, numbers, ends in (("all_reduce", 1000, (1, 3)), ("barrier", 1, (0, 1)), ("ring", 1000, (1, 2)),
+                                    ("ring", 100000, (2, 3))):
+            self.cut(mpich, call, numbers, ends)
+
+    def slow(self, starts):
+        with Job(starts, "all_reduce", 1000) as job:
             job.networks.delay(2, 200)
             before = min(job.steps().values())
             proc_facts.wait_until(lambda: min(job.steps().values()) > before + 2, "they go on", 60)
             run, verdict = job.verdict()
             self.assertNotEqual(verdict["kind"], "link_stall", run)
             self.assertEqual(verdict["culprits"], [], run)
+
+    def test_a_slow_path_is_not_broken(self):
+        self.slow(openmpi)
+
+    def test_a_slow_path_is_not_broken_with_mpich(self):
+        self.slow(mpich)
 
 
 if __name__ == "__main__":

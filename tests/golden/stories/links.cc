@@ -182,6 +182,23 @@ CaptureBuilder nccl_port() {
   return job;
 }
 
+// Errors that come while the data stands say more than those of weeks ago.
+CaptureBuilder nccl_port_errs_now() {
+  CaptureBuilder job = nccl_port();
+  for (auto& port : job.capture.collectives.ports) {
+    port.errors_later = port.errors + (port.errors > 0 ? 3 : 0);
+  }
+  return job;
+}
+
+// The connection is another library's: NCCL sends by its adapters.
+CaptureBuilder nccl_beside_tcp() {
+  CaptureBuilder job =
+      reducing_over({.hosts = 4}, [](NcclNetwork& network) { network.stop_gpu(2); });
+  lose(job, 1, 3, {.both = true});
+  return job;
+}
+
 CaptureBuilder nccl_gpu_of_a_host() {
   return reducing_over({.hosts = 4, .per_host = 2, .sockets = true},
                        [](NcclNetwork& network) { network.stop_gpu(4); });
@@ -233,6 +250,8 @@ std::vector<Story> stories_of_links() {
       {"nccl_gpu", "marin#7344", Kind::kDeviceStall, {2}, nccl_gpu},
       {"nccl_idle_gpu", "", Kind::kDeviceStall, {2}, nccl_idle_gpu},
       {"nccl_port", "", Kind::kLinkStall, {}, nccl_port},
+      {"nccl_port_errs_now", "", Kind::kLinkStall, {}, nccl_port_errs_now},
+      {"nccl_beside_tcp", "", Kind::kBelowHost, {}, nccl_beside_tcp, Kind::kLinkStall},
       {"nccl_gpu_of_a_host", "", Kind::kBelowHost, {}, nccl_gpu_of_a_host},
       {"nccl_permission", "", Kind::kBelowHost, {}, nccl_permission, Kind::kLinkStall},
       {"nccl_moves", "", Kind::kBelowHost, {}, nccl_moves, Kind::kLinkStall},

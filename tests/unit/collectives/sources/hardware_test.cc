@@ -87,6 +87,18 @@ TEST_CASE("ports: state and counters; missing ones are unknown") {
   CHECK(ports[1].errors == -1);
   CHECK(ports[1].transferred == -1);
   CHECK(read_link_ports(sysfs.path() + "/nowhere", tables).empty());
+
+  snapshot::Capture first;
+  first.tables = std::move(tables);
+  first.collectives.ports = ports;
+  sysfs.write(port + "counters/port_rcv_errors", "5\n");
+  sysfs.write(port + "counters/port_xmit_data", "1700\n");
+  snapshot::Capture later;
+  later.collectives.ports = read_link_ports(sysfs.path(), later.tables);
+  add_later_counts(later, first);
+  CHECK(first.collectives.ports[0].errors_later == 47);
+  CHECK(first.collectives.ports[0].transferred_later == 2200);
+  CHECK(first.collectives.ports[1].errors_later == -1);
 }
 
 }  // namespace
