@@ -40,15 +40,6 @@ std::string step_of(const attach::Environment& environment) {
   return std::string(job) + "." + std::to_string(*step);
 }
 
-std::string rendezvous_of(const attach::Environment& environment) {
-  const std::string_view host = environment.get("MASTER_ADDR");
-  const std::string_view port = environment.get("MASTER_PORT");
-  if (host.empty() || port.empty()) {
-    return {};
-  }
-  return std::string(host) + ":" + std::string(port);
-}
-
 std::string job_of(const attach::Environment& environment, const RankIdentity& identity) {
   const std::string step = step_of(environment);
   const bool is_task = number_of(environment, "SLURM_PROCID") == identity.rank;
@@ -208,6 +199,15 @@ std::vector<std::int32_t> parse_ranks(std::string_view text) {
     ranks.push_back(*rank);
   }
   return ranks;
+}
+
+std::string rendezvous_of(const attach::Environment& environment) {
+  const std::string_view host = environment.get("MASTER_ADDR");
+  const std::string_view port = environment.get("MASTER_PORT");
+  if (host.empty() || port.empty()) {
+    return {};
+  }
+  return std::string(host) + ":" + std::string(port);
 }
 
 std::optional<RankIdentity> identify_rank(const attach::Environment& environment,

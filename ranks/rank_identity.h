@@ -41,6 +41,9 @@ struct RankIdentity {
   std::vector<std::int32_t> node_ranks;
 };
 
+// Returns "n0:29500" by the variables of torch.distributed; "" if they are not set.
+std::string rendezvous_of(const attach::Environment& environment);
+
 // `single_task`: a step with one task counts as a job of one rank, and so does what a batch script
 // runs without srun. (Otherwise not: an interactive step's shell and everything in it has
 // SLURM_PROCID=0.)

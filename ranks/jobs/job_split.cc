@@ -11,13 +11,29 @@ namespace {
 
 using Jobs = std::set<std::string>;
 
+// Returns the addresses of the candidates of one rank. One that has not told its own, a program
+// that the rank has left behind, say, has the variables of the rank: these are no other address.
+std::set<std::string> addresses_of(const ProcessTree& tree, const std::vector<std::size_t>& group) {
+  std::set<std::string> of_variables;
+  for (const std::size_t i : group) {
+    if (tree[i].facts->told.told()) {
+      of_variables.insert(rendezvous_of(tree[i].facts->environment));
+    }
+  }
+  std::set<std::string> addresses;
+  for (const std::size_t i : group) {
+    const std::string& address = tree[i].identity->rendezvous;
+    if (tree[i].facts->told.told() || !of_variables.contains(address)) {
+      addresses.insert(address);
+    }
+  }
+  return addresses;
+}
+
 void split_addresses(ProcessTree& tree, const std::vector<std::size_t>& candidates) {
   Jobs split;
   for (const auto& [key, group] : by_rank(tree, candidates)) {
-    std::set<std::string> addresses;
-    for (const std::size_t i : group) {
-      addresses.insert(tree[i].identity->rendezvous);
-    }
+    const std::set<std::string> addresses = addresses_of(tree, group);
     if (addresses.size() > 1 && addresses.count("") == 0) {
       split.insert(key.first);
     }

@@ -86,4 +86,20 @@ TEST_CASE("a network that could not be read tells nothing") {
   CHECK(node.jobs() == "127.0.0.1:29500 | 127.0.0.1:29500");
 }
 
+TEST_CASE("what a rank has left behind has its variables, and is of its job") {
+  Node node;
+  const std::string store = "file:///tmp/meet";
+  node.add(50, 1, "sh");
+  node.add(100, 50, "python a.py", at("n0", 0)).says(of_group(0, 2, store));
+  node.add(101, 50, "python a.py", at("n0", 1)).says(of_group(1, 2, store));
+  SECTION("a program of the rank, which has lost its parent") {
+    node.add(102, 50, "sleep 100", at("n0", 1));
+    CHECK(node.jobs().find("file:") == std::string::npos);
+  }
+  SECTION("with other variables, it is of another job") {
+    node.add(102, 50, "python b.py", at("n7", 1));
+    CHECK(node.jobs().find("n7:29500") != std::string::npos);
+  }
+}
+
 }  // namespace oddrank
