@@ -11,15 +11,19 @@ import random as random_module
 import sys
 from dataclasses import dataclass
 
+import deep_faults
 import faults
 import parts
+import services
 import source
 import steps
 import stories
 import words
 
-CATEGORIES = ("solo", "pair", "ring", "order", "skip", "swap", "leave", "setup", "healthy", "slow")
-WEIGHTS = (46, 15, 1, 5, 9, 4, 6, 4, 7, 3)
+CATEGORIES = ("solo", "deep", "pair", "roles", "ring", "order", "skip", "swap", "leave", "setup",
+              "healthy", "slow")
+WEIGHTS = (30, 22, 11, 10, 1, 4, 6, 3, 4, 3, 6, 2)
+BYSTANDERS = 0.4  # share of jobs that have any
 
 
 @dataclass
@@ -191,12 +195,13 @@ class Maker:
     def choose_fault(self):
         """Chooses a fault of the category; returns the hook where it happens, or None."""
         random, here = self.random, f"RANK == {self.rank} and i == {self.at}"
-        if self.category == "solo":
+        if self.category in ("solo", "deep"):
+            kinds = faults.SOLO if self.category == "solo" else deep_faults.DEEP
             while self.fault is None or (self.fault.not_rank_0 and self.rank == 0):
-                self.fault = random.choice(faults.SOLO)(random, self.names)
+                self.fault = random.choice(kinds)(random, self.names)
             return self.hook(self.fault.lines, here)
-        if self.category == "pair":
-            story = random.choice(stories.PAIRS)
+        if self.category in ("pair", "roles"):
+            story = random.choice(stories.PAIRS if self.category == "pair" else services.ROLES)
             if story is stories.ended_rank:
                 self.rank = random.randrange(1, self.world)
             other = random.choice([rank for rank in range(self.world) if rank != self.rank])
@@ -264,6 +269,16 @@ class Maker:
             ("skipped_collective", "early_exit", "mismatched_collective", "failed_rank"),
             f"rank {self.rank} leaves the loop early ({way})", [self.rank])
 
+    def add_bystanders(self):
+        """Adds threads, children and servers that have no part in what the job does, to all ranks
+        or to one."""
+        for _ in range(self.random.choice((1, 1, 2, 3))):
+            lines = services.bystander(self.random, self.names)
+            if self.random.random() < 0.4:
+                lines = [f"if RANK == {self.random.randrange(self.world)}:", *source.indent(lines)]
+            self.source.setup += lines
+        self.features.append("bystanders")
+
     def pace(self):
         """Makes a job that goes on: steps of some milliseconds, in one rank perhaps longer."""
         random = self.random
@@ -289,6 +304,8 @@ class Maker:
             early, self.fault = self.leave_early()
             self.source.count = str(self.at + 1)
         self.add_parts(loop, hook)
+        if self.random.random() < BYSTANDERS:
+            self.add_bystanders()
         if self.category in ("healthy", "slow"):
             loop.append((self.pace(), None, None))
         self.source.loop = early + [line for lines, _, _ in loop for line in lines]

@@ -12,9 +12,12 @@ import ctypes
 import datetime
 import fcntl
 import hashlib
+import mmap
 import multiprocessing
 import os
 import queue
+import select
+import selectors
 import signal
 import socket
 import sqlite3
