@@ -27,6 +27,8 @@ constexpr milliseconds kFirstInterval{500};
 constexpr milliseconds kLeastInterval{250};
 // Ages are as of some moment while a sample is read, which may take this long.
 constexpr milliseconds kAgeMargin{400};
+// So many samples show several turns of a process that rests in between.
+constexpr std::size_t kTurnSamples = 4;
 // How often a rank must be seen to move.
 constexpr int kMotionsThatTell = 2;
 
@@ -46,7 +48,8 @@ struct Strand {
 struct Pacing {
   std::vector<Strand> undecided;
   bool stopped_once = false;
-  bool held_up = false;  // a rank waits in a call for longer than we would ever sample
+  bool held_up = false;   // a rank waits in a call for longer than we would ever sample
+  bool in_turns = false;  // it takes several samples to see whether a process of a rank works
 };
 
 // Returns the frames that identify the place: Python's if there are any, since the native frames
@@ -179,6 +182,23 @@ void settle_ageless(const std::set<std::vector<FrameId>>& old_places, Pacing& pa
   });
 }
 
+// Returns whether the rank waits for a process, and has one that rests for a moment between its
+// turns: only several turns show whether it gets something done.
+bool has_working_process(const Capture& capture, const ProcessCapture& rank) {
+  const snapshot::WaitOn on = rank.threads.front().wait.on;
+  const bool waits = on == snapshot::WaitOn::kChild || on == snapshot::WaitOn::kPipe ||
+                     on == snapshot::WaitOn::kThread || on == snapshot::WaitOn::kLock;
+  const auto rests = [&](const ProcessCapture& process) {
+    return !process.is_rank && process.owner == rank.pid && process.node == rank.node &&
+           !process.threads.empty() && process.threads.front().has_python &&
+           process.threads.front().wait.quiet_ms >= 0 &&
+           process.threads.front().wait.quiet_ms < kOldWait.count() &&
+           process.threads.front().wait.limit_ms > 0;
+  };
+  return waits && !is_in_call(capture, rank.threads.front()) &&
+         std::any_of(capture.processes.begin(), capture.processes.end(), rests);
+}
+
 Pacing pacing_of(const Capture& capture, Times begun, const EventAges& events) {
   Pacing pacing;
   std::set<std::vector<FrameId>> old_places;
@@ -189,6 +209,8 @@ Pacing pacing_of(const Capture& capture, Times begun, const EventAges& events) {
     }
     const milliseconds event = at < events.size() ? events[at] : milliseconds(-1);
     const auto strands = strands_of(capture, process, begun, event);
+    pacing.in_turns = pacing.in_turns || (!strands.empty() && begun.size() < kTurnSamples &&
+                                          has_working_process(capture, process));
     bool all_old = !strands.empty();
     bool in_call = false;
     milliseconds least = kMaxSampling;
@@ -235,6 +257,8 @@ NextSample next_sample(const Capture& capture,
   const Pacing pacing = pacing_of(capture, begun, events);
   if (pacing.stopped_once) {
     next.reason = SampleReason::kStoppedOnce;
+  } else if (pacing.in_turns) {
+    next = {SampleReason::kRuns, kFirstInterval * (1 << (begun.size() - 1))};
   } else if (pacing.undecided.empty() || pacing.held_up) {
     return next;
   } else {

@@ -315,7 +315,9 @@ std::optional<RankWork> work_of(const JobView& view, const RankView& rank) {
                                      ? awaited_process(view, *rank.process)
                                      : nullptr;
   const ThreadCapture* thread = worker == nullptr ? rank.decider : deciding_thread(view, *worker);
-  auto loop = thread == nullptr ? std::nullopt : loop_work(view, *thread);
+  auto loop = thread == nullptr
+                  ? std::nullopt
+                  : loop_work(view, worker == nullptr ? *rank.process : *worker, *thread);
   return loop ? std::optional(RankWork{*std::move(loop), worker}) : std::nullopt;
 }
 

@@ -8,6 +8,7 @@
 #include "aggregate/frames/frame_model.h"
 #include "aggregate/view/polling.h"
 #include "base/span_words.h"
+#include "snapshot/loops/named_loop.h"
 
 namespace oddrank::aggregate {
 
@@ -27,16 +28,28 @@ std::chrono::milliseconds rest_of(const LoopWork& work) {
   return std::chrono::milliseconds(static_cast<std::int64_t>(std::min(rest_ms, most)));
 }
 
+bool puts_out(const JobView& view, const snapshot::PythonLoop& loop) {
+  const snapshot::NamedLoop named = snapshot::named_loop(loop, view.capture().tables);
+  return std::any_of(named.calls.begin(), named.calls.end(), snapshot::puts_out);
+}
+
 }  // namespace
 
-std::optional<LoopWork> loop_work(const JobView& view, const snapshot::ThreadCapture& thread) {
+std::optional<LoopWork> loop_work(const JobView& view,
+                                  const snapshot::ProcessCapture& process,
+                                  const snapshot::ThreadCapture& thread) {
   if (thread.samples.empty() || thread.call) {
     return std::nullopt;
   }
   const auto goes_on = [](const snapshot::PythonLoop& loop) {
     return loop.left >= 0 && loop.left_before > loop.left;
   };
-  const auto loop = std::find_if(thread.loops.begin(), thread.loops.end(), goes_on);
+  auto loop = std::find_if(thread.loops.begin(), thread.loops.end(), goes_on);
+  const bool counts = loop != thread.loops.end();
+  if (!counts && process.written_bytes > 0 && thread.wait.quiet_ms < snapshot::kOldWaitMs) {
+    loop = std::find_if(thread.loops.begin(), thread.loops.end(),
+                        [&view](const auto& each) { return puts_out(view, each); });
+  }
   const auto& frames = view.capture().tables.stacks()[thread.samples.back().python_frames()].frames;
   if (loop == thread.loops.end() || loop->frame >= frames.size()) {
     return std::nullopt;
@@ -46,13 +59,20 @@ std::optional<LoopWork> loop_work(const JobView& view, const snapshot::ThreadCap
     return std::nullopt;
   }
   const ShownFrame frame = view.model().shown(frames[loop->frame]);
-  const LoopWork work{frame.name, frame.place(), loop->left_before - loop->left, loop->left,
-                      loop->between_ms};
+  if (!counts) {
+    return LoopWork{frame.name, frame.place(), 0, 0, 0, process.written_bytes};
+  }
+  const LoopWork work{frame.name, frame.place(),    loop->left_before - loop->left,
+                      loop->left, loop->between_ms, 0};
   return rest_of(work) <= kMaxWork ? std::optional(work) : std::nullopt;
 }
 
 std::string work_words(const LoopWork& work) {
   const std::string done = fmt::format("{} item{}", work.done, work.done == 1 ? "" : "s");
+  if (work.written > 0) {
+    return fmt::format("its loop has written {} meanwhile",
+                       count_of(static_cast<std::size_t>(work.written), "byte"));
+  }
   if (work.between_ms <= 0) {
     return fmt::format("its loop has done {}, with {} left", done, work.left);
   }

@@ -1,5 +1,5 @@
 // Work that goes on: a `for` loop over a range, a list or a tuple that came nearer to its end
-// between the samples.
+// between the samples; or a loop that puts data into a file, in a process that has written some.
 //
 // A thread that asks for something again and again moves, too, and so does one that only sleeps.
 // Items of a loop that ends by itself are the one proof in Python code that a rank has work, and
@@ -20,11 +20,15 @@ struct LoopWork {
   std::int64_t done = 0;
   std::int64_t left = 0;
   std::int64_t between_ms = 0;  // in which `done` were done; 0: not known
+  std::int64_t written = 0;     // bytes between the samples; then nothing is known of items
 };
 
-// Returns the innermost loop with work left. nullopt: there is no such loop, or at each turn it
-// asks for something that another process may give, or the rest takes longer than anybody waits.
-std::optional<LoopWork> loop_work(const JobView& view, const snapshot::ThreadCapture& thread);
+// `process` has the thread. Returns the innermost loop with work left. nullopt: there is no such
+// loop, or at each turn it asks for something that another process may give, or the rest takes
+// longer than anybody waits.
+std::optional<LoopWork> loop_work(const JobView& view,
+                                  const snapshot::ProcessCapture& process,
+                                  const snapshot::ThreadCapture& thread);
 
 // Returns "its loop has done 13 items in 2 s, with 1163 left (about 3 min)".
 std::string work_words(const LoopWork& work);

@@ -87,6 +87,10 @@ bool handles_names(std::string_view name) {
   return std::find(kNames.begin(), kNames.end(), name) != kNames.end();
 }
 
+bool is_of_file(const NamedCall& call) {
+  return call.owner.starts_with("_io") || call.owner.starts_with("io");
+}
+
 }  // namespace
 
 NamedCall named_call(std::string_view name, bool with_text) {
@@ -94,6 +98,15 @@ NamedCall named_call(std::string_view name, bool with_text) {
   return dot == std::string_view::npos
              ? NamedCall{name, {}, with_text}
              : NamedCall{name.substr(dot + 1), name.substr(0, dot), with_text};
+}
+
+// Sources: Modules/_io, Modules/posixmodule.c, Lib/pathlib.py.
+bool puts_out(const NamedCall& call) {
+  constexpr auto kNames = std::to_array<std::string_view>(
+      {"write", "writelines", "pwrite", "writev", "pwritev", "write_text", "write_bytes", "flush",
+       "truncate", "ftruncate", "fsync", "fdatasync", "sendfile", "copy_file_range"});
+  const bool in_memory = call.owner == "_io.BytesIO" || call.owner == "_io.StringIO";
+  return !in_memory && std::find(kNames.begin(), kNames.end(), call.name) != kNames.end();
 }
 
 std::optional<PollOn> asked_by(const NamedCall& call) {
@@ -104,7 +117,9 @@ std::optional<PollOn> asked_by(const NamedCall& call) {
     if (row->on == PollOn::kFile && handles_names(call.name)) {
       return std::nullopt;
     }
-    return row->on && call.moves_on ? PollOn::kUnknown : row->on;
+    return row->on && (call.moves_on || (row->on == PollOn::kFile && puts_out(call)))
+               ? PollOn::kUnknown
+               : row->on;
   }
   return call.owner.empty() && is_name_of_language(call.name) ? std::nullopt
                                                               : std::optional(PollOn::kUnknown);
@@ -120,7 +135,10 @@ std::optional<AskingCall> find_asking_call(const NamedLoop& loop) {
       found = AskingCall{*on, i};
     }
   }
-  if (found && loop.cut) {
+  // What is read from a file where another one is written is copied.
+  const bool copies = found && found->on == PollOn::kFile && is_of_file(loop.calls[found->call]) &&
+                      std::any_of(loop.calls.begin(), loop.calls.end(), puts_out);
+  if (found && (loop.cut || copies)) {
     found->on = PollOn::kUnknown;
   }
   return found;

@@ -27,8 +27,12 @@ struct NamedCall {
 NamedCall named_call(std::string_view name, bool with_text);
 
 // Returns what a call asks for; nullopt if it asks nobody: it is of the language. A call that acts
-// on another file or key at each turn may be work, so what it asks for counts as unknown.
+// on another file or key at each turn, or puts data into a file, may be work, so what it asks for
+// counts as unknown.
 std::optional<PollOn> asked_by(const NamedCall& call);
+
+// Returns whether it puts data into a file: it asks for nothing, and its loop may be work.
+bool puts_out(const NamedCall& call);
 
 struct NamedLoop {
   bool iterates = false;  // a `for` loop

@@ -14,11 +14,16 @@ namespace {
 constexpr std::size_t kMaxIoText = 4096;
 constexpr std::chrono::milliseconds kIoPatience{500};
 
-std::vector<pid_t> pids_of_ranks(const snapshot::Capture& capture) {
+constexpr std::size_t kMaxCounted = 4096;
+
+// Ranks first.
+std::vector<pid_t> pids_of(const snapshot::Capture& capture) {
   std::vector<pid_t> pids;
-  for (const snapshot::ProcessCapture& process : capture.processes) {
-    if (process.is_rank) {
-      pids.push_back(process.pid);
+  for (const bool ranks : {true, false}) {
+    for (const snapshot::ProcessCapture& process : capture.processes) {
+      if (process.is_rank == ranks && pids.size() < kMaxCounted) {
+        pids.push_back(process.pid);
+      }
     }
   }
   return pids;
@@ -48,7 +53,7 @@ std::int64_t parse_written(std::string_view io) {
 }
 
 WrittenBytes::WrittenBytes(const snapshot::Capture& capture)
-    : task_({[pids = pids_of_ranks(capture)](int fd) { send_counts(pids, fd); }, kIoPatience}) {}
+    : task_({[pids = pids_of(capture)](int fd) { send_counts(pids, fd); }, kIoPatience}) {}
 
 std::map<pid_t, std::int64_t> WrittenBytes::finish() {
   std::map<pid_t, std::int64_t> counts;

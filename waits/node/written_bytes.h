@@ -1,4 +1,4 @@
-// How many bytes each rank's process has written while it was sampled: to files, pipes and
+// How many bytes each process has written while it was sampled: to files, pipes and
 // terminals, and to sockets by write() (not by send()). A process that asks for something again and
 // again writes nothing; one that makes what others wait for does.
 //
@@ -19,8 +19,8 @@ namespace oddrank::waits {
 // Returns "wchar" of the text of /proc/PID/io; -1 if it is not there.
 std::int64_t parse_written(std::string_view io);
 
-// Reads the counts of the capture's ranks in a child, for the kernel may wait for a process that is
-// in execve(): from now on.
+// Reads the counts of the capture's processes in a child, for the kernel may wait for a process
+// that is in execve(): from now on.
 class WrittenBytes {
  public:
   explicit WrittenBytes(const snapshot::Capture& capture);

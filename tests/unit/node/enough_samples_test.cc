@@ -187,6 +187,39 @@ TEST_CASE("a rank that runs does not matter if another has waited longer than is
   CHECK(native.after(kTwo).reason == SampleReason::kNone);
 }
 
+TEST_CASE("a process that rests between its turns is sampled over several of them") {
+  Node node;
+  node.rank(kWaits, 60000);
+  node.rank({{"train"}, {"train"}}, 60000);
+  ThreadCapture& waits = node.capture.processes[1].threads[0];
+  waits.wait.on = snapshot::WaitOn::kChild;
+  node.capture.processes[1].pid = 10;
+  node.rank({{"copy"}, {"copy"}}, 700);
+  ProcessCapture& child = node.capture.processes[2];
+  child.is_rank = false;
+  child.owner = 10;
+  child.threads[0].has_python = true;
+  child.threads[0].wait.limit_ms = 200;
+  CHECK(node.after(kTwo).reason == SampleReason::kRuns);
+  SECTION("until that was so often") {
+    for (ThreadCapture* thread : {&node.capture.processes[0].threads[0],
+                                  &node.capture.processes[1].threads[0], &child.threads[0]}) {
+      while (thread->samples.size() < 4) {
+        thread->samples.push_back(thread->samples.back());
+      }
+    }
+    CHECK(node.after(kFour).reason == SampleReason::kNone);
+  }
+  SECTION("unless nobody waits for it") {
+    node.capture.processes[1].threads[0].wait.on = snapshot::WaitOn::kSocket;
+    CHECK(node.after(kTwo).reason == SampleReason::kNone);
+  }
+  SECTION("or it stands") {
+    child.threads[0].wait.quiet_ms = 60000;
+    CHECK(node.after(kTwo).reason == SampleReason::kNone);
+  }
+}
+
 TEST_CASE("a rank that moved twice is decided, once is not enough") {
   Node once;
   once.rank({{"train"}, {"all_reduce"}}, 100);

@@ -21,7 +21,7 @@ struct LoopSpec {
 
 // Returns the words for a rank that sleeps in a function with such loops, innermost first; "" if
 // that is no work.
-std::string told(const std::vector<LoopSpec>& loops) {
+std::string told(const std::vector<LoopSpec>& loops, std::int64_t written = -1) {
   tests::CaptureBuilder job({"n0"}, 1);
   tests::ThreadSpec spec;
   spec.frames = {tests::native("clock_nanosleep", "libc.so.6"),
@@ -40,9 +40,10 @@ std::string told(const std::vector<LoopSpec>& loops) {
       row.calls.push_back({job.capture.tables.string(loop.call), {}, loop.moves_on});
     }
   }
+  job.process(10).written_bytes = written;
   FrameModel model(job.capture.tables);
   const JobView view(job.capture, model);
-  const auto work = loop_work(view, *view.ranks()[0].decider);
+  const auto work = loop_work(view, *view.ranks()[0].process, *view.ranks()[0].decider);
   return work ? work->place + ": " + work_words(*work) : "";
 }
 
@@ -71,6 +72,14 @@ TEST_CASE("loop work: a loop that asks for something at each turn has no work of
   CHECK_FALSE(told({{60, 58, "forward"}}).empty());
   CHECK_FALSE(told({{60, 58, "posixpath.join"}}).empty());
   CHECK_FALSE(told({{60, 58, "posix.unlink", true}}).empty());  // each time another file
+}
+
+TEST_CASE("loop work: a loop that puts out data is work if its process has written some") {
+  CHECK(told({{-1, -1, "_io.BufferedWriter.write"}}, 4096) ==
+        "job/train.py:81: its loop has written 4096 bytes meanwhile");
+  CHECK(told({{-1, -1, "_io.BufferedWriter.write"}}, 0).empty());
+  CHECK(told({{-1, -1, "_io.BytesIO.write"}}, 4096).empty());
+  CHECK(told({{-1, -1, "posixpath.exists"}}, 4096).empty());
 }
 
 }  // namespace
