@@ -38,7 +38,6 @@ bool wins(const Finding& a, const Finding& b) {
 // names: then both are one story. (What a process of a rank holds, it holds whatever the rank waits
 // for.)
 bool is_within(const RuleInput& input, const Finding& first, const Finding& other) {
-  const std::vector<std::size_t>& apart = input.blame.by_process;
   const auto named_by = [&input](const Finding& finding) {
     return [&input, &finding](std::size_t at) {
       return is_named(input.view.ranks()[at], finding.culprits);
@@ -48,9 +47,8 @@ bool is_within(const RuleInput& input, const Finding& first, const Finding& othe
       input.blame.circles.begin(), input.blame.circles.end(), [&](const Circle& circle) {
         std::vector<std::size_t> ranks = circle.ranks;
         const bool has_first = std::any_of(ranks.begin(), ranks.end(), named_by(first));
-        std::erase_if(ranks, [&apart](std::size_t at) {
-          return std::find(apart.begin(), apart.end(), at) != apart.end();
-        });
+        std::erase_if(ranks,
+                      [&input](std::size_t at) { return input.blame.by_process.contains(at); });
         return has_first && std::any_of(ranks.begin(), ranks.end(), named_by(other));
       });
 }

@@ -36,6 +36,7 @@ enum class LockOwner : std::uint8_t {
   kInAllocator,     // Wait's holder, the only thread within the allocator
   kAcquired,        // Wait's holder, by the count that multiprocessing keeps for each process
   kNobodyAcquired,  // no process of the family, or several, by those counts
+  kNobodyElse,      // the same, and no other process has the lock, nor can get it
 };
 
 enum class LockMode : std::uint8_t { kUnknown = 0, kRead, kWrite };

@@ -54,6 +54,7 @@ enum class WaitHow : std::uint8_t {
   kLockFile,  // polls the lock file Wait::path
   kFrozen,    // by its cgroup
   kObject,    // at an object (queue.Queue, Event) that only the holder's thread has, too
+  kClock,     // poll or select of no file: a sleep, as Python's up to 3.10
 };
 
 // Other processes that a wait is about, as their frames show.
@@ -77,13 +78,25 @@ struct PoolWait {
 // A wait that is at least this old is no slow step (docs/slurm.md): then two samples decide.
 inline constexpr std::int64_t kOldWaitMs = 5000;
 
-inline constexpr std::size_t kMaxAwaited = 8;   // rows of RareWaitFacts::awaited
-inline constexpr std::size_t kMaxPoolPids = 4;  // PoolWait::pids
+inline constexpr std::size_t kMaxAwaited = 8;      // rows of RareWaitFacts::awaited
+inline constexpr std::size_t kMaxKeptSockets = 8;  // of RareWaitFacts::kept
+inline constexpr std::size_t kMaxPoolPids = 4;     // PoolWait::pids
+
+// A connection that a thread has at hand, whatever it waits for.
+struct KeptSocket {
+  StringId link{};   // "socket:[31]"
+  StringId local{};  // of TCP: as in Connection
+  StringId peer{};
+
+  bool operator==(const KeptSocket&) const = default;
+};
 
 // Further facts of a wait, which few waits have.
 struct RareWaitFacts {
   StringId local{};  // established TCP connection: its own address, "10.0.0.1:43210"
   StringId peer{};   // the other end's address
+  // The socket at the other end, "socket:[31]", if a process of this node has it.
+  StringId other_end{};
   // The files of the call: the first few of several, pipes and sockets first; a single one if
   // something is known about it.
   SlimVector<AwaitedFile> awaited;
@@ -94,6 +107,7 @@ struct RareWaitFacts {
   // The key of a store (TCPStore, FileStore, ...) that it waits for; the first few of several,
   // separated by ", ". As the caller named it, without prefixes that stores add.
   StringId key{};
+  SlimVector<KeptSocket> kept;
   StringId notes{};   // further evidence, for people
   StringId motion{};  // what the thread did between the samples, for people
 

@@ -117,6 +117,13 @@ bool is_own_waker(const std::string& link) {
 }  // namespace
 
 void read_poll_wait(const WaitContext& context, const SyscallInfo& info, ThreadWait& wait) {
+  const auto& arguments = context.thread.syscall->arguments;
+  if ((info.kind == SyscallKind::kSelect && arguments[0] == 0) ||
+      (info.kind == SyscallKind::kPoll && arguments[1] == 0)) {
+    wait.how = snapshot::WaitHow::kClock;
+    wait.detail = "sleeps (" + wait.syscall_name + ")";
+    return;
+  }
   const auto [fds, further, all] = watched_files(context, info);
   wait.how = snapshot::WaitHow::kFiles;
   if (fds.empty()) {

@@ -25,6 +25,10 @@ snapshot::Wait to_capture(const ThreadWait& from, snapshot::Tables& tables) {
     row.fd = file.fd;
     row.link = tables.string(file.link);
   }
+  for (const std::string& link : from.kept) {
+    rare.kept.emplace_back();
+    rare.kept.back().link = tables.string(link);
+  }
   rare.awaited_count = from.awaited_count;
   rare.own_wakers = from.own_wakers;
   rare.key = tables.string(from.key);

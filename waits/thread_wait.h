@@ -33,7 +33,8 @@ struct ThreadWait {
   std::vector<NamedFile> awaited;
   std::uint64_t awaited_count = 0;
   bool own_wakers = false;
-  bool tells_wchan = false;  // `detail` names the kernel function
+  bool tells_wchan = false;       // `detail` names the kernel function
+  std::vector<std::string> kept;  // as RareWaitFacts::kept: "socket:[31]"
   std::string key;
   std::string detail;
   std::string notes;

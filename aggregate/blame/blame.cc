@@ -252,7 +252,7 @@ Blame find_blame(const RuleInput& input, WaitGraph& graph) {
     }
     const std::size_t owner = graph.net.nodes[graph.net_node[at]].owner;
     if (owner < ranks && blame.blocked[owner] == BlockedOn::kRanks) {
-      blame.by_process.push_back(owner);
+      blame.by_process.emplace(owner, graph.nodes[at].process);
     }
   }
   return blame;

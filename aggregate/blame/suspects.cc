@@ -58,7 +58,7 @@ Awaited find_awaited(const RuleInput& input) {
         found.any_unknown = found.any_unknown || blame.blocked[at] == BlockedOn::kUnknown;
     }
   }
-  for (const std::size_t at : blame.by_process) {
+  for (const auto& [at, process] : blame.by_process) {
     (blame.is_sure(at) ? found.roots : guessed).push_back(at);
   }
   // Only if nobody is sure: of those among whom one is the one, nobody is named.
@@ -231,10 +231,17 @@ bool waits_like_another(const RuleInput& input, std::size_t odd) {
   });
 }
 
-// Returns whether the rank wrote something between the samples, to a file or a pipe: then it does
-// its work, be it slowly, and does not only ask for something.
-bool makes_something(const RankView& rank) {
-  return rank.process != nullptr && rank.process->written_bytes > 0;
+// Returns whether the rank, or the process in which its wait ends, wrote something between the
+// samples, to a file or a pipe: then it does its work, be it slowly, and does not only ask for
+// something. What other threads write, while the one in question stands, is not its work.
+bool makes_something(const JobView& view, const RankView& rank) {
+  if (rank.process == nullptr || rank.decider == nullptr) {
+    return false;
+  }
+  const auto writes = [](const RankView& one) {
+    return one.process->written_bytes > 0 && one.decider->wait.quiet_ms < snapshot::kOldWaitMs;
+  };
+  return writes(rank) || writes(WaitEnd(view, rank).view());
 }
 
 // Finds whom to name if no wait leads to anybody.
@@ -265,7 +272,7 @@ std::vector<std::size_t> find_odd(const RuleInput& input, const std::vector<Bloc
     }
   }
   std::erase_if(odd, [&input](std::size_t at) {
-    return makes_something(input.view.ranks()[at]) || may_be_idle(input.view, at) ||
+    return makes_something(input.view, input.view.ranks()[at]) || may_be_idle(input.view, at) ||
            !anything_waits(input, at) || others_go_on(input, at);
   });
   return odd;

@@ -72,6 +72,10 @@ class GraphBuilder {
   void add_named_rank(std::size_t at);
   void may_wait_for(std::size_t at, std::size_t to, const Said& said);
 
+  bool add_keepers(std::size_t node,
+                   std::size_t rank,
+                   const snapshot::ThreadCapture& thread,
+                   const snapshot::ProcessCapture& server);
   // Adds who holds a thread's wait, and so on from there, for the rank that they belong to; then
   // the thing at the end.
   void add_holders(std::size_t node,

@@ -8,6 +8,7 @@
 #include "aggregate/evidence/graph_builder.h"
 #include "aggregate/evidence/server_waits.h"
 #include "aggregate/view/decider.h"
+#include "aggregate/view/remote_calls.h"
 #include "aggregate/view/thread_cycle.h"
 #include "aggregate/words/wait_words.h"
 #include "base/printable.h"
@@ -16,16 +17,6 @@ namespace oddrank::aggregate {
 
 using snapshot::ProcessCapture;
 using snapshot::ThreadCapture;
-
-namespace {
-
-// Returns whether the thread waits for a lock that another process has taken.
-bool is_for_taken_lock(const snapshot::Wait& wait) {
-  return wait.on == snapshot::WaitOn::kFileLock ||
-         wait.lock.owner == snapshot::LockOwner::kAcquired;
-}
-
-}  // namespace
 
 std::size_t GraphBuilder::thread_node(const ProcessCapture& process, const ThreadCapture& thread) {
   const auto [at, is_new] = known_nodes_.try_emplace({&process, &thread}, 0);
@@ -95,6 +86,9 @@ void GraphBuilder::add_holder(std::size_t node,
   const GraphNode from = graph_.nodes[node];
   const ThreadCapture* thread =
       from.thread != nullptr ? from.thread : deciding_thread(view_, *from.process);
+  if (holder.thread == nullptr && add_keepers(node, rank, *thread, *holder.process)) {
+    return;
+  }
   const std::size_t to = node_of(rank, holders, holder);
   if (to == JobView::kNone || (to == node && holder.thread == nullptr)) {
     return;
@@ -130,10 +124,38 @@ void GraphBuilder::add_holder(std::size_t node,
   graph_.net.wait(graph_.net_node[node], graph_.net_node[to]);
   if (to >= view_.ranks().size()) {
     reached_.emplace_back(rank, to);
-    const std::size_t keeper =
-        is_for_taken_lock(thread->wait) ? view_.index_of_owner(*holder.process) : JobView::kNone;
+    const std::size_t keeper = view_.index_of_owner(*holder.process);
     expand(to, keeper == JobView::kNone ? rank : keeper, holder.thread);
   }
+}
+
+// Adds the waits for the threads that have the other end of a connection at hand. Returns false if
+// none is known, or one is in a collective: then its rank is meant.
+bool GraphBuilder::add_keepers(std::size_t node,
+                               std::size_t rank,
+                               const ThreadCapture& thread,
+                               const ProcessCapture& server) {
+  const ProcessCapture& process = *graph_.nodes[node].process;
+  const auto keepers = keepers_of(process, thread.wait, server);
+  if (keepers.empty() ||
+      std::any_of(keepers.begin(), keepers.end(), [](const auto* one) { return one->call; })) {
+    return false;
+  }
+  const std::size_t owner = view_.index_of_owner(server);
+  graph_.net.nodes[graph_.net_node[node]].join = keepers.size() > 1 ? Join::kOneOf : Join::kAll;
+  for (const ThreadCapture* keeper : keepers) {
+    const bool speaks = owner != JobView::kNone && view_.ranks()[owner].process == &server &&
+                        view_.ranks()[owner].decider == keeper;
+    const std::size_t to = speaks ? owner : thread_node(server, *keeper);
+    const std::string on = fmt::format("{} ({} of {})", wait_name(thread.wait.on),
+                                       thread_words(view_, *keeper), process_words(view_, server));
+    show(node, to, {on, wait_evidence(process, thread), HowKnown::kMemory}, keepers.size() > 1);
+    graph_.net.wait(graph_.net_node[node], graph_.net_node[to]);
+    if (!speaks) {
+      expand(to, owner == JobView::kNone ? rank : owner, keeper);
+    }
+  }
+  return true;
 }
 
 void GraphBuilder::expand(std::size_t node, std::size_t rank, const ThreadCapture* thread) {

@@ -221,6 +221,40 @@ bool is_in_library(const JobView& view, const ThreadCapture& thread) {
   return false;
 }
 
+// Returns whether the file is a session of a server that listens at one of these: a client has
+// connected there; or the other end's process waits for this one.
+bool is_session(const JobView& view,
+                const snapshot::ProcessCapture& process,
+                const Wait& wait,
+                const AwaitedFile& file) {
+  const std::string_view port = snapshot::port_part(view.text(file.local));
+  if (!port.empty()) {
+    return std::ranges::any_of(wait.rare->awaited, [&](const AwaitedFile& other) {
+      return other.listens() && snapshot::port_part(view.text(other.local)) == port;
+    });
+  }
+  const snapshot::ProcessCapture* client = view.process(process.node, file.holder_pid);
+  return client != nullptr && is_local_socket(view, file) &&
+         std::ranges::any_of(client->threads, [&process](const ThreadCapture& thread) {
+           return thread.wait.holder_pid == process.pid;
+         });
+}
+
+// Returns whether the thread waits for new connections, or for requests in those that it has.
+bool awaits_requests(const JobView& view,
+                     const snapshot::ProcessCapture& process,
+                     const ThreadCapture& thread) {
+  const Wait& wait = thread.wait;
+  const auto& awaited = wait.rare->awaited;
+  return awaits_connections(view, wait, process.pid) ||
+         (wait.how == snapshot::WaitHow::kFiles && wait.rare->awaited_count == awaited.size() &&
+          std::ranges::any_of(awaited, &AwaitedFile::listens) &&
+          std::ranges::all_of(awaited, [&](const AwaitedFile& file) {
+            return file.listens() || file.holder_pid == process.pid ||
+                   is_session(view, process, wait, file);
+          }));
+}
+
 // Returns whether nothing but a request, or a clock, wakes the program: a thread of it accepts
 // connections, and all others serve or keep house. The thread that speaks for the rank may be the
 // one that accepts if it is in a library's event loop, and no rank has asked for an answer: a loop
@@ -232,7 +266,7 @@ bool has_only_servers(const JobView& view, const RankView& rank, bool asked) {
       continue;
     }
     const bool counts = &thread != rank.decider || (!asked && is_in_library(view, thread));
-    if (counts && awaits_connections(view, thread.wait, rank.process->pid)) {
+    if (counts && awaits_requests(view, *rank.process, thread)) {
       accepts = true;
     } else if (!keeps_house(view, rank, thread) && !serves_a_wait(view, thread)) {
       return false;

@@ -18,8 +18,8 @@ namespace oddrank::aggregate {
 // for the one that has not connected yet. Local sockets have no port: each connection counts.
 std::vector<std::size_t> connected_ranks(const JobView& view, std::size_t at);
 
-// Returns the threads of `server` other than `speaker` that may be at work on an answer: those that
-// wait for another thread of their process. (Which thread has the connection is not read.)
+// Returns the threads of `server` other than `speaker` that may be at work on an answer, if it is
+// not known which thread has the connection: those that wait for another thread of their process.
 std::vector<const snapshot::ThreadCapture*> answering_threads(
     const snapshot::Wait& waiter,
     const snapshot::ProcessCapture& server,

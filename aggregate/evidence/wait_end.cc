@@ -38,6 +38,23 @@ bool same_call(const ThreadCapture& a, const ThreadCapture& b) {
 
 }  // namespace
 
+RankView view_of(const JobView& view,
+                 const RankView& rank,
+                 const ProcessCapture& process,
+                 const ThreadCapture& thread) {
+  RankView end;
+  end.rank = rank.rank;
+  end.host = rank.host;
+  end.presence = rank.presence;
+  end.process = &process;
+  end.decider = &thread;
+  end.motion = measure_motion(thread, view.model());
+  if (const auto poll = poll_of(view, thread)) {
+    end.polls = poll->on;
+  }
+  return end;
+}
+
 WaitEnd::WaitEnd(const JobView& view, const RankView& rank) : view_(view), rank_(rank) {
   if (rank.process == nullptr || rank.sample() == nullptr || rank.decider->call ||
       rank.state() == 'D' || rank.stays_stopped() || waits_for_input(view, rank)) {
@@ -50,7 +67,7 @@ WaitEnd::WaitEnd(const JobView& view, const RankView& rank) : view_(view), rank_
     thread = hops_.back().thread;
   }
   if (!hops_.empty()) {
-    set_end(hops_.back());
+    end_ = view_of(view_, rank_, *hops_.back().process, *hops_.back().thread);
   }
 }
 
@@ -104,18 +121,6 @@ bool WaitEnd::follow_processes(const Holders& holders,
   }
   hops_.push_back(hop);
   return true;
-}
-
-void WaitEnd::set_end(const Hop& hop) {
-  end_.rank = rank_.rank;
-  end_.host = rank_.host;
-  end_.presence = rank_.presence;
-  end_.process = hop.process;
-  end_.decider = hop.thread;
-  end_.motion = measure_motion(*hop.thread, view_.model());
-  if (const auto poll = poll_of(view_, *hop.thread)) {
-    end_.polls = poll->on;
-  }
 }
 
 std::string WaitEnd::hop_words(const Hop& hop) const {

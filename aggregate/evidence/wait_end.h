@@ -17,6 +17,12 @@
 
 namespace oddrank::aggregate {
 
+// Returns a view of a process and thread with the number and host of the rank.
+RankView view_of(const JobView& view,
+                 const RankView& rank,
+                 const snapshot::ProcessCapture& process,
+                 const snapshot::ThreadCapture& thread);
+
 class WaitEnd {
  public:
   // Borrows both, and the capture of the view.
@@ -56,7 +62,6 @@ class WaitEnd {
                         const snapshot::ProcessCapture& process,
                         const snapshot::ThreadCapture& thread);
   bool is_new(const snapshot::ProcessCapture& process) const;
-  void set_end(const Hop& hop);
 
   const JobView& view_;
   const RankView& rank_;

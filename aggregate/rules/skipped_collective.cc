@@ -57,15 +57,28 @@ std::string elsewhere(const RuleInput& input, const RankView& rank) {
   if (const auto poll = rank.polls ? poll_of(input.view, *rank.decider) : std::nullopt) {
     return poll_words(*poll) + where;
   }
-  const bool sleeps = input.view.model().story(*rank.sample(), Story::kSleep).has_value();
+  const bool sleeps = rank.decider->wait.how == snapshot::WaitHow::kClock ||
+                      input.view.model().story(*rank.sample(), Story::kSleep).has_value();
   return (sleeps  ? "sleeps"
           : frame ? "is"
                   : "is elsewhere") +
          where + long_limit_words(rank.decider->wait);
 }
 
-// Returns what the process or thread does in which the rank's wait ends.
+// Returns what the process or thread does in which the rank's wait ends; or its process that holds
+// up others whatever the rank waits for.
 std::string end_words(const RuleInput& input, const RankView& rank) {
+  const auto at = static_cast<std::size_t>(&rank - input.view.ranks().data());
+  if (const auto by = input.blame.by_process.find(at); by != input.blame.by_process.end()) {
+    const snapshot::ProcessCapture& process = *by->second;
+    const snapshot::ThreadCapture* thread = deciding_thread(input.view, process);
+    const std::string has =
+        fmt::format("has a {} pid {}{}, which ", child_words(input.view, process), process.pid,
+                    command_words(input.view, process));
+    return has + (thread == nullptr || thread->samples.empty()
+                      ? stuck_words(input.view, process)
+                      : elsewhere(input, view_of(input.view, rank, process, *thread)));
+  }
   const WaitEnd end(input.view, rank);
   const bool framed = input.view.model().user_frame(*end.view().sample()).has_value();
   return end.is_own() || framed ? end.way_words() + elsewhere(input, end.view())

@@ -111,7 +111,8 @@ const ThreadCapture* find_worker(const ProcessCapture& process, FrameModel& mode
 
 bool sleeps_on_purpose(const ThreadCapture& thread, FrameModel& model) {
   return !thread.samples.empty() && thread.wait.on == WaitOn::kUnknown &&
-         model.story(thread.samples.back(), Story::kSleep);
+         (thread.wait.how == snapshot::WaitHow::kClock ||
+          model.story(thread.samples.back(), Story::kSleep));
 }
 
 bool is_at_work(const ThreadCapture& thread, FrameModel& model) {
@@ -144,6 +145,12 @@ const ThreadCapture* find_decider(const ProcessCapture& process, FrameModel& mod
     return decider;
   }
   if (is_at_work(*decider, model)) {
+    return decider;
+  }
+  // The thread that alone has at hand what the main thread waits at counts for more than another
+  // one that is in a call, perhaps for its own purposes.
+  const ThreadCapture& provider = *follow_threads(process, *decider).way.back();
+  if (&provider != decider && is_at_work(provider, model)) {
     return decider;
   }
   for (const ThreadCapture& thread : threads) {

@@ -45,11 +45,13 @@ bool has_moved(const snapshot::GroupCounter& counter) {
 }
 
 // Returns whether the decider has made a call between the samples: in the group of the call that it
-// is in, or in any group if that is unknown and no other thread makes calls.
+// is in, or in any group if that is unknown, no other thread makes calls, and the decider has not
+// stood in its call all the time.
 bool has_made_calls(const RankView& rank) {
   const auto& call = rank.decider->call;
   const bool known = call && (call->whole_world || call->group != snapshot::StringId{});
-  if (!known && !rank.beside.empty()) {
+  const bool stands = call && rank.decider->wait.quiet_ms >= snapshot::kOldWaitMs;
+  if (!known && (stands || !rank.beside.empty())) {
     return false;
   }
   const auto& groups = rank.process->groups;
@@ -81,6 +83,7 @@ JobView::JobView(const Capture& capture, FrameModel& model) : capture_(capture),
     rank_of_process_.try_emplace(ranks_[at].process, at);
   }
   take_servers();
+  take_socket_servers();
   take_records();
 }
 
@@ -97,13 +100,38 @@ void JobView::take_servers() {
     ranks_[wait.caller].servers.clear();
     for (const RemoteWait::Server& each : wait.servers) {
       ranks_[wait.caller].servers.push_back(each.rank);
-      RankView& server = ranks_[each.rank];
-      if (server.decider != each.thread) {
-        server.decider = each.thread;
-        server.beside = find_beside(*server.process, *server.decider, model_);
-        take_poll(server);
-      }
+      speak_for(ranks_[each.rank], *each.thread);
     }
+  }
+}
+
+// A thread that has the connection at which another rank waits, and does something of its own, owes
+// the answer: it speaks for its rank, whatever the main thread waits in.
+void JobView::take_socket_servers() {
+  for (const RankView& rank : ranks_) {
+    const ProcessCapture* server =
+        rank.decider == nullptr ? nullptr : awaited_by(*rank.process, *rank.decider);
+    const std::size_t at = server == nullptr ? kNone : index_of(*server);
+    if (at == kNone || ranks_[at].process != server || ranks_[at].decider == nullptr ||
+        is_at_work(*ranks_[at].decider, model_)) {
+      continue;
+    }
+    auto keepers = keepers_of(*rank.process, rank.decider->wait, *server);
+    std::erase_if(keepers, [this](const auto* thread) {
+      return thread->call || thread->samples.empty() || !is_at_work(*thread, model_);
+    });
+    if (keepers.size() == 1) {
+      speak_for(ranks_[at], *keepers.front());
+    }
+  }
+}
+
+void JobView::speak_for(RankView& rank, const snapshot::ThreadCapture& thread) {
+  if (rank.decider != &thread) {
+    rank.decider = &thread;
+    rank.motion = measure_motion(thread, model_);
+    rank.beside = find_beside(*rank.process, thread, model_);
+    take_poll(rank);
   }
 }
 

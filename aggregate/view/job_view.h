@@ -91,6 +91,8 @@ class JobView {
   void add_main_motion(RankView& rank);
   void take_records();
   void take_servers();
+  void take_socket_servers();
+  void speak_for(RankView& rank, const snapshot::ThreadCapture& thread);
   void add_connections(const snapshot::ProcessCapture& process);
   void count_nodes();
 

@@ -77,6 +77,30 @@ const ThreadCapture* serving_thread(FrameModel& model,
   return serving;
 }
 
+std::vector<const ThreadCapture*> keepers_of(const snapshot::ProcessCapture& process,
+                                             const snapshot::Wait& waiter,
+                                             const snapshot::ProcessCapture& server) {
+  std::vector<const ThreadCapture*> found;
+  const auto is_its_end = [&](const snapshot::KeptSocket& kept) {
+    const bool here = process.node == server.node && waiter.rare->other_end != snapshot::StringId{};
+    return here ? kept.link == waiter.rare->other_end
+                : kept.local != snapshot::StringId{} && kept.local == waiter.rare->peer &&
+                      kept.peer == waiter.rare->local;
+  };
+  for (const ThreadCapture& thread : server.threads) {
+    const auto& kept = thread.wait.rare->kept;
+    const auto own = std::find_if(kept.begin(), kept.end(), is_its_end);
+    if (waiter.on == snapshot::WaitOn::kSocket && own != kept.end() &&
+        thread.wait.path != own->link &&
+        std::ranges::none_of(thread.wait.rare->awaited, [&own](const snapshot::AwaitedFile& file) {
+          return file.link == own->link;
+        })) {
+      found.push_back(&thread);
+    }
+  }
+  return found;
+}
+
 std::vector<RemoteWait> find_remote_waits(FrameModel& model, const std::vector<RankView>& ranks) {
   std::vector<RemoteWait> waits;
   struct Caller {

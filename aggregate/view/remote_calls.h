@@ -43,4 +43,10 @@ struct RemoteWait {
 // one.
 std::vector<RemoteWait> find_remote_waits(FrameModel& model, const std::vector<RankView>& ranks);
 
+// Returns the threads of `server` that have the waiter's connection at hand, and do not wait at it
+// for what the waiter sends: they owe the answer.
+std::vector<const snapshot::ThreadCapture*> keepers_of(const snapshot::ProcessCapture& process,
+                                                       const snapshot::Wait& waiter,
+                                                       const snapshot::ProcessCapture& server);
+
 }  // namespace oddrank::aggregate

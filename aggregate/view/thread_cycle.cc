@@ -76,6 +76,7 @@ const ThreadCapture* sleeping_gil_owner(const ProcessCapture& process,
 
 bool is_shared_lock(const snapshot::Wait& wait) {
   return wait.on == WaitOn::kLock && wait.holder_pid == 0 &&
+         wait.lock.owner != snapshot::LockOwner::kNobodyElse &&
          (wait.lock.shared || wait.lock.kind == snapshot::LockKind::kShared);
 }
 

@@ -230,6 +230,7 @@ std::string Sentence::doing() const {
     case WaitHow::kDescribed:
     case WaitHow::kPythonLock:
     case WaitHow::kLockFile:
+    case WaitHow::kClock:
       break;
   }
   return {};
@@ -237,7 +238,7 @@ std::string Sentence::doing() const {
 
 bool Sentence::says_limit() const {
   return is_long_limit(wait_) || wait_.how == WaitHow::kDescribed || wait_.how == WaitHow::kLock ||
-         wait_.how == WaitHow::kFiles;
+         wait_.how == WaitHow::kFiles || wait_.how == WaitHow::kClock;
 }
 
 std::string Sentence::limit_words() const {
@@ -282,6 +283,7 @@ std::string Sentence::lock_words() const {
     case LockOwner::kInAllocator:
     case LockOwner::kAcquired:
     case LockOwner::kNobodyAcquired:
+    case LockOwner::kNobodyElse:
       break;
   }
   const std::string text = lock.kind == LockKind::kUnknown && lock.inner != InnerLock::kNone
@@ -325,6 +327,8 @@ std::string Sentence::lock_notes() const {
                           holding_thread()));
   } else if (lock.owner == LockOwner::kNobodyAcquired) {
     add(text, "it tells no owner");
+  } else if (lock.owner == LockOwner::kNobodyElse) {
+    add(text, "no other process has it any more");
   }
   return text;
 }

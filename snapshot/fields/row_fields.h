@@ -92,10 +92,18 @@ void fields(Io& io, Row& file) {
   io("note", file.note);
 }
 
+template <typename Io, RowOf<KeptSocket> Row>
+void fields(Io& io, Row& socket) {
+  io("link", socket.link);
+  io("local", socket.local);
+  io("peer", socket.peer);
+}
+
 template <typename Io, RowOf<RareWaitFacts> Row>
 void fields(Io& io, Row& facts) {
   io("wait_local", facts.local);
   io("wait_peer", facts.peer);
+  io("wait_other_end", facts.other_end);
   io("wait_awaited_count", facts.awaited_count);
   io("wait_own_wakers", facts.own_wakers);
   io("wait_about", facts.about);
@@ -106,6 +114,7 @@ void fields(Io& io, Row& facts) {
   io("pool_meant", facts.pool.meant);
   io("pool_workers", facts.pool.workers);
   io.rows(RowTable::kAwaitedFiles, facts.awaited, kMaxAwaited);
+  io.rows(RowTable::kKeptSockets, facts.kept, kMaxKeptSockets);
   io.rows(RowTable::kPoolPids, facts.pool.pids, kMaxPoolPids);
 }
 

@@ -23,7 +23,7 @@ constexpr WaitOn last_value(WaitOn /*type*/) {
   return WaitOn::kNothing;
 }
 constexpr WaitHow last_value(WaitHow /*type*/) {
-  return WaitHow::kObject;
+  return WaitHow::kClock;
 }
 constexpr Ending last_value(Ending /*type*/) {
   return Ending::kFinalized;
@@ -35,7 +35,7 @@ constexpr LockKind last_value(LockKind /*type*/) {
   return LockKind::kOnce;
 }
 constexpr LockOwner last_value(LockOwner /*type*/) {
-  return LockOwner::kNobodyAcquired;
+  return LockOwner::kNobodyElse;
 }
 constexpr LockMode last_value(LockMode /*type*/) {
   return LockMode::kWrite;

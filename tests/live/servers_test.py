@@ -17,6 +17,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(HERE), "support"))
 import harness
 import proc_facts
 
+THREADED = os.path.join(os.path.dirname(HERE), "victims", "threaded_server.py")
 SERVERS = os.path.join(os.path.dirname(HERE), "victims", "servers.py")
 RANKS = 3
 AT = "5"  # the round in which rank 1 stands
@@ -93,6 +94,30 @@ class Servers(unittest.TestCase):
         kind, named, run = self.verdict("loop", "event")
         self.assertEqual((kind, named), ("stuck_rank", [1]), run)
         self.assertEqual(run.json()["verdict"]["confidence"], "possible", run)
+
+    def test_the_thread_that_has_the_connection_owes_the_answer(self):
+        for way in ("socketserver", "xmlrpc", "messages", "sockets", "local"):
+            with self.subTest(way=way), harness.scratch() as folder:
+                self.processes = []
+                for rank in range(2):
+                    process = subprocess.Popen(
+                        [sys.executable, THREADED, folder, way], stdin=subprocess.DEVNULL,
+                        env=dict(os.environ, RANK=str(rank), WORLD_SIZE="2",
+                                 MASTER_ADDR="127.0.0.1", MASTER_PORT="29500"))
+                    self.addCleanup(self.end, process)
+                    self.processes.append(process)
+                self.wait_for(folder, "pid.0", "pid.1", "asleep")
+                pids = [self.text(folder, f"pid.{rank}") for rank in range(2)]
+                for pid in pids:
+                    proc_facts.wait_until(lambda pid=pid: proc_facts.sleeping(int(pid)), "it waits")
+                run = harness.Run(harness.run_here(
+                    [harness.Options.oddrank, "node", *pids, "--json", "-", "-q"]))
+                for process in self.processes:
+                    self.end(process)
+                verdict = run.json()["verdict"]
+                self.assertEqual(verdict["kind"], "stuck_rank", run)
+                self.assertEqual([row["rank"] for row in verdict["culprits"]], [0], run)
+                self.assertIn("sleeps in answer (victims/threaded_server.py", verdict["summary"], run)
 
     def test_nobody_is_named_while_they_work(self):
         for way in ("select", "loop"):

@@ -41,6 +41,9 @@ class Joiner {
  private:
   void join(std::size_t process, ThreadCapture& thread);
 
+  // Adds the addresses of the connections that the thread has at hand.
+  void join_kept(std::size_t process, ThreadCapture& thread) const;
+
   // `file` belongs to the end; the thread's frames show what a connection is used for.
   void join_end(std::size_t process,
                 const attach::OpenFd& end,
@@ -103,6 +106,7 @@ void Joiner::run() {
   for (std::size_t i = 0; i < capture_.processes.size(); ++i) {
     for (ThreadCapture& thread : capture_.processes[i].threads) {
       join(i, thread);
+      join_kept(i, thread);
     }
     join_message_queue(i);
   }
@@ -134,6 +138,20 @@ void Joiner::join(std::size_t process, ThreadCapture& thread) {
       rare.awaited_count = 1;
     }
     join_end(process, files.ends.front(), thread, wait, rare.awaited.front());
+  }
+}
+
+void Joiner::join_kept(std::size_t process, ThreadCapture& thread) const {
+  const SocketTable* table = node_.table_of(process);
+  if (table == nullptr || thread.wait.rare->kept.empty()) {
+    return;
+  }
+  for (snapshot::KeptSocket& kept : thread.wait.rare.edit().kept) {
+    const attach::OpenFd end = attach::parse_fd_link(0, capture_.tables.text(kept.link));
+    if (const SocketRow* row = table->by_inode(end.inode)) {
+      kept.local = capture_.tables.string(row->local);
+      kept.peer = capture_.tables.string(row->peer);
+    }
   }
 }
 
@@ -332,6 +350,9 @@ void Joiner::join_socket(std::size_t process,
 std::string Joiner::join_local(std::size_t process, std::uint64_t other, Wait& wait) {
   const pid_t pid = capture_.processes[process].pid;
   std::vector<pid_t> others = owners_.of_socket(other);
+  if (!others.empty()) {
+    wait.rare.edit().other_end = capture_.tables.string("socket:[" + std::to_string(other) + "]");
+  }
   if (others.empty()) {
     return other == 0 ? "the other end is closed" : "";
   }

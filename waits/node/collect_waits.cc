@@ -16,6 +16,7 @@
 #include "waits/cgroups.h"
 #include "waits/fd_kind.h"
 #include "waits/mounts.h"
+#include "waits/python/kept_sockets.h"
 #include "waits/python/lock_files.h"
 #include "waits/python/polled_objects.h"
 #include "waits/python/python_locks.h"
@@ -179,6 +180,7 @@ std::vector<ThreadWait> waits_of(const attach::Target& target,
 void finish(std::vector<ThreadWait>& waits,
             const std::vector<ThreadState>& states,
             std::optional<PythonSample>& python,
+            const ProcessFiles& files,
             snapshot::Tables& tables,
             ProcessCapture& process) {
   if (python) {
@@ -186,6 +188,7 @@ void finish(std::vector<ThreadWait>& waits,
     read_lock_files(*python, states, tables, process, waits);
     read_polled_objects(*python, states, tables, process, waits);
     read_store_keys(*python, states, process, waits);
+    read_kept_sockets(*python, states, files, process, waits);
   }
   for (std::size_t i = 0; i < waits.size(); ++i) {
     process.threads[i].wait = to_capture(waits[i], tables);
@@ -239,7 +242,7 @@ void collect_waits(const attach::Target& target,
     look_for_holder(wait);
     name_tracer(wait);
   }
-  finish(waits, states, python, tables, process);
+  finish(waits, states, python, files, tables, process);
   name_tracers(tables, process);
   note_quiet(states, process);
 }
@@ -250,7 +253,7 @@ void collect_core_waits(const attach::Target& target,
                         snapshot::Tables& tables,
                         ProcessCapture& process) {
   std::vector<ThreadWait> waits = waits_of(target, states, NoFiles(), process);
-  finish(waits, states, python, tables, process);
+  finish(waits, states, python, NoFiles(), tables, process);
 }
 
 }  // namespace oddrank::waits

@@ -50,13 +50,17 @@ struct SemaphoreOwner {
   pid_t tid = 0;
   bool recursive = false;
   bool releaser = false;  // has released it more often than acquired, so it is not an owner
+  bool alone = false;     // without a pid: only the waiter has it, and nobody else can get it
 };
 
-bool maps_any(const Target& target, const std::set<SemaphoreFile>& files) {
-  const auto& mappings = target.maps().listed();
-  return std::any_of(mappings.begin(), mappings.end(), [&](const attach::Mapping& each) {
-    return each.shared && files.contains({each.device, each.inode});
-  });
+std::set<SemaphoreFile> mapped_of(const Target& target, const std::set<SemaphoreFile>& files) {
+  std::set<SemaphoreFile> mapped;
+  for (const attach::Mapping& each : target.maps().listed()) {
+    if (each.shared && files.contains({each.device, each.inode})) {
+      mapped.insert({each.device, each.inode});
+    }
+  }
+  return mapped;
 }
 
 std::optional<SemaphoreId> identify(const Target& target, std::uint64_t address) {
@@ -95,11 +99,19 @@ std::map<SemaphoreId, SemaphoreOwner> acquired_by(const Target& target) {
 // What is known of one semaphore: those that say that they have acquired it.
 struct SemaphoreOwners {
   std::vector<SemaphoreOwner> all;
-  bool complete = true;  // every process was asked
+  bool complete = true;   // every process was asked
+  std::size_t users = 0;  // that have mapped it
 };
 
-// Runs in the child: writes a line "PROCESS THREAD PID TID RECURSIVE" for each wait whose holder is
-// found, with the PID 0 if it is found that no process says so. A search that does not get to its
+// What one process says about the locks.
+struct SemaphoreUser {
+  std::set<SemaphoreFile> files;  // that it has mapped, of those that threads wait for
+  std::map<SemaphoreId, SemaphoreOwner> acquired;
+};
+
+// Runs in the child: writes a line "PROCESS THREAD PID TID FLAG" for each wait whose holder is
+// found, with the PID 0 if it is found that no process says so. FLAG: the lock is recursive, or
+// without a PID, only the waiter has it. A search that does not get to its
 // end says nothing of the waits that are left.
 class OwnerSearch {
  public:
@@ -118,12 +130,13 @@ class OwnerSearch {
   std::optional<SemaphoreOwner> owner_of(const ProcessCapture& waiter, const SemaphoreId& id);
 
   // Null if it could not be asked.
-  const std::map<SemaphoreId, SemaphoreOwner>* look_at(pid_t pid);
+  const SemaphoreUser* look_at(pid_t pid);
 
   const Capture& capture_;
   const OpenTarget& open_;
-  std::set<SemaphoreFile> files_;  // those of the locks that threads wait for
-  std::map<pid_t, std::optional<std::map<SemaphoreId, SemaphoreOwner>>> known_;
+  std::set<SemaphoreFile> files_;     // those of the locks that threads wait for
+  std::set<SemaphoreFile> unlinked_;  // those that no process can open any more
+  std::map<pid_t, std::optional<SemaphoreUser>> known_;
 };
 
 void OwnerSearch::run(const std::vector<WaitPlace>& places, int fd) {
@@ -138,7 +151,7 @@ void OwnerSearch::run(const std::vector<WaitPlace>& places, int fd) {
     if (const auto owner = owner_of(capture_.processes[place.process], id)) {
       send_bytes(fd, std::to_string(place.process) + " " + std::to_string(place.thread) + " " +
                          std::to_string(owner->pid) + " " + std::to_string(owner->tid) +
-                         (owner->recursive ? " 1\n" : " 0\n"));
+                         (owner->recursive || owner->alone ? " 1\n" : " 0\n"));
     }
   }
 }
@@ -146,21 +159,35 @@ void OwnerSearch::run(const std::vector<WaitPlace>& places, int fd) {
 std::optional<SemaphoreId> OwnerSearch::lock_of(const WaitPlace& place) {
   const ProcessCapture& process = capture_.processes[place.process];
   const auto target = open_(process.pid);
-  return target ? identify(**target, process.threads[place.thread].wait.address) : std::nullopt;
+  if (!target) {
+    return std::nullopt;
+  }
+  const std::uint64_t address = process.threads[place.thread].wait.address;
+  const auto id = identify(**target, address);
+  if (id && (*target)->maps().find(Addr{address})->deleted) {
+    unlinked_.insert(id->file);
+  }
+  return id;
 }
 
 std::optional<SemaphoreOwner> OwnerSearch::owner_of(const ProcessCapture& waiter,
                                                     const SemaphoreId& id) {
   SemaphoreOwners owners = owners_of(waiter, id, true);
   if (owners.all.empty()) {
-    const bool complete = owners.complete;
+    const SemaphoreOwners family = std::move(owners);
     owners = owners_of(waiter, id, false);
-    owners.complete = owners.complete && complete;
+    owners.complete = owners.complete && family.complete;
+    owners.users += family.users;
   }
   if (owners.all.size() == 1 && !owners.all.front().releaser) {
     return owners.all.front();
   }
-  return owners.complete ? std::optional(SemaphoreOwner()) : std::nullopt;
+  if (!owners.complete) {
+    return std::nullopt;
+  }
+  SemaphoreOwner nobody;
+  nobody.alone = owners.all.empty() && owners.users == 1 && unlinked_.contains(id.file);
+  return nobody;
 }
 
 SemaphoreOwners OwnerSearch::owners_of(const ProcessCapture& waiter,
@@ -174,20 +201,26 @@ SemaphoreOwners OwnerSearch::owners_of(const ProcessCapture& waiter,
     const auto* of_process = look_at(each.pid);
     if (of_process == nullptr) {
       owners.complete = false;
-    } else if (const auto found = of_process->find(id); found != of_process->end()) {
+      continue;
+    }
+    owners.users += of_process->files.contains(id.file) ? 1 : 0;
+    const auto found = of_process->acquired.find(id);
+    if (found != of_process->acquired.end()) {
       owners.all.push_back(found->second);
     }
   }
   return owners;
 }
 
-const std::map<SemaphoreId, SemaphoreOwner>* OwnerSearch::look_at(pid_t pid) {
+const SemaphoreUser* OwnerSearch::look_at(pid_t pid) {
   const auto [at, is_new] = known_.try_emplace(pid);
   if (is_new && known_.size() <= kMaxProcesses) {
     if (const auto target = open_(pid)) {
+      at->second = SemaphoreUser{mapped_of(**target, files_), {}};
       // A process that does not map a lock has not acquired it.
-      at->second = maps_any(**target, files_) ? acquired_by(**target)
-                                              : std::map<SemaphoreId, SemaphoreOwner>();
+      if (!at->second->files.empty()) {
+        at->second->acquired = acquired_by(**target);
+      }
     }
   }
   return at->second ? &*at->second : nullptr;
@@ -208,14 +241,15 @@ std::optional<WaitPlace> parse_owner(std::string_view line,
       *thread >= capture.processes[*process].threads.size()) {
     return std::nullopt;
   }
-  owner = {*pid, *tid, words[4] == "1", false};
+  owner = {*pid, *tid, *pid != 0 && words[4] == "1", false, *pid == 0 && words[4] == "1"};
   return WaitPlace{*process, *thread};
 }
 
 void set_semaphore_owner(Capture& capture, const WaitPlace& place, const SemaphoreOwner& owner) {
   Wait& wait = capture.processes[place.process].threads[place.thread].wait;
   if (owner.pid == 0) {
-    wait.lock.owner = snapshot::LockOwner::kNobodyAcquired;
+    wait.lock.owner =
+        owner.alone ? snapshot::LockOwner::kNobodyElse : snapshot::LockOwner::kNobodyAcquired;
     return;
   }
   wait.holder_pid = owner.pid;

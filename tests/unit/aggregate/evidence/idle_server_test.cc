@@ -132,6 +132,40 @@ TEST_CASE("idle servers: the main thread's event loop listens") {
   CHECK_FALSE(is_idle({own_loop, rests}, false));
 }
 
+// A session is a connection to the port at which it listens, or of a client that waits for it.
+TEST_CASE("idle servers: the main thread's event loop has sessions of clients, too") {
+  tests::CaptureBuilder job({"n0"}, 2);
+  auto& server = job.rank(0, "n0", 10);
+  job.thread(server, listening_loop());
+  set_files_of_loop(server);
+  snapshot::RareWaitFacts& rare = server.threads[0].wait.rare.edit();
+  snapshot::Tables& tables = job.capture.tables;
+  rare.awaited[0].local = tables.string("0.0.0.0:8400");
+  rare.awaited.resize(3);
+  rare.awaited_count = 3;
+  snapshot::AwaitedFile& session = rare.awaited[2];
+  session.link = tables.string("socket:[8]");
+  job.thread(job.rank(1, "n0", 11), keeps_serving());
+  const auto idle = [&job] {
+    FrameModel model(job.capture.tables);
+    const JobView view(job.capture, model);
+    return may_be_idle(view, 0);
+  };
+  CHECK_FALSE(idle());
+  session.local = tables.string("10.0.0.1:8400");
+  session.peer = tables.string("10.0.0.9:51344");
+  CHECK(idle());
+  session.local = tables.string("10.0.0.1:43210");  // it has connected itself
+  CHECK_FALSE(idle());
+  session.local = session.peer = {};
+  session.holder_pid = 20;
+  snapshot::ProcessCapture& client = job.child(10, "n0", 20);
+  job.thread(client, listening_loop());
+  CHECK_FALSE(idle());
+  job.process(20).threads[0].wait.holder_pid = 10;
+  CHECK(idle());
+}
+
 TEST_CASE("idle servers: a main thread that waits for the program itself has something to do") {
   const ThreadSpec waits = at_lock(
       {tests::py("Event.wait", kStd + "threading.py", 629), tests::py("main", "/job/farm.py", 40)});

@@ -84,6 +84,55 @@ TEST_CASE("side servers: a rank that the others wait for anyway is named") {
   CHECK(verdict.culprits[0].rank == 5);
 }
 
+// Gives the server a thread that has the other end of the client's connection at hand.
+snapshot::ThreadCapture& keep(CaptureBuilder& job, ThreadSpec spec) {
+  spec.python_name = "Thread-1 (process_request_thread)";
+  snapshot::Tables& tables = job.capture.tables;
+  snapshot::RareWaitFacts& asks = job.process(pid_of(kClient)).threads.front().wait.rare.edit();
+  asks.local = tables.string("127.0.0.1:49008");
+  asks.peer = tables.string("127.0.0.1:8400");
+  asks.other_end = tables.string("socket:[8]");
+  snapshot::ThreadCapture& thread = job.thread(job.process(pid_of(kServer)), spec);
+  thread.tid = 9000;
+  thread.wait.rare.edit().kept = {{asks.other_end, asks.peer, asks.local}};
+  return thread;
+}
+
+TEST_CASE("side servers: the thread that has the connection owes the answer") {
+  CaptureBuilder job = job_with_client("127.0.0.1:8400");
+  SECTION("it sleeps, whatever its main thread waits in") {
+    keep(job, tests::sleeping());
+    const Verdict verdict = diagnose(job.capture).verdict;
+    INFO(verdict.summary);
+    CHECK(verdict.kind == Kind::kStuckRank);
+    REQUIRE(verdict.culprits.size() == 1);
+    CHECK(verdict.culprits[0].rank == kServer);
+  }
+  SECTION("on another node, it is known by its addresses") {
+    keep(job, tests::sleeping());
+    job.process(pid_of(kClient)).threads.front().wait.rare.edit().other_end = {};
+    job.process(pid_of(kClient)).threads.front().wait.holder_pid = 0;
+    job.process(pid_of(kClient)).node = 1;
+    job.process(pid_of(kServer)).connections = {{job.capture.tables.string("127.0.0.1:8400"),
+                                                 job.capture.tables.string("127.0.0.1:49008")}};
+    const Verdict verdict = diagnose(job.capture).verdict;
+    INFO(verdict.summary);
+    REQUIRE(verdict.culprits.size() == 1);
+    CHECK(verdict.culprits[0].rank == kServer);
+  }
+  SECTION("another connection says nothing") {
+    keep(job, tests::sleeping()).wait.rare.edit().kept.front().link =
+        job.capture.tables.string("socket:[9]");
+    CHECK(kind_of(job) == Kind::kResourceCycle);
+  }
+  SECTION("it waits for the next request there: somebody has lost one") {
+    snapshot::ThreadCapture& thread = keep(job, waiting_on(WaitOn::kSocket));
+    thread.wait.path = thread.wait.rare->kept.front().link;
+    thread.wait.syscall_name = job.capture.tables.string("recvfrom");
+    CHECK(diagnose(job.capture).verdict.kind != Kind::kStuckRank);
+  }
+}
+
 // The server's main thread is at a lock of its own process; another thread reads from the client.
 TEST_CASE("side servers: a lock that only a reading thread can release leads to its client") {
   CaptureBuilder job({"n0"}, 3);

@@ -337,6 +337,12 @@ TEST_CASE("suspects: without a visible call, the odd one out is possible, and on
   SECTION("it writes something: it does its work") {
     job.process(pid_of(4)).written_bytes = 800;
   }
+  SECTION("it stands, and only other threads of it write") {
+    job.process(pid_of(4)).written_bytes = 800;
+    job.process(pid_of(4)).threads[0].wait.quiet_ms = 60'000;
+    CHECK(named_in(job) == Named{4});
+    return;
+  }
   CHECK(named_in(job).empty());
 }
 

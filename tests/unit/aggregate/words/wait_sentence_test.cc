@@ -98,6 +98,8 @@ TEST_CASE("a lock and its owner") {
         "read-write lock held by 2 readers, who are not named in it");
   CHECK(lock_says(LockKind::kShared, kNobodyAcquired, 0, 0) ==
         "semaphore shared by processes; it tells no owner");
+  CHECK(lock_says(LockKind::kShared, kNobodyElse, 0, 0) ==
+        "semaphore shared by processes; no other process has it any more");
   const std::string acquired = "semaphore shared by processes; a lock of multiprocessing that ";
   const std::string kept = " has acquired and not released";
   CHECK(lock_says(LockKind::kShared, kAcquired, 9, 91) == acquired + "thread 91 of pid 9" + kept);

@@ -56,7 +56,7 @@ inline snapshot::ThreadCapture sample_thread(snapshot::Tables& tables) {
   thread.wait.limited = true;
   thread.wait.limit_ms = 5000;
   thread.wait.lock = {LockKind::kOnce,
-                      LockOwner::kNobodyAcquired,
+                      LockOwner::kNobodyElse,
                       LockMode::kWrite,
                       InnerLock::kTimeZone,
                       tables.string("localtime_r"),
