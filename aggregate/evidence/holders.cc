@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "aggregate/evidence/server_waits.h"
+#include "aggregate/view/remote_calls.h"
 #include "aggregate/view/thread_cycle.h"
 
 namespace oddrank::aggregate {
@@ -170,6 +171,12 @@ Holders holders_of(const JobView& view,
     return of_pool(view, process, wait);
   } else if (wait.how == WaitHow::kFiles) {
     return of_files(view, process, wait);
+  } else if (const auto keepers = keepers_of(process, wait, process); !keepers.empty()) {
+    holders.join = keepers.size() > 1 ? Join::kOneOf : Join::kAll;
+    holders.how = HowKnown::kMemory;
+    for (const ThreadCapture* keeper : keepers) {
+      add_holder_of(holders, &process, keeper);
+    }
   } else if (is_at_own_lock(thread) || ends_in_own_process(process, wait)) {
     return by_exclusion(view, process, thread);
   }

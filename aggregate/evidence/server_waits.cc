@@ -87,8 +87,14 @@ bool is_open(const JobView& view, const RankView& rank) {
     return false;
   }
   const auto& threads = rank.process->threads;
-  const WaitOn on = rank.decider->wait.on;
-  return (on == WaitOn::kLock || on == WaitOn::kThread) &&
+  // What a thread that is known to be meant waits for decides, be there threads that listen.
+  const ThreadChain chain = follow_threads(*rank.process, *rank.decider);
+  const ThreadCapture& last = chain.way.empty() ? *rank.decider : *chain.way.back();
+  const WaitOn on = last.wait.on;
+  const bool listens =
+      &last != rank.decider && !last.call && waits_at_others(view, last.wait, rank.process->pid);
+  return (on == WaitOn::kLock || on == WaitOn::kThread || listens) &&
+         last.wait.lock.owner != snapshot::LockOwner::kNobodyElse &&
          takes_requests(view, *rank.process, rank.decider) &&
          std::none_of(threads.begin(), threads.end(), [&view](const auto& thread) {
            return thread.has_python && is_at_work(thread, view.model());

@@ -15,11 +15,16 @@
 namespace oddrank::aggregate {
 namespace {
 
-// Returns the thread of a child that waits in a pipe; null if it does not.
-const snapshot::ThreadCapture* thread_in_pipe(const RuleInput& input,
-                                              const snapshot::ProcessCapture& child) {
+// Returns the thread of a child that waits in a pipe, or for a lock that the rank has; null if it
+// does neither.
+const snapshot::ThreadCapture* thread_that_waits_back(const RuleInput& input,
+                                                      const RankView& rank,
+                                                      const snapshot::ProcessCapture& child) {
   const auto* thread = deciding_thread(input.view, child);
-  return thread != nullptr && thread->wait.on == snapshot::WaitOn::kPipe ? thread : nullptr;
+  return thread != nullptr && (thread->wait.on == snapshot::WaitOn::kPipe ||
+                               thread->wait.holder_pid == rank.pid())
+             ? thread
+             : nullptr;
 }
 
 std::string child_predicate(const RuleInput& input, const RankView& rank) {
@@ -46,11 +51,15 @@ std::string child_predicate(const RuleInput& input, const RankView& rank) {
                        child_words(input.view, *child), child->pid,
                        stuck_words(input.view, *child));
   }
-  if (const auto* thread = thread_in_pipe(input, *child)) {
-    return WaitEnd(input.view, rank).way_words() +
-           (is_writing(input.view, thread->wait)
-                ? "writes to a full pipe that this rank is to read"
-                : "waits for more input, or its end, in a pipe of this rank");
+  if (const auto* thread = thread_that_waits_back(input, rank, *child)) {
+    const std::string way = WaitEnd(input.view, rank).way_words();
+    if (thread->wait.on != snapshot::WaitOn::kPipe) {
+      return way + fmt::format("waits for a lock that thread {} of this rank has",
+                               thread->wait.holder_tid);
+    }
+    return way + (is_writing(input.view, thread->wait)
+                      ? "writes to a full pipe that this rank is to read"
+                      : "waits for more input, or its end, in a pipe of this rank");
   }
   return fmt::format(
       "waits for its {} pid {}, which waits for a lock that no thread of it can "
@@ -81,7 +90,10 @@ std::vector<Advice> child_advice(const RuleInput& input,
                                       child->pid)),
             "start programs before the training loop, or not from a rank"};
   }
-  if (const auto* thread = thread_in_pipe(input, *child)) {
+  if (const auto* thread = thread_that_waits_back(input, rank, *child)) {
+    if (thread->wait.on != snapshot::WaitOn::kPipe) {
+      return {"give the lock back before waiting for the child that needs it", look};
+    }
     if (!is_writing(input.view, thread->wait)) {
       return {"close the child's input before wait(): subprocess's communicate() does", look};
     }

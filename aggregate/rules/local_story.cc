@@ -64,15 +64,29 @@ bool only_waits(const RankView& rank) {
   });
 }
 
+// Returns whether the wait is for a lock that a thread of the rank has acquired, which itself waits
+// within the rank, or is the one that waits for the process.
+bool is_for_lock_of(const RankView& rank, const snapshot::Wait& wait) {
+  const auto& threads = rank.process->threads;
+  return wait.on == WaitOn::kLock && wait.lock.owner == snapshot::LockOwner::kAcquired &&
+         std::any_of(threads.begin(), threads.end(), [&](const ThreadCapture& thread) {
+           return thread.tid == wait.holder_tid &&
+                  (&thread == rank.decider || is_at_own_lock(thread));
+         });
+}
+
 // Returns the process in which the rank's wait ends, if that process waits in a pipe until the rank
-// reads its output, or gives it more input or the end of it; null otherwise.
+// reads its output, or gives it more input or the end of it, or for a lock that the rank has; null
+// otherwise.
 const ProcessCapture* waits_back(const RuleInput& input, const RankView& rank) {
   const WaitEnd end(input.view, rank);
   const RankView& last = end.view();
   if (last.process == nullptr || last.process == rank.process || last.decider == nullptr ||
-      last.decider->wait.on != WaitOn::kPipe ||
       last.decider->wait.holder_pid != rank.process->pid) {
     return nullptr;
+  }
+  if (last.decider->wait.on != WaitOn::kPipe) {
+    return is_for_lock_of(rank, last.decider->wait) ? last.process : nullptr;
   }
   return is_writing(input.view, last.decider->wait) || only_waits(rank) ? last.process : nullptr;
 }

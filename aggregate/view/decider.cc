@@ -149,7 +149,7 @@ const ThreadCapture* find_decider(const ProcessCapture& process, FrameModel& mod
   }
   // The thread that alone has at hand what the main thread waits at counts for more than another
   // one that is in a call, perhaps for its own purposes.
-  const ThreadCapture& provider = *follow_threads(process, *decider).way.back();
+  const ThreadCapture& provider = *follow_threads(process, *decider).way.back();  // no circle
   if (&provider != decider && is_at_work(provider, model)) {
     return decider;
   }

@@ -49,6 +49,7 @@ def rpc_circle(random, names, first, second):
             "import xmlrpc.client, xmlrpc.server",
             "door = xmlrpc.server.SimpleXMLRPCServer(('127.0.0.1', 0), logRequests=False)",
             "port = door.server_address[1]"]), "", f"def {relay}():", *_indent(_port(peer)),
+            f"    open('{own}.begun', 'w').close()", *_indent(_until(f"{peer}.begun")),
             f"    {FAULTY}",
             f"    return xmlrpc.client.ServerProxy('http://127.0.0.1:%d' % port).{ask}()", "",
             f"door.register_function(int, '{ask}')",

@@ -288,6 +288,9 @@ void Joiner::join_pipe(pid_t pid, std::uint64_t inode, Wait& wait, AwaitedFile& 
                                       : std::string()));
   } else if (owners.empty()) {
     const std::string open = std::string(" has it open for ") + end;
+    if (is_own) {
+      set_holder(pid, wait);
+    }
     note(file, is_own ? "this very process" + open : nobody("no other process", open));
   } else {
     note(file,
