@@ -303,7 +303,8 @@ bool may_be_idle(const JobView& view, std::size_t at) {
   const auto& ranks = view.ranks();
   const auto may_ask = [&](const RankView& other) {
     return &other != &rank && other.decider != nullptr && !other.decider->call &&
-           other.decider->wait.on == WaitOn::kSocket;
+           (other.decider->wait.on == WaitOn::kSocket ||
+            std::find(other.servers.begin(), other.servers.end(), at) != other.servers.end());
   };
   const bool asked = std::any_of(ranks.begin(), ranks.end(), may_ask);
   return has_only_servers(view, rank, asked) || (waits_for_work && !asked);

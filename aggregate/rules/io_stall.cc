@@ -28,7 +28,7 @@ bool stays_in_d(const RankView& rank) {
 // Returns which process should read from a pipe that is full.
 std::string reader_words(const JobView& view, const RankView& rank) {
   const pid_t reader = rank.decider->wait.holder_pid;
-  if (reader == rank.pid()) {
+  if (is_at_own_pipe(rank)) {
     return "only this process has its other end, and no thread of it reads from it";
   }
   return reader == 0 ? std::string("which process should read from it is not known")
@@ -66,8 +66,8 @@ std::vector<Advice> io_advice(const JobView& view, const RankView& rank) {
   }
   if (waits_for_reader(view, rank)) {
     const pid_t reader = rank.decider->wait.holder_pid;
-    if (reader == rank.pid()) {
-      return {on_live(rank, fmt::format("oddrank node {} --all-threads", reader)),
+    if (is_at_own_pipe(rank)) {
+      return {on_live(rank, fmt::format("oddrank node {} --all-threads", rank.pid())),
               "start the thread that reads before anything is written, and let it read to the end"};
     }
     return {reader == 0 ? on(rank, fmt::format("lsof -p {} +E  (who has the other end of fd {}?)",

@@ -276,7 +276,8 @@ bool may_need_others(const JobView& view, const RankView& rank) {
   }
   const snapshot::Wait& wait = last.decider->wait;
   return is_shared_lock(wait) || wait.on == WaitOn::kSocket || wait.on == WaitOn::kFileLock ||
-         is_to_be_woken(view, last) || (wait.on == WaitOn::kPipe && !has_end_outside(view, last));
+         is_to_be_woken(view, last) ||
+         (wait.on == WaitOn::kPipe && !has_end_outside(view, last) && !is_at_own_pipe(last));
 }
 
 bool is_to_be_woken(const JobView& view, const RankView& rank) {
@@ -306,6 +307,12 @@ bool waits_for_reader(const JobView& view, const RankView& rank) {
   return rank.process != nullptr && rank.decider != nullptr && rank.state() != 'R' &&
          rank.decider->wait.on == WaitOn::kPipe && is_writing(view, rank.decider->wait) &&
          awaited_process(view, *rank.process) == nullptr;
+}
+
+bool is_at_own_pipe(const RankView& rank) {
+  const auto& awaited = rank.decider->wait.rare->awaited;
+  return rank.decider->wait.on == WaitOn::kPipe && awaited.size() == 1 &&
+         rank.decider->wait.holder_pid == 0 && awaited.front().holder_pid == rank.process->pid;
 }
 
 bool has_end_outside(const JobView& view, const RankView& rank) {

@@ -48,6 +48,8 @@ bool waits_for_reader(const JobView& view, const RankView& rank);
 // Returns whether the rank waits at a pipe whose other end is known, and is in no process of a job
 // of which every rank was read: in its launcher, or in a service.
 bool has_end_outside(const JobView& view, const RankView& rank);
+// Returns whether only its own process has the pipe's other end.
+bool is_at_own_pipe(const RankView& rank);
 
 // Returns the suspects with this story.
 std::vector<std::size_t> suspects_with(const RuleInput& input, Kind story);

@@ -111,7 +111,8 @@ class Servers(unittest.TestCase):
                 for pid in pids:
                     proc_facts.wait_until(lambda pid=pid: proc_facts.sleeping(int(pid)), "it waits")
                 run = harness.Run(harness.run_here(
-                    [harness.Options.oddrank, "node", *pids, "--json", "-", "-q"]))
+                    [harness.Options.oddrank, "node", *pids, "--json", "-", "-q", "--samples", "2",
+                     "--interval", "300ms"]))
                 for process in self.processes:
                     self.end(process)
                 verdict = run.json()["verdict"]

@@ -288,9 +288,7 @@ void Joiner::join_pipe(pid_t pid, std::uint64_t inode, Wait& wait, AwaitedFile& 
                                       : std::string()));
   } else if (owners.empty()) {
     const std::string open = std::string(" has it open for ") + end;
-    if (is_own) {
-      set_holder(pid, wait);
-    }
+    file.holder_pid = is_own ? pid : 0;
     note(file, is_own ? "this very process" + open : nobody("no other process", open));
   } else {
     note(file,
