@@ -246,17 +246,19 @@ bool is_session(const JobView& view,
          });
 }
 
-// Returns whether the thread waits for new connections, or for requests in those that it has.
+// Returns whether the thread waits for new connections, or for requests in those that it has. A
+// loop without Python is a library's: what its process wakes it for is no work for the program.
 bool awaits_requests(const JobView& view,
                      const snapshot::ProcessCapture& process,
                      const ThreadCapture& thread) {
   const Wait& wait = thread.wait;
   const auto& awaited = wait.rare->awaited;
-  return awaits_connections(view, wait, process.pid) ||
+  const pid_t own = thread.has_python ? process.pid : 0;
+  return awaits_connections(view, wait, own) ||
          (wait.how == snapshot::WaitHow::kFiles && wait.rare->awaited_count == awaited.size() &&
           std::ranges::any_of(awaited, &AwaitedFile::listens) &&
           std::ranges::all_of(awaited, [&](const AwaitedFile& file) {
-            return file.listens() || file.holder_pid == process.pid ||
+            return file.listens() || (own != 0 && file.holder_pid == own) ||
                    is_session(view, process, wait, file);
           }));
 }
@@ -288,10 +290,8 @@ bool may_be_idle(const JobView& view, std::size_t at) {
   if (rank.decider == nullptr || rank.decider->call) {
     return false;
   }
-  // An event loop that listens for another thread has a waker, too. Loops without Python are those
-  // of libraries, and get no work for the program.
   const auto listens = [&](const ThreadCapture& thread) {
-    return awaits_connections(view, thread.wait, thread.has_python ? rank.process->pid : 0);
+    return awaits_requests(view, *rank.process, thread);
   };
   const auto& threads = rank.process->threads;
   // What its own threads wake, these may have to wake.

@@ -381,7 +381,8 @@ Kind local_story(const RuleInput& input, std::size_t at) {
   }
   const WaitEnd end(input.view, rank);
   for (const KindRow* row : kRowsByPlace) {
-    if (row->story.applies(input, row->story.at_end ? end.view() : rank)) {
+    if (row->story.applies(input, row->story.at_end ? end.view() : rank) ||
+        (row->kind == Kind::kSlow && row->story.applies(input, rank))) {
       return row->kind;
     }
   }

@@ -124,18 +124,20 @@ std::vector<Finding> has_work(const RuleInput& input) {
     return {};
   }
   finding.confidence = std::min(finding.confidence, Confidence::kLikely);
-  finding.summary = sentence_of_end(input, ranks, [&input](const RankView& rank) {
-    const auto work = work_of(input.view, rank);
-    std::string words = "is at work";
-    if (work) {
-      words += fmt::format(" in {} ({}): {}", work->loop.function, work->loop.place,
-                           work_words(work->loop));
-    }
-    return work && work->worker != nullptr
-               ? fmt::format("waits for its {} pid {}, which {}",
-                             child_words(input.view, *work->worker), work->worker->pid, words)
-               : words;
-  });
+  const bool own = work_of(input.view, input.view.ranks()[ranks.front()]).has_value();
+  finding.summary =
+      (own ? sentence : sentence_of_end)(input, ranks, [&input](const RankView& rank) {
+        const auto work = work_of(input.view, rank);
+        std::string words = "is at work";
+        if (work) {
+          words += fmt::format(" in {} ({}): {}", work->loop.function, work->loop.place,
+                               work_words(work->loop));
+        }
+        return work && work->worker != nullptr
+                   ? fmt::format("waits for its {} pid {}, which {}",
+                                 child_words(input.view, *work->worker), work->worker->pid, words)
+                   : words;
+      });
   const WaitEnd end(input.view, input.view.ranks()[ranks.front()]);
   finding.advice = {
       "let it work; give the others a longer timeout than its loop takes, or a part of the work",

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "aggregate/frames/frame_model.h"
+#include "aggregate/view/decider.h"
 #include "aggregate/view/polling.h"
 #include "base/span_words.h"
 #include "snapshot/loops/named_loop.h"
@@ -55,7 +56,8 @@ std::optional<LoopWork> loop_work(const JobView& view,
     return std::nullopt;
   }
   const auto poll = poll_of(view, thread);
-  if (poll && poll->on != PollOn::kUnknown) {
+  // One that waits in the call itself, and gets on, has an exchange with others.
+  if (poll && poll->on != PollOn::kUnknown && sleeps_on_purpose(thread, view.model())) {
     return std::nullopt;
   }
   const ShownFrame frame = view.model().shown(frames[loop->frame]);

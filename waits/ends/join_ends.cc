@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 
@@ -61,8 +62,9 @@ class Joiner {
   void join_file(pid_t pid, Wait& wait);
 
   // A thread that receives from a socket of ZeroMQ is woken by an I/O thread of the library, which
-  // has the connections. If all of these lead to one process, that is the holder. Which connection
-  // is whose is not read: heuristic, if a process talks to several programs in one context.
+  // has the connections. If all of these lead to one process, that is the holder; unless the
+  // library listens as well: then whoever connects may send. Which connection is whose is not read:
+  // heuristic, if a process talks to several programs in one context.
   void join_message_queue(std::size_t process);
 
   void join_pipe(pid_t pid, std::uint64_t inode, Wait& wait, AwaitedFile& file);
@@ -199,6 +201,7 @@ void Joiner::join_message_queue(std::size_t process) {
   }
   std::set<pid_t> peers;
   AwaitedFile connection;
+  std::optional<AwaitedFile> listening;
   for (const ThreadCapture& thread : threads) {
     if (!is_message_queue_io(thread, capture_.tables)) {
       continue;
@@ -211,7 +214,9 @@ void Joiner::join_message_queue(std::size_t process) {
       Wait alone;
       AwaitedFile file{end.fd, capture_.tables.string(end.link)};
       join_end(process, end, thread, alone, file);
-      if (alone.holder_pid != 0 && alone.holder_pid != capture_.processes[process].pid) {
+      if (file.listens()) {
+        listening = file;
+      } else if (alone.holder_pid != 0 && alone.holder_pid != capture_.processes[process].pid) {
         peers.insert(alone.holder_pid);
         connection = file;
       } else if (!capture_.tables.text(alone.rare->peer).empty()) {
@@ -222,16 +227,23 @@ void Joiner::join_message_queue(std::size_t process) {
   for (ThreadCapture& thread : threads) {
     if (peers.size() == 1 && waits(thread)) {
       Wait& wait = thread.wait;
-      set_holder(*peers.begin(), wait);
+      if (listening) {
+        connection.holder_pid = *peers.begin();
+      } else {
+        set_holder(*peers.begin(), wait);
+        wait.path = connection.link;
+        wait.fd = connection.fd;
+      }
       wait.on = snapshot::WaitOn::kSocket;
-      wait.how = snapshot::WaitHow::kDescribed;
+      wait.how = listening ? snapshot::WaitHow::kFiles : snapshot::WaitHow::kDescribed;
       wait.inferred = true;
       snapshot::RareWaitFacts& rare = wait.rare.edit();
       rare.own_wakers = false;
-      wait.path = connection.link;
-      wait.fd = connection.fd;
       rare.awaited = {connection};
-      rare.awaited_count = 1;
+      if (listening) {
+        rare.awaited.push_back(*listening);
+      }
+      rare.awaited_count = rare.awaited.size();
       wait.detail = capture_.tables.string("waits for a message of ZeroMQ");
     }
   }

@@ -166,6 +166,31 @@ TEST_CASE("idle servers: the main thread's event loop has sessions of clients, t
   CHECK(idle());
 }
 
+// gRPC's loop has no Python: it listens and has sessions, and a handler waits for what it gets.
+TEST_CASE("idle servers: a library's loop has sessions of clients") {
+  tests::CaptureBuilder job({"n0"}, 2);
+  auto& server = job.rank(0, "n0", 10);
+  job.thread(server, at_lock({tests::py("Queue.get", kStd + "queue.py", 171),
+                              tests::py("main", "/job/serve.py", 57)}));
+  ThreadSpec loop;
+  loop.frames = {tests::native("epoll_wait", "libc.so.6"), tests::native("poll", "cygrpc.so")};
+  loop.wait.on = WaitOn::kSocket;
+  loop.wait.syscall = "epoll_wait";
+  loop.wait.how = snapshot::WaitHow::kFiles;
+  snapshot::RareWaitFacts& rare = job.thread(server, loop).wait.rare.edit();
+  snapshot::Tables& tables = job.capture.tables;
+  rare.awaited.resize(2);
+  rare.awaited_count = 2;
+  rare.awaited[0].state = snapshot::kTcpListens;
+  rare.awaited[0].local = tables.string("127.0.0.1:43481");
+  rare.awaited[1].local = tables.string("127.0.0.1:43481");
+  rare.awaited[1].peer = tables.string("127.0.0.1:60636");
+  job.thread(job.rank(1, "n0", 11), keeps_serving());
+  FrameModel model(job.capture.tables);
+  const JobView view(job.capture, model);
+  CHECK(may_be_idle(view, 0));
+}
+
 TEST_CASE("idle servers: a main thread that waits for the program itself has something to do") {
   const ThreadSpec waits = at_lock(
       {tests::py("Event.wait", kStd + "threading.py", 629), tests::py("main", "/job/farm.py", 40)});

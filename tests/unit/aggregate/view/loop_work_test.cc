@@ -19,15 +19,21 @@ struct LoopSpec {
   bool moves_on = false;
 };
 
-// Returns the words for a rank that sleeps in a function with such loops, innermost first; "" if
-// that is no work.
-std::string told(const std::vector<LoopSpec>& loops, std::int64_t written = -1) {
-  tests::CaptureBuilder job({"n0"}, 1);
+tests::ThreadSpec sleeping() {
   tests::ThreadSpec spec;
   spec.frames = {tests::native("clock_nanosleep", "libc.so.6"),
                  tests::py("evaluate", "/job/train.py", 81), tests::py("main", "/job/train.py", 9)};
   spec.wait.syscall = "clock_nanosleep";
   spec.switch_step = 3;
+  return spec;
+}
+
+// Returns the words for a rank that is, or else sleeps, in a function with such loops, innermost
+// first; "" if that is no work.
+std::string told(const std::vector<LoopSpec>& loops,
+                 std::int64_t written = -1,
+                 const tests::ThreadSpec& spec = sleeping()) {
+  tests::CaptureBuilder job({"n0"}, 1);
   snapshot::ThreadCapture& thread = job.thread(job.rank(0, "n0", 10), spec);
   for (const LoopSpec& loop : loops) {
     snapshot::PythonLoop& row = thread.loops.emplace_back();
@@ -72,6 +78,16 @@ TEST_CASE("loop work: a loop that asks for something at each turn has no work of
   CHECK_FALSE(told({{60, 58, "forward"}}).empty());
   CHECK_FALSE(told({{60, 58, "posixpath.join"}}).empty());
   CHECK_FALSE(told({{60, 58, "posix.unlink", true}}).empty());  // each time another file
+}
+
+TEST_CASE("loop work: an exchange with others that gets on is work, a retry after a rest is none") {
+  const LoopSpec asks{60, 58, "socket.socket.recv"};
+  CHECK(told({asks}).empty());
+  tests::ThreadSpec waits;
+  waits.frames = {tests::native("recv", "libc.so.6"), tests::py("upload", "/job/train.py", 40)};
+  waits.wait.on = snapshot::WaitOn::kSocket;
+  waits.wait.syscall = "recvfrom";
+  CHECK(told({asks}, -1, waits).find("its loop has done 2 items") != std::string::npos);
 }
 
 TEST_CASE("loop work: a loop that puts out data is work if its process has written some") {

@@ -620,5 +620,16 @@ TEST_CASE("a program that receives from ZeroMQ waits for the peer of the library
   CHECK(many.join(many.client).holder_pid == 0);
 }
 
+TEST_CASE("a program whose ZeroMQ listens waits for whoever sends first") {
+  MessageQueue bound({"socket:[702]", "socket:[9800]"});
+  bound.node.local_sockets[9800] = {0, true};
+  const auto& wait = bound.join(bound.client);
+  CHECK(wait.holder_pid == 0);
+  CHECK(wait.how == snapshot::WaitHow::kFiles);
+  REQUIRE(wait.rare->awaited.size() == 2);
+  CHECK(wait.rare->awaited[0].holder_pid == 20);
+  CHECK(wait.rare->awaited[1].listens());
+}
+
 }  // namespace
 }  // namespace oddrank::waits
