@@ -1,6 +1,7 @@
 #include "aggregate/evidence/holders.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "aggregate/evidence/server_waits.h"
 #include "aggregate/view/remote_calls.h"
@@ -121,6 +122,18 @@ bool ends_in_own_process(const ProcessCapture& process, const Wait& wait) {
          wait.holder_pid == process.pid;
 }
 
+// A connection to the process itself: the threads that have its other end. A server of one thread
+// that calls itself waits for itself. nullopt: none is known.
+std::optional<Holders> by_keepers(const ProcessCapture& process, const ThreadCapture& thread) {
+  Holders holders;
+  holders.how = HowKnown::kMemory;
+  for (const ThreadCapture* keeper : keepers_of(process, thread.wait, process)) {
+    add_holder_of(holders, &process, keeper);
+  }
+  holders.join = holders.who.size() > 1 ? Join::kOneOf : Join::kAll;
+  return holders.who.empty() ? std::nullopt : std::optional(holders);
+}
+
 // A lock, an event, a queue or a connection within the process, and who has it is not known:
 // another thread of the process ends the wait. If each of those that could do so waits for another
 // process, so does this thread.
@@ -171,12 +184,8 @@ Holders holders_of(const JobView& view,
     return of_pool(view, process, wait);
   } else if (wait.how == WaitHow::kFiles) {
     return of_files(view, process, wait);
-  } else if (const auto keepers = keepers_of(process, wait, process); !keepers.empty()) {
-    holders.join = keepers.size() > 1 ? Join::kOneOf : Join::kAll;
-    holders.how = HowKnown::kMemory;
-    for (const ThreadCapture* keeper : keepers) {
-      add_holder_of(holders, &process, keeper);
-    }
+  } else if (const auto keepers = by_keepers(process, thread)) {
+    return *keepers;
   } else if (is_at_own_lock(thread) || ends_in_own_process(process, wait)) {
     return by_exclusion(view, process, thread);
   }

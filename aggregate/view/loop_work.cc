@@ -8,6 +8,7 @@
 #include "aggregate/frames/frame_model.h"
 #include "aggregate/view/decider.h"
 #include "aggregate/view/polling.h"
+#include "base/printable.h"
 #include "base/span_words.h"
 #include "snapshot/loops/named_loop.h"
 

@@ -81,6 +81,9 @@ std::vector<const ThreadCapture*> keepers_of(const snapshot::ProcessCapture& pro
                                              const snapshot::Wait& waiter,
                                              const snapshot::ProcessCapture& server) {
   std::vector<const ThreadCapture*> found;
+  if (waiter.on != snapshot::WaitOn::kSocket) {
+    return found;
+  }
   const auto is_its_end = [&](const snapshot::KeptSocket& kept) {
     const bool here = process.node == server.node && waiter.rare->other_end != snapshot::StringId{};
     return here ? kept.link == waiter.rare->other_end
@@ -90,8 +93,7 @@ std::vector<const ThreadCapture*> keepers_of(const snapshot::ProcessCapture& pro
   for (const ThreadCapture& thread : server.threads) {
     const auto& kept = thread.wait.rare->kept;
     const auto own = std::find_if(kept.begin(), kept.end(), is_its_end);
-    if (waiter.on == snapshot::WaitOn::kSocket && own != kept.end() &&
-        thread.wait.path != own->link &&
+    if (own != kept.end() && thread.wait.path != own->link &&
         std::ranges::none_of(thread.wait.rare->awaited, [&own](const snapshot::AwaitedFile& file) {
           return file.link == own->link;
         })) {

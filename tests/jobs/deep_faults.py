@@ -246,6 +246,44 @@ def stops_and_goes(random, names):
         "is stopped again and again by a child")
 
 
+def starts_again(random, names):
+    """The process is the same, and its program begins anew: it knows nothing of the group."""
+    again = "import torch.distributed as dist; dist.init_process_group('gloo')"
+    return Fault("starts_again", [
+        "for number in range(3, 256):", "    try:", "        os.set_inheritable(number, True)",
+        "    except OSError:", "        pass", FAULTY,
+        f"os.execv(sys.executable, [sys.executable, '-c', \"{again}\"])"],
+        ("rendezvous", "stuck_rank", "skipped_collective", "external_wait", "failed_rank"),
+        "has executed its interpreter anew, and initialises a group that the others have",
+        not_rank_0=True, place="between")
+
+
+def engine_beside(random, names):
+    """A group made by hand between the rank and its engine, with numbers of its own."""
+    engine = ("import datetime, sys, time, torch.distributed as dist; "
+              "store = dist.TCPStore('127.0.0.1', int(sys.argv[1]), 2, False); "
+              "group = dist.ProcessGroupGloo(dist.PrefixStore('sync', store), 1, 2, "
+              "datetime.timedelta(hours=1)); time.sleep(10**6)")
+    return Fault("engine_beside", [
+        "store = dist.TCPStore('127.0.0.1', 0, 2, True, wait_for_workers=False)",
+        f"child = subprocess.Popen([sys.executable, '-c', \"{engine}\", str(store.port)])",
+        "group = dist.ProcessGroupGloo(dist.PrefixStore('sync', store), 0, 2,",
+        "                              datetime.timedelta(hours=1))", FAULTY,
+        "group.allreduce([torch.ones(4)]).wait()"],
+        CHILD + ("external_wait", "below_host"),
+        "waits in a group of its own for its engine, a child that sleeps", place="between")
+
+
+def slow_reader(random, names):
+    """The child reads a full pipe, too slowly by far."""
+    child = "import sys, time; [time.sleep(10**6 if i > 3 else 0.01) or sys.stdin.buffer.read(10)" \
+            " for i in range(10**6)]"
+    return Fault("slow_reader", [
+        f"child = subprocess.Popen([sys.executable, '-S', '-c', \"{child}\"],",
+        "                         stdin=subprocess.PIPE)", FAULTY, "child.stdin.write(bytes(10**7))"],
+        CHILD, "writes to a child that has stopped reading")
+
+
 def waits_by_system_call(random, names):
     ends = names.noun()
     return Fault("waits_by_system_call", random.choice((
@@ -265,4 +303,6 @@ def waits_by_system_call(random, names):
 DEEP = (awaited_task, loop_in_thread, loop_lost_by_fork, pool_lost_by_fork, lock_kept_by_fork,
         manager_queue, own_pipe, log_pipe, inherited_pipe, captured_grandchild, both_pipes,
         pool_shell_fifo, process_pool, handler, finaliser, barrier_of_threads, full_queue,
-        semaphore_of_dead, stopped_child, own_server, stops_and_goes, waits_by_system_call)
+        semaphore_of_dead, stopped_child, own_server, stops_and_goes, starts_again, engine_beside,
+        slow_reader,
+        waits_by_system_call)

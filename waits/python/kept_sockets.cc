@@ -46,6 +46,8 @@ class SocketSearch {
 
  private:
   std::optional<std::int64_t> descriptor(Addr value);
+  void add(Addr value, std::set<int>& found);
+  void add_attributes(Addr owner, std::set<int>& found);
 
   PythonSample& python_;
   TypeKinds<SocketKind> kinds_;
@@ -67,25 +69,29 @@ std::optional<std::int64_t> SocketSearch::descriptor(Addr value) {
   return std::nullopt;
 }
 
+void SocketSearch::add(Addr value, std::set<int>& found) {
+  const auto fd = descriptor(value);
+  if (fd && *fd >= 0 && *fd <= INT32_MAX) {
+    found.insert(static_cast<int>(*fd));
+  }
+}
+
+void SocketSearch::add_attributes(Addr owner, std::set<int>& found) {
+  if (kinds_.of(python_, owner) == SocketKind::kOther && owners_++ < kMaxSocketOwners) {
+    for (const auto& item : cpython::read_attributes(python_.memory(), owner)) {
+      add(item.value, found);
+    }
+  }
+}
+
 std::set<int> SocketSearch::of(const SampledThread& thread) {
   std::set<int> found;
-  const auto add = [&](Addr value) {
-    const auto fd = descriptor(value);
-    if (fd && *fd >= 0 && *fd <= INT32_MAX) {
-      found.insert(static_cast<int>(*fd));
-    }
-  };
   std::set<std::uint64_t> seen;
   for (std::size_t i = 0; i < std::min(thread.frames.size(), kMaxSocketFrames); ++i) {
     for (const Addr value : cpython::read_local_values(python_.memory(), thread.frames[i])) {
-      if (!seen.insert(attach::value_of(value)).second) {
-        continue;
-      }
-      add(value);
-      if (kinds_.of(python_, value) == SocketKind::kOther && owners_++ < kMaxSocketOwners) {
-        for (const auto& item : cpython::read_attributes(python_.memory(), value)) {
-          add(item.value);
-        }
+      if (seen.insert(attach::value_of(value)).second) {
+        add(value, found);
+        add_attributes(value, found);
       }
     }
   }
