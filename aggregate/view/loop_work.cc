@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 
 #include "aggregate/frames/frame_model.h"
-#include "aggregate/view/decider.h"
 #include "aggregate/view/polling.h"
 #include "base/printable.h"
 #include "base/span_words.h"
@@ -57,8 +56,7 @@ std::optional<LoopWork> loop_work(const JobView& view,
     return std::nullopt;
   }
   const auto poll = poll_of(view, thread);
-  // One that waits in the call itself, and gets on, has an exchange with others.
-  if (poll && poll->on != PollOn::kUnknown && sleeps_on_purpose(thread, view.model())) {
+  if (poll && poll->on != PollOn::kUnknown) {
     return std::nullopt;
   }
   const ShownFrame frame = view.model().shown(frames[loop->frame]);

@@ -88,6 +88,11 @@ TEST_CASE("loop work: an exchange with others that gets on is work, a retry afte
   waits.wait.on = snapshot::WaitOn::kSocket;
   waits.wait.syscall = "recvfrom";
   CHECK(told({asks}, -1, waits).find("its loop has done 2 items") != std::string::npos);
+  tests::ThreadSpec runs = sleeping();  // between two rests
+  runs.frames = {tests::py("evaluate", "/job/train.py", 81)};
+  runs.wait.syscall = {};
+  runs.wait.on = snapshot::WaitOn::kNothing;
+  CHECK(told({{60, 58, "posixpath.exists"}}, -1, runs).empty());
 }
 
 TEST_CASE("loop work: a loop that puts out data is work if its process has written some") {
