@@ -86,6 +86,11 @@ std::string end_words(const RuleInput& input, const RankView& rank) {
 }
 
 void add_advice(const RuleInput& input, const RankView& rank, Finding& finding) {
+  const auto at = static_cast<std::size_t>(&rank - input.view.ranks().data());
+  if (const auto by = input.blame.by_process.find(at); by != input.blame.by_process.end()) {
+    finding.advice.push_back(on_live(rank, fmt::format("oddrank node {}", by->second->pid)));
+    return;
+  }
   const WaitEnd end(input.view, rank);
   finding.advice.push_back(on_live(rank, fmt::format("oddrank node {}", end.view().pid())));
   const snapshot::WaitOn on = rank.decider->wait.on;
