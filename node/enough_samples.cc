@@ -27,7 +27,7 @@ constexpr milliseconds kFirstInterval{500};
 constexpr milliseconds kLeastInterval{250};
 // Ages are as of some moment while a sample is read, which may take this long.
 constexpr milliseconds kAgeMargin{400};
-// So many samples show several turns of a process that rests in between.
+// A process that works, rests and works again is seen to do so several times in so many samples.
 constexpr std::size_t kTurnSamples = 4;
 // How often a rank must be seen to move.
 constexpr int kMotionsThatTell = 2;

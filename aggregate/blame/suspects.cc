@@ -15,6 +15,7 @@
 #include "aggregate/rules/local_story.h"
 #include "aggregate/rules/short_sleepers.h"
 #include "aggregate/view/decider.h"
+#include "aggregate/view/loop_work.h"
 #include "aggregate/view/polling.h"
 #include "aggregate/view/thread_cycle.h"
 
@@ -233,15 +234,13 @@ bool waits_like_another(const RuleInput& input, std::size_t odd) {
 
 // Returns whether the rank, or the process in which its wait ends, wrote something between the
 // samples, to a file or a pipe: then it does its work, be it slowly, and does not only ask for
-// something. What other threads write, while the one in question stands, is not its work.
+// something.
 bool makes_something(const JobView& view, const RankView& rank) {
   if (rank.process == nullptr || rank.decider == nullptr) {
     return false;
   }
-  const auto writes = [](const RankView& one) {
-    return one.process->written_bytes > 0 && one.decider->wait.quiet_ms < snapshot::kOldWaitMs;
-  };
-  return writes(rank) || writes(WaitEnd(view, rank).view());
+  const WaitEnd end(view, rank);
+  return writes(*rank.process, *rank.decider) || writes(*end.view().process, *end.view().decider);
 }
 
 // Finds whom to name if no wait leads to anybody.

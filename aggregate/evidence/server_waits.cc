@@ -105,16 +105,13 @@ bool has_waker(const JobView& view, const Wait& wait) {
   return wait.rare->own_wakers || view.text(wait.path).starts_with("anon_inode:");
 }
 
-bool awaits_connections(const JobView& view, const Wait& wait, pid_t own) {
+bool awaits_connections(const JobView& view, const Wait& wait) {
   const auto& awaited = wait.rare->awaited;
   if (wait.how != snapshot::WaitHow::kFiles) {
     return wait.on == WaitOn::kSocket && view.text(wait.syscall_name).starts_with("accept");
   }
-  return wait.rare->awaited_count == awaited.size() &&
-         std::ranges::any_of(awaited, &AwaitedFile::listens) &&
-         std::ranges::all_of(awaited, [own](const AwaitedFile& file) {
-           return file.listens() || (own != 0 && file.holder_pid == own);
-         });
+  return wait.rare->awaited_count == awaited.size() && !awaited.empty() &&
+         std::ranges::all_of(awaited, &AwaitedFile::listens);
 }
 
 std::vector<const ThreadCapture*> answering_threads(const Wait& waiter,
@@ -254,13 +251,15 @@ bool awaits_requests(const JobView& view,
   const Wait& wait = thread.wait;
   const auto& awaited = wait.rare->awaited;
   const pid_t own = thread.has_python ? process.pid : 0;
-  return awaits_connections(view, wait, own) ||
-         (wait.how == snapshot::WaitHow::kFiles && wait.rare->awaited_count == awaited.size() &&
-          std::ranges::any_of(awaited, &AwaitedFile::listens) &&
-          std::ranges::all_of(awaited, [&](const AwaitedFile& file) {
-            return file.listens() || (own != 0 && file.holder_pid == own) ||
-                   is_session(view, process, wait, file);
-          }));
+  if (wait.how != snapshot::WaitHow::kFiles) {
+    return awaits_connections(view, wait);
+  }
+  return wait.rare->awaited_count == awaited.size() &&
+         std::ranges::any_of(awaited, &AwaitedFile::listens) &&
+         std::ranges::all_of(awaited, [&](const AwaitedFile& file) {
+           return file.listens() || (own != 0 && file.holder_pid == own) ||
+                  is_session(view, process, wait, file);
+         });
 }
 
 // Returns whether nothing but a request, or a clock, wakes the program: a thread of it accepts

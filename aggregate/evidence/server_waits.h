@@ -36,8 +36,7 @@ bool answers_beside(const JobView& view,
 
 // Returns whether nothing but a new connection ends the wait: it is in accept(), or in select() and
 // its like at nothing but sockets that listen.
-// `own`: a process whose wakers (a pipe or pair of sockets of its own) do not count; 0: they do.
-bool awaits_connections(const JobView& view, const snapshot::Wait& wait, pid_t own = 0);
+bool awaits_connections(const JobView& view, const snapshot::Wait& wait);
 
 // Returns whether it also waits for a file of the kernel (an eventfd) by which a library's thread,
 // or the program's, wakes it.

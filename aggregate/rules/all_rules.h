@@ -82,6 +82,7 @@ struct LocalStory {
   bool (*applies)(const RuleInput&, const RankView&) = nullptr;
   // It is told of the process and thread in which the rank's wait ends (wait_end.h).
   bool at_end = false;
+  bool or_own = false;  // or of the rank's own, if the end has none
 };
 
 struct KindRow {
@@ -118,7 +119,7 @@ inline constexpr auto kKinds = std::to_array<KindRow>({
      .name = "slow",
      .rule = has_work,
      .job_rule = slow,
-     .story = {8, is_at_loop, true},
+     .story = {8, is_at_loop, true, true},
      .basis = Basis::kMotion,
      .progress = Progress::kMoves},
     {.kind = Kind::kMissingRank, .name = "missing_rank", .rule = missing_rank, .one_sample = true},

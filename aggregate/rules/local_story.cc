@@ -382,7 +382,7 @@ Kind local_story(const RuleInput& input, std::size_t at) {
   const WaitEnd end(input.view, rank);
   for (const KindRow* row : kRowsByPlace) {
     if (row->story.applies(input, row->story.at_end ? end.view() : rank) ||
-        (row->kind == Kind::kSlow && row->story.applies(input, rank))) {
+        (row->story.or_own && row->story.applies(input, rank))) {
       return row->kind;
     }
   }

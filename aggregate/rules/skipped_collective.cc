@@ -18,6 +18,7 @@
 #include "aggregate/rules/all_rules.h"
 #include "aggregate/rules/local_story.h"
 #include "aggregate/view/call_counts.h"
+#include "aggregate/view/decider.h"
 #include "aggregate/view/left_loop.h"
 #include "aggregate/view/polling.h"
 #include "aggregate/words/wait_sentence.h"
@@ -57,27 +58,32 @@ std::string elsewhere(const RuleInput& input, const RankView& rank) {
   if (const auto poll = rank.polls ? poll_of(input.view, *rank.decider) : std::nullopt) {
     return poll_words(*poll) + where;
   }
-  const bool sleeps = rank.decider->wait.how == snapshot::WaitHow::kClock ||
-                      input.view.model().story(*rank.sample(), Story::kSleep).has_value();
+  const bool sleeps = sleeps_in(*rank.decider, *rank.sample(), input.view.model());
   return (sleeps  ? "sleeps"
           : frame ? "is"
                   : "is elsewhere") +
          where + long_limit_words(rank.decider->wait);
 }
 
+// Returns the process of the rank that holds up others, whatever the rank itself waits for; null if
+// there is none.
+const snapshot::ProcessCapture* process_to_blame(const RuleInput& input, const RankView& rank) {
+  const auto at = static_cast<std::size_t>(&rank - input.view.ranks().data());
+  const auto by = input.blame.by_process.find(at);
+  return by == input.blame.by_process.end() ? nullptr : by->second;
+}
+
 // Returns what the process or thread does in which the rank's wait ends; or its process that holds
 // up others whatever the rank waits for.
 std::string end_words(const RuleInput& input, const RankView& rank) {
-  const auto at = static_cast<std::size_t>(&rank - input.view.ranks().data());
-  if (const auto by = input.blame.by_process.find(at); by != input.blame.by_process.end()) {
-    const snapshot::ProcessCapture& process = *by->second;
-    const snapshot::ThreadCapture* thread = deciding_thread(input.view, process);
+  if (const auto* process = process_to_blame(input, rank)) {
+    const snapshot::ThreadCapture* thread = deciding_thread(input.view, *process);
     const std::string has =
-        fmt::format("has a {} pid {}{}, which ", child_words(input.view, process), process.pid,
-                    command_words(input.view, process));
+        fmt::format("has a {} pid {}{}, which ", child_words(input.view, *process), process->pid,
+                    command_words(input.view, *process));
     return has + (thread == nullptr || thread->samples.empty()
-                      ? stuck_words(input.view, process)
-                      : elsewhere(input, view_of(input.view, rank, process, *thread)));
+                      ? stuck_words(input.view, *process)
+                      : elsewhere(input, view_of(input.view, rank, *process, *thread)));
   }
   const WaitEnd end(input.view, rank);
   const bool framed = input.view.model().user_frame(*end.view().sample()).has_value();
@@ -86,9 +92,8 @@ std::string end_words(const RuleInput& input, const RankView& rank) {
 }
 
 void add_advice(const RuleInput& input, const RankView& rank, Finding& finding) {
-  const auto at = static_cast<std::size_t>(&rank - input.view.ranks().data());
-  if (const auto by = input.blame.by_process.find(at); by != input.blame.by_process.end()) {
-    finding.advice.push_back(on_live(rank, fmt::format("oddrank node {}", by->second->pid)));
+  if (const auto* process = process_to_blame(input, rank)) {
+    finding.advice.push_back(on_live(rank, fmt::format("oddrank node {}", process->pid)));
     return;
   }
   const WaitEnd end(input.view, rank);

@@ -109,10 +109,15 @@ const ThreadCapture* find_worker(const ProcessCapture& process, FrameModel& mode
 
 }  // namespace
 
+bool sleeps_in(const ThreadCapture& thread,
+               const snapshot::ThreadSample& sample,
+               FrameModel& model) {
+  return thread.wait.how == snapshot::WaitHow::kClock || model.story(sample, Story::kSleep);
+}
+
 bool sleeps_on_purpose(const ThreadCapture& thread, FrameModel& model) {
   return !thread.samples.empty() && thread.wait.on == WaitOn::kUnknown &&
-         (thread.wait.how == snapshot::WaitHow::kClock ||
-          model.story(thread.samples.back(), Story::kSleep));
+         sleeps_in(thread, thread.samples.back(), model);
 }
 
 bool is_at_work(const ThreadCapture& thread, FrameModel& model) {

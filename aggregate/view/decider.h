@@ -20,6 +20,12 @@ const snapshot::ThreadCapture* find_decider(const snapshot::ProcessCapture& proc
 // other thread, whatever these do.
 bool is_at_work(const snapshot::ThreadCapture& thread, FrameModel& model);
 
+// Returns whether the thread, as this sample has it, sleeps until a clock wakes it: by its frames,
+// or in a call that is for nothing else.
+bool sleeps_in(const snapshot::ThreadCapture& thread,
+               const snapshot::ThreadSample& sample,
+               FrameModel& model);
+
 // Returns whether the thread sleeps on purpose, for a time.
 bool sleeps_on_purpose(const snapshot::ThreadCapture& thread, FrameModel& model);
 

@@ -36,6 +36,10 @@ bool puts_out(const JobView& view, const snapshot::PythonLoop& loop) {
 
 }  // namespace
 
+bool writes(const snapshot::ProcessCapture& process, const snapshot::ThreadCapture& thread) {
+  return process.written_bytes > 0 && thread.wait.quiet_ms < snapshot::kOldWaitMs;
+}
+
 std::optional<LoopWork> loop_work(const JobView& view,
                                   const snapshot::ProcessCapture& process,
                                   const snapshot::ThreadCapture& thread) {
@@ -47,7 +51,7 @@ std::optional<LoopWork> loop_work(const JobView& view,
   };
   auto loop = std::find_if(thread.loops.begin(), thread.loops.end(), goes_on);
   const bool counts = loop != thread.loops.end();
-  if (!counts && process.written_bytes > 0 && thread.wait.quiet_ms < snapshot::kOldWaitMs) {
+  if (!counts && writes(process, thread)) {
     loop = std::find_if(thread.loops.begin(), thread.loops.end(),
                         [&view](const auto& each) { return puts_out(view, each); });
   }

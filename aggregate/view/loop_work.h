@@ -23,6 +23,10 @@ struct LoopWork {
   std::int64_t written = 0;     // bytes between the samples; then nothing is known of items
 };
 
+// Returns whether the process has written something between the samples, and the thread has run:
+// what others write while it stands is not its work.
+bool writes(const snapshot::ProcessCapture& process, const snapshot::ThreadCapture& thread);
+
 // `process` has the thread. Returns the innermost loop with work left. nullopt: there is no such
 // loop, or at each turn it asks for something that another process may give, or the rest takes
 // longer than anybody waits.

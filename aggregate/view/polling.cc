@@ -94,10 +94,9 @@ std::optional<Poll> poll_in(const JobView& view, const PythonLoop& loop) {
 // Returns whether the thread rests for a short time again and again, at one place of its program.
 bool rests_again(const JobView& view, const ThreadCapture& thread) {
   const auto& samples = thread.samples;
-  const bool by_clock = thread.wait.how == snapshot::WaitHow::kClock;
   const auto asleep =
       std::count_if(samples.begin(), samples.end(), [&](const snapshot::ThreadSample& sample) {
-        return by_clock || view.model().story(sample, Story::kSleep).has_value();
+        return sleeps_in(thread, sample, view.model());
       });
   const std::int64_t quiet_ms = thread.wait.quiet_ms;
   const bool again = keeps_waking(thread) || samples.size() < 2 ||

@@ -97,7 +97,7 @@ std::string wait_phase(const JobView& view, const RankView& rank, const std::str
   }
   const auto* sample = rank.sample();
   if (wait.on != WaitOn::kNothing && sample != nullptr &&
-      (wait.how == snapshot::WaitHow::kClock || view.model().story(*sample, Story::kSleep))) {
+      sleeps_in(*rank.decider, *sample, view.model())) {
     return "sleeps" + in_place;
   }
   if (wait.on == WaitOn::kNothing || rank.state() == 'R') {

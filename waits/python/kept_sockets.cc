@@ -11,6 +11,7 @@
 #include "cpython/locals.h"
 #include "cpython/objects/attributes.h"
 #include "cpython/objects/scalars.h"
+#include "waits/python/sampled_thread.h"
 #include "waits/python/type_kinds.h"
 
 namespace oddrank::waits {
@@ -109,10 +110,8 @@ void read_kept_sockets(PythonSample& python,
   std::size_t searched = 0;
   for (std::size_t i = 0; i < std::min(waits.size(), process.threads.size()); ++i) {
     const pid_t tid = process.threads[i].tid;
-    const auto state = std::find_if(states.begin(), states.end(),
-                                    [tid](const auto& each) { return each.tid == tid; });
     const SampledThread* thread =
-        tid == process.pid || state == states.end() ? nullptr : python.by_tid(state->target_tid);
+        tid == process.pid ? nullptr : sampled_thread(python, states, tid);
     if (thread == nullptr || ++searched > kMaxSocketThreads) {
       continue;
     }

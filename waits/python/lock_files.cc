@@ -10,6 +10,7 @@
 #include "cpython/objects/strings.h"
 #include "waits/frame_pattern.h"
 #include "waits/python/frame_values.h"
+#include "waits/python/sampled_thread.h"
 
 namespace oddrank::waits {
 namespace {
@@ -91,12 +92,7 @@ void read_lock_files(PythonSample& python,
     if (!polls(process.threads[i], waits[i], tables)) {
       continue;
     }
-    const auto state = std::find_if(states.begin(), states.end(), [&](const auto& each) {
-      return each.tid == process.threads[i].tid;
-    });
-    const SampledThread* thread =
-        state == states.end() ? nullptr : python.by_tid(state->target_tid);
-    if (thread != nullptr) {
+    if (const auto* thread = sampled_thread(python, states, process.threads[i].tid)) {
       read_lock_file(python, *thread, waits[i]);
     }
   }

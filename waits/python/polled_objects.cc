@@ -16,6 +16,7 @@
 #include "waits/python/frame_values.h"
 #include "waits/python/object_providers.h"
 #include "waits/python/python_futures.h"
+#include "waits/python/sampled_thread.h"
 
 namespace oddrank::waits {
 namespace {
@@ -162,12 +163,6 @@ const SampledThread* PolledObjects::find(const SampledThread& waiter,
   return found;
 }
 
-const attach::ThreadState* state_of(const std::vector<attach::ThreadState>& states, pid_t tid) {
-  const auto at = std::find_if(states.begin(), states.end(),
-                               [tid](const auto& each) { return each.tid == tid; });
-  return at == states.end() ? nullptr : &*at;
-}
-
 }  // namespace
 
 void read_polled_objects(PythonSample& python,
@@ -178,8 +173,8 @@ void read_polled_objects(PythonSample& python,
   PolledObjects objects(python);
   for (std::size_t i = 0; i < std::min(waits.size(), process.threads.size()); ++i) {
     const auto asked = asked_by(process.threads[i], waits[i], tables);
-    const auto* state = asked ? state_of(states, process.threads[i].tid) : nullptr;
-    const SampledThread* waiter = state == nullptr ? nullptr : python.by_tid(state->target_tid);
+    const SampledThread* waiter =
+        asked ? sampled_thread(python, states, process.threads[i].tid) : nullptr;
     if (waiter == nullptr || asked->frame >= waiter->frames.size()) {
       continue;
     }

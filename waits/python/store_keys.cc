@@ -12,6 +12,7 @@
 #include "cpython/bytecode/current_call.h"
 #include "cpython/bytecode/symbol_values.h"
 #include "cpython/objects/types.h"
+#include "waits/python/sampled_thread.h"
 
 namespace oddrank::waits {
 namespace {
@@ -52,11 +53,7 @@ void read_store_keys(PythonSample& python,
                      std::vector<ThreadWait>& waits) {
   cpython::CodeAnalysis analysis(python.memory());
   for (std::size_t i = 0; i < waits.size(); ++i) {
-    const auto state = std::find_if(states.begin(), states.end(), [&](const ThreadState& one) {
-      return one.tid == process.threads[i].tid;
-    });
-    const cpython::SampledThread* thread =
-        state == states.end() ? nullptr : python.by_tid(state->target_tid);
+    const auto* thread = sampled_thread(python, states, process.threads[i].tid);
     if (thread != nullptr && !thread->frames.empty()) {
       waits[i].key = key_of(python, analysis, thread->frames.front());
     }

@@ -80,7 +80,7 @@ TEST_CASE("loop work: a loop that asks for something at each turn has no work of
   CHECK_FALSE(told({{60, 58, "posix.unlink", true}}).empty());  // each time another file
 }
 
-TEST_CASE("loop work: an exchange with others that gets on is work, a retry after a rest is none") {
+TEST_CASE("loop work: a loop that talks to others may be work, one that rests and retries is not") {
   const LoopSpec asks{60, 58, "socket.socket.recv"};
   CHECK(told({asks}).empty());
   tests::ThreadSpec waits;
