@@ -32,6 +32,8 @@ constexpr std::size_t kMaxMpiRequests = 64;    // of one thread
 constexpr std::size_t kMaxPossiblePeers = 64;  // of a transfer: each is an edge of the graph
 constexpr std::size_t kMaxMpichCommunicators = 1024;
 constexpr std::int32_t kPartOfCollective = -2;  // a tag of the library's own
+constexpr std::string_view kOpenMpiWindow = "ompi_win_t";
+constexpr std::uint64_t kWindowBytes = 512;  // PREDEFINED_WIN_PAD; the modules are smaller
 constexpr std::string_view kWorldName = "MPI_COMM_WORLD";
 constexpr std::string_view kBackend = "mpi";
 
@@ -45,12 +47,17 @@ class MpiObjects {
   // MPICH's requests name the communicator by its context: only those that were seen before are
   // known.
   std::optional<MpiRequest> request(const PreservedValue& word);
+  // Returns the communicator of the window that this is.
+  std::optional<MpiCommunicator> window(std::uint64_t at);
   // Returns the open ones of the requests that an array of Open MPI's holds, whose address this is.
   std::vector<MpiRequest> requests_at(std::uint64_t array);
 
  private:
   bool is_data(std::uint64_t at) const;
   std::optional<MpiRequest> mpich_request(std::uint64_t at);
+  // Returns the first communicator that the words behind this address lead to, over so many other
+  // objects.
+  std::optional<MpiCommunicator> reached_from(std::uint64_t at, int over);
 
   const attach::Target& target_;
   RemoteReader& reader_;
@@ -124,6 +131,33 @@ std::vector<MpiRequest> MpiObjects::requests_at(std::uint64_t array) {
     }
   }
   return open;
+}
+
+// Open MPI's is in the module that does the work, whose layout differs from one to the next.
+std::optional<MpiCommunicator> MpiObjects::window(std::uint64_t at) {
+  const bool is_window = is_data(at) && (open_mpi_.class_of(Addr{at}) == kOpenMpiWindow ||
+                                         is_mpich_window(reader_, Addr{at}));
+  auto found = is_window ? reached_from(at, 0) : std::nullopt;
+  if (is_window && !found) {
+    found = reached_from(at, 1);
+  }
+  if (found) {  // what is sent in it says nothing of the window's locks and epochs
+    found->receives = found->nonblocking = -1;
+  }
+  return found;
+}
+
+std::optional<MpiCommunicator> MpiObjects::reached_from(std::uint64_t at, int over) {
+  for (std::uint64_t word = at; word < at + kWindowBytes; word += sizeof(word)) {
+    const auto next = value_of(reader_.pointer_or_null(Addr{word}));
+    if (next == at || !is_data(next)) {
+      continue;
+    }
+    if (auto found = over > 0 ? reached_from(next, over - 1) : communicator(next)) {
+      return found;
+    }
+  }
+  return std::nullopt;
 }
 
 // Keeps one value; none once there were two.
@@ -227,21 +261,30 @@ void add_request(const MpiRequest& request, std::vector<MpiRequest>& all) {
   }
 }
 
-// Returns the communicator in the registers of the outermost frame that has one.
-std::optional<MpiCommunicator> from_registers(const MpiThread& thread, MpiObjects& objects) {
+// Takes the communicator or the window in the registers of the outermost frame that has one.
+void take_registers(const MpiThread& thread, MpiObjects& objects, FoundObjects& found) {
   for (std::size_t at = thread.frames.size(); at-- > 0;) {
-    Only<MpiCommunicator> found;
+    Only<MpiCommunicator> communicators;
+    Only<MpiCommunicator> windows;
     for (const PreservedValue& word : thread.frames[at]) {
-      const auto one = word.address == 0 ? objects.communicator(word.value) : std::nullopt;
-      if (one) {
-        found.add(*one);
+      if (word.address != 0) {
+        continue;
+      }
+      if (const auto one = objects.communicator(word.value)) {
+        communicators.add(*one);
+      } else if (const auto window = objects.window(word.value)) {
+        windows.add(*window);
       }
     }
-    if (found.any()) {
-      return found.get();
+    const auto window = windows.get();
+    if (window && found.requests.empty()) {
+      found.requests.push_back({MpiRequestKind::kOneSided, -1, -1, *window});
+    }
+    if (communicators.any() || windows.any()) {
+      found.communicator = windows.any() ? windows.get() : communicators.get();
+      return;
     }
   }
-  return std::nullopt;
 }
 
 // Adds the requests of the array that the word leads to, if it leads to one.
@@ -284,11 +327,15 @@ FoundObjects find_objects(const MpiThread& thread, MpiObjects& objects) {
     }
   }
   FoundObjects found;
-  found.communicator = of_parts.any() ? of_parts.get() : from_registers(thread, objects);
   const std::int64_t receives = counts.get();
   found.requests = std::move(!in_registers.empty() ? in_registers
                              : !in_array.empty()   ? in_array
                                                    : on_stack);
+  if (of_parts.any()) {
+    found.communicator = of_parts.get();
+  } else {
+    take_registers(thread, objects, found);
+  }
   for (MpiRequest& request : found.requests) {
     request.communicator.receives = receives;
   }
@@ -440,11 +487,12 @@ void MpiCalls::set(const FoundObjects& found, snapshot::ThreadCapture& thread) {
       call.label = row->label;
       call.members = row->members;
     }
-    const bool receives = std::any_of(
+    const bool sends = std::all_of(
         found.requests.begin(), found.requests.end(),
-        [](const MpiRequest& request) { return request.kind == MpiRequestKind::kRecv; });
-    call.kind = receives ? CallKind::kRecv : CallKind::kSend;
+        [](const MpiRequest& request) { return request.kind == MpiRequestKind::kSend; });
+    call.kind = sends ? CallKind::kSend : CallKind::kRecv;
     call.tag = one ? std::max(found.requests.front().tag, -1) : -1;
+    const bool is_window = found.requests.front().kind == MpiRequestKind::kOneSided;
     const auto sides = other_sides(found.requests);
     if (sides.size() == 1) {
       call.peer = sides.front();
@@ -453,8 +501,9 @@ void MpiCalls::set(const FoundObjects& found, snapshot::ThreadCapture& thread) {
     }
     if (!sides.empty()) {
       evidence += evidence.empty() ? "" : ", ";
-      evidence += one ? "open request, tag " + std::to_string(found.requests.front().tag)
-                      : std::to_string(found.requests.size()) + " open requests";
+      evidence += is_window ? "of a window"
+                  : one     ? "open request, tag " + std::to_string(found.requests.front().tag)
+                            : std::to_string(found.requests.size()) + " open requests";
     }
   }
   if (group != nullptr || transfers) {

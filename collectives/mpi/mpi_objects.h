@@ -27,7 +27,8 @@ struct MpiCommunicator {
   bool operator==(const MpiCommunicator&) const = default;
 };
 
-enum class MpiRequestKind : std::uint8_t { kSend = 0, kRecv, kCollective };
+// kOneSided: no request, but a window whose lock or epoch some of its members must give.
+enum class MpiRequestKind : std::uint8_t { kSend = 0, kRecv, kCollective, kOneSided };
 
 // A request that is not complete.
 struct MpiRequest {

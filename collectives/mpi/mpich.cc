@@ -15,6 +15,7 @@ constexpr std::uint32_t kWorldHandle = 0x44000000;
 constexpr std::uint32_t kSelfHandle = 0x44000001;
 constexpr std::uint32_t kKindMask = 0x3c000000;
 constexpr std::uint32_t kCommunicatorKind = 0x04000000;
+constexpr std::uint32_t kWindowKind = 0x20000000;
 constexpr std::uint32_t kPlaceMask = 0xc0000000;
 constexpr std::int32_t kMaxReferences = 1 << 20;
 // A communicator begins with a mutex of the C library; offsets behind it were measured on x86-64.
@@ -214,6 +215,15 @@ std::optional<MpiCommunicator> read_mpich_communicator(cpython::RemoteReader& re
     found.members = mapped_ranks(reader, object, found.size);
   }
   return found;
+}
+
+bool is_mpich_window(cpython::RemoteReader& reader, Addr object) {
+  if (value_of(object) % alignof(std::uint64_t) != 0) {
+    return false;
+  }
+  const auto head = reader.value<std::array<std::uint32_t, 2>>(object);  // handle, references
+  return head && ((*head)[0] & kPlaceMask) != 0 && ((*head)[0] & kKindMask) == kWindowKind &&
+         (*head)[1] > 0 && (*head)[1] <= kMaxReferences;
 }
 
 std::optional<MpichRequest> read_mpich_request(cpython::RemoteReader& reader, Addr object) {

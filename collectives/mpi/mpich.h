@@ -23,6 +23,10 @@ using attach::Addr;
 // members of those that are not the world are unknown if there is no map of ranks.
 std::optional<MpiCommunicator> read_mpich_communicator(cpython::RemoteReader& reader, Addr object);
 
+// Returns whether that is a window. Its fields are not known; one of them leads to its
+// communicator.
+bool is_mpich_window(cpython::RemoteReader& reader, Addr object);
+
 // A request that is not complete.
 struct MpichRequest {
   MpiRequestKind kind = MpiRequestKind::kRecv;

@@ -67,6 +67,47 @@ static void poll_for_all(void) {
   MPI_Barrier(MPI_COMM_WORLD);
 }
 
+/* Each rank writes into rank 0's part of the window, one after the other. Rank 1 hangs while it has
+   the lock. */
+static void lock_step(void) {
+  MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, window);
+  MPI_Put(out, 1, MPI_DOUBLE, 0, rank, 1, MPI_DOUBLE, window);
+  MPI_Win_flush(0, window);
+  if (hangs && rank == 1) {
+    stand();
+  }
+  MPI_Win_unlock(0, window);
+  MPI_Barrier(MPI_COMM_WORLD);
+}
+
+/* Rank 0 opens its part of the window to all others, and waits until each has written. */
+static void post_step(void) {
+  MPI_Group all, others;
+  const int first = 0;
+  MPI_Comm_group(MPI_COMM_WORLD, &all);
+  if (rank == 0) {
+    MPI_Group_excl(all, 1, &first, &others);
+    MPI_Win_post(others, 0, window);
+    MPI_Win_wait(window);
+  } else {
+    MPI_Group_incl(all, 1, &first, &others);
+    MPI_Win_start(others, 0, window);
+    MPI_Put(out, 1, MPI_DOUBLE, 0, rank, 1, MPI_DOUBLE, window);
+    if (hangs && rank == 1) {
+      stand();
+    }
+    MPI_Win_complete(window);
+  }
+  MPI_Group_free(&others);
+  MPI_Group_free(&all);
+  MPI_Barrier(MPI_COMM_WORLD);
+}
+
+static int is_one_sided(const char* operation) {
+  return strcmp(operation, "fence") == 0 || strcmp(operation, "lock") == 0 ||
+         strcmp(operation, "post") == 0;
+}
+
 /* Calls for which rank 0 needs only rank 1. In a hung job, the others have something else to do. */
 static void some_step(const char* operation) {
   MPI_Request request;
@@ -121,6 +162,10 @@ static void one_step(const char* operation) {
     MPI_Waitall(4, all, MPI_STATUSES_IGNORE);
   } else if (strcmp(operation, "fence") == 0) {
     MPI_Win_fence(0, window);
+  } else if (strcmp(operation, "lock") == 0) {
+    lock_step();
+  } else if (strcmp(operation, "post") == 0) {
+    post_step();
   } else if (strcmp(operation, "dup") == 0) {
     MPI_Comm_dup(world, &copy);
     MPI_Comm_free(&copy);
@@ -151,7 +196,7 @@ int main(int argc, char** argv) {
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   MPI_Comm_split(MPI_COMM_WORLD, rank % 2, rank, &half);
   MPI_Comm_set_name(half, "halves");
-  if (strcmp(argv[1], "fence") == 0) { /* not every MPI can do this between nodes */
+  if (is_one_sided(argv[1])) { /* not every MPI can do this between nodes */
     MPI_Win_create(in, sizeof in, sizeof *in, MPI_INFO_NULL, MPI_COMM_WORLD, &window);
   }
   const int neighbor = rank ^ 1;
@@ -164,7 +209,7 @@ int main(int argc, char** argv) {
     hangs = hang && step > kHealthySteps;
     if (hangs && rank == 1) {
       without_send = hangs_by("no_send");
-      if (!without_send) {
+      if (!without_send && (!is_one_sided(argv[1]) || strcmp(argv[1], "fence") == 0)) {
         stand();
       }
     }

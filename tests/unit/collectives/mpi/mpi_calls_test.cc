@@ -271,6 +271,38 @@ TEST_CASE("a receive whose request was not found is no collective") {
   CHECK(call.peer == -1);
 }
 
+// A window of Open MPI's, whose module leads to its communicator.
+std::uint64_t open_mpi_window(MpiMemory& memory, std::uint64_t communicator) {
+  const auto window = memory.object("ompi_win_t", 512);
+  const auto module = memory.allocate(1024);
+  memory.put(window + 264, module);
+  memory.put(module + 312, communicator);
+  return window;
+}
+
+TEST_CASE("a one-sided call waits for one of its window's members") {
+  MpiMemory memory;
+  const auto half = memory.communicator(3, "halves", {1, 3}, 0);
+  const auto world = memory.communicator(5, "MPI COMMUNICATOR 5 DUP FROM 0", {0, 1, 2, 3}, 1);
+  const auto in_half = open_mpi_window(memory, half);
+  const auto of_all = open_mpi_window(memory, world);
+  const auto call = call_in(memory, "PMPI_Win_lock", {{}, {{in_half, 0}}});
+  CHECK(call.kind == CallKind::kRecv);
+  CHECK(call.peer == 3);  // the only other member
+  ThreadBuilder builder;
+  const auto wait = find_in(memory, "MPI_Win_wait", {{{of_all, 0}}}, 1, builder);
+  CHECK(builder_text(builder, wait.op) == "win_wait");
+  CHECK(builder_text(builder, wait.peers) == "0,2-3");
+  // What is sent in the communicator does not count the window's calls.
+  CHECK(builder.capture.processes[0].groups.front().counters.empty());
+  // A fence is a collective of all members.
+  CHECK(call_in(memory, "MPI_Win_fence", {{{of_all, 0}}}).kind == CallKind::kCollective);
+  CHECK(group_in(memory, "MPI_Win_fence", {{{in_half, 0}}}) == "MPI communicator 3|1,3");
+  // Two windows in one frame, or one on the stack, may be any of the program's.
+  CHECK(call_in(memory, "MPI_Win_lock", {{{in_half, 0}, {of_all, 0}}}).peer == -1);
+  CHECK(call_in(memory, "MPI_Win_lock", {{{in_half, kBase + 8}}}).peer == -1);
+}
+
 TEST_CASE("a wait for a collective is one") {
   MpiMemory memory;
   const auto half = memory.communicator(3, "halves", {1, 3}, 0);
@@ -342,6 +374,17 @@ TEST_CASE("members of a smaller communicator of MPICH") {
   memory.put(half + kMutexGrowth + 784, 5);
   memory.put(half + kMutexGrowth + 804, 0);  // no blocks
   CHECK(group_in(memory, "MPI_Allreduce", {{{half, 0}}}) == "|");
+}
+
+TEST_CASE("a window of MPICH leads to its communicator") {
+  MpiMemory memory;
+  const auto window = memory.allocate(512);
+  memory.put(window, std::uint32_t{0xa0000000});
+  memory.put(window + 4, 1);
+  memory.put(window + 152, mpich_half(memory, 0));
+  CHECK(call_in(memory, "PMPI_Win_start", {{{window, 0}}}).peer == 3);
+  memory.put(window + 4, 0);  // freed
+  CHECK(call_in(memory, "PMPI_Win_start", {{{window, 0}}}).peer == -1);
 }
 
 // A request, and what libfabric's tcp provider keeps of it.
