@@ -159,7 +159,7 @@ bool is_in_gil_circle(const RuleInput& input, const RankView& rank) {
   const ThreadChain chain = thread_chain_of(rank);
   return has_gil(chain.circle) ||
          (rank.sample() != nullptr && !rank.decider->call &&
-          sleeping_gil_owner(*rank.process, chain, input.view.model()) != nullptr);
+          waiting_gil_owner(*rank.process, chain, input.view.model()) != nullptr);
 }
 
 bool is_failed(const RuleInput& input, const RankView& rank) {

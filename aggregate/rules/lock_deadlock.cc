@@ -1,6 +1,6 @@
 // Threads of one rank wait for each other in a circle: for locks (lock_deadlock), or for locks and
 // the GIL (gil_deadlock). The sentence names every thread and every lock of the circle. A thread
-// that sleeps and keeps the GIL is gil_deadlock, too: no other thread can do what it waits for.
+// that waits and keeps the GIL is gil_deadlock, too: no other thread can do what it waits for.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -66,14 +66,16 @@ std::string keeper_predicate(const JobView& view,
                              const ThreadCapture& keeper) {
   const auto wants = std::find_if(rank.process->threads.begin(), rank.process->threads.end(),
                                   [](const ThreadCapture& each) { return each.wants_gil; });
-  return fmt::format("stands still: {}{} waits in {} and keeps the GIL, which {} wants",
-                     thread_name(view, keeper), place(view, keeper),
-                     system_call_words(view, keeper, false), thread_name(view, *wants));
+  return fmt::format(
+      "stands still: {}{} waits in {} and keeps the GIL, which {} wants", thread_name(view, keeper),
+      place(view, keeper),
+      keeper.call ? call_words(view, *keeper.call) : system_call_words(view, keeper, false),
+      thread_name(view, *wants));
 }
 
 std::string deadlock_predicate(const JobView& view, const RankView& rank) {
   const ThreadChain chain = follow_threads(*rank.process, *rank.decider);
-  if (const auto* keeper = sleeping_gil_owner(*rank.process, chain, view.model())) {
+  if (const auto* keeper = waiting_gil_owner(*rank.process, chain, view.model())) {
     return keeper_predicate(view, rank, *keeper);
   }
   std::string text;

@@ -59,16 +59,16 @@ bool stands_still(const ThreadList& circle, FrameModel& model) {
   });
 }
 
-const ThreadCapture* sleeping_gil_owner(const ProcessCapture& process,
-                                        const ThreadChain& chain,
-                                        FrameModel& model) {
+const ThreadCapture* waiting_gil_owner(const ProcessCapture& process,
+                                       const ThreadChain& chain,
+                                       FrameModel& model) {
   const ThreadCapture* last = chain.circle.empty() ? chain.way.back() : nullptr;
   if (last == nullptr || !last->holds_gil || last->samples.empty() ||
-      last->samples.back().state != 'S') {
+      (last->samples.back().state != 'S' && !last->call)) {
     return nullptr;
   }
   const Motion motion = measure_motion(*last, model);
-  const bool stands = motion.measured && !motion.stack && !motion.cpu;
+  const bool stands = motion.measured && !motion.stack && (!motion.cpu || last->call);
   const bool wanted = std::any_of(process.threads.begin(), process.threads.end(),
                                   [](const ThreadCapture& each) { return each.wants_gil; });
   return stands && wanted ? last : nullptr;

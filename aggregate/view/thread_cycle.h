@@ -37,11 +37,12 @@ bool is_inferred(const ThreadList& circle);
 // wait for the GIL do not count: they wake up now and then, and go on only when the others do.
 bool stands_still(const ThreadList& circle, FrameModel& model);
 
-// Returns the last thread of a chain without a circle if it keeps the GIL although it sleeps, at
-// one place in all samples, while another thread wants the GIL; else null. `process`: the chain's.
-const snapshot::ThreadCapture* sleeping_gil_owner(const snapshot::ProcessCapture& process,
-                                                  const ThreadChain& chain,
-                                                  FrameModel& model);
+// Returns the last thread of a chain without a circle if it keeps the GIL although it sleeps, or is
+// in a call of a communication library (which may spin), at one place in all samples, while another
+// thread wants the GIL; else null. `process`: the chain's.
+const snapshot::ThreadCapture* waiting_gil_owner(const snapshot::ProcessCapture& process,
+                                                 const ThreadChain& chain,
+                                                 FrameModel& model);
 
 // Returns whether it waits for a lock that processes share, and which one has it is not known: any
 // of them may release it.

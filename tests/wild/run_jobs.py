@@ -157,6 +157,7 @@ ENGINE_REASONS = {
     **dict.fromkeys(("megatron", "megatron_batched"), {**IN_WORK, **NO_SEND}),
     **dict.fromkeys(("megatron_tp", "fsdp_tp"), {**IN_WORK, **ORDER}),
     **{f"{mpi}_fortran": IN_WORK for mpi in FORTRAN},
+    "openmpi4_py_barrier": {**IN_WORK, **ORDER, "keeps_gil": ("gil_deadlock",)},
     "jax_init": {**IN_WORK, "killed": ("rendezvous",)},  # it had not come yet
 }
 # Of two ranks that wait for each other, rank 1 is one.

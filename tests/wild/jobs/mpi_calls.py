@@ -1,5 +1,8 @@
 """What ranks of a Python program wait for in MPI: mpi_calls.py OPERATION"""
+import ctypes
+import os
 import sys
+import threading
 
 import numpy
 from mpi4py import MPI
@@ -27,6 +30,18 @@ def half():
     WORLD.Barrier()
 
 
+def keep_gil():
+    """Waits for a thread that makes a copy of the communicator, alone, and keeps the GIL."""
+    library = ctypes.PyDLL(os.environ["MPI4PY_LIBMPI"])
+    made, copy = threading.Event(), ctypes.c_void_p()
+
+    def make_copy():
+        library.MPI_Comm_dup(ctypes.c_void_p(MPI._handleof(WORLD)), ctypes.byref(copy))
+        made.set()
+    threading.Thread(target=make_copy).start()
+    made.wait()
+
+
 OPERATIONS = {
     "allreduce": lambda: WORLD.Allreduce(SEND, RECEIVE),
     "barrier": COPY.Barrier,
@@ -40,6 +55,8 @@ place.say(WORLD.rank)
 while True:
     if place.errs(WORLD.rank, "order"):
         WORLD.Barrier()
+    elif place.errs(WORLD.rank, "keeps_gil"):
+        keep_gil()
     elif place.errs(WORLD.rank, "no_send"):
         transfer(without=True)
     else:

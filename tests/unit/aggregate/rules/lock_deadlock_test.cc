@@ -119,7 +119,7 @@ TEST_CASE("gil_deadlock: the GIL's holder waits for a thread that wants the GIL"
 }
 
 TEST_CASE(
-    "gil_deadlock: a holder that waits for no thread is one only if it keeps the GIL asleep") {
+    "gil_deadlock: a holder that waits for no thread is one only if it sleeps or is in a call") {
   CaptureBuilder job = tests::gil_deadlock_job();
   auto& threads = job.process(pid_of(3)).threads;
   threads[0].wait.holder_tid = 0;
@@ -135,6 +135,33 @@ TEST_CASE(
   CHECK(verdict.summary.find("keeps the GIL, which thread ") != std::string::npos);
   threads[0].samples.edit_back().state = 'R';
   CHECK(deadlock_verdict(job).kind != Kind::kGilDeadlock);
+}
+
+TEST_CASE("gil_deadlock: the holder may spin inside of a communication library") {
+  CaptureBuilder job = tests::gil_deadlock_job();
+  auto& threads = job.process(pid_of(3)).threads;
+  threads[0].holds_gil = false;
+  threads[0].wants_gil = true;
+  threads[0].wait.on = WaitOn::kGil;
+  threads[0].wait.how = snapshot::WaitHow::kGil;
+  ThreadCapture& keeper = threads.back();
+  keeper.holds_gil = true;
+  keeper.wants_gil = false;
+  keeper.wait = {};
+  keeper.wait.on = WaitOn::kNothing;
+  for (std::size_t i = 0; i < keeper.samples.size(); ++i) {
+    keeper.samples.edit(i).state = 'R';
+  }
+  CHECK(deadlock_verdict(job).kind != Kind::kGilDeadlock);  // it may be at work
+  snapshot::CollectiveCall call;
+  call.op = job.capture.tables.string("comm_dup");
+  keeper.call = call;
+  const Verdict verdict = deadlock_verdict(job);
+  INFO(verdict.summary);
+  CHECK(verdict.kind == Kind::kGilDeadlock);
+  REQUIRE(verdict.culprits.size() == 1);
+  CHECK(verdict.culprits[0].rank == 3);
+  CHECK(verdict.summary.find("waits in comm_dup") != std::string::npos);
 }
 
 TEST_CASE("if a lock's holder is stuck in a file, the verdict is about the file") {
