@@ -261,30 +261,23 @@ void add_request(const MpiRequest& request, std::vector<MpiRequest>& all) {
   }
 }
 
-// Takes the communicator or the window in the registers of the outermost frame that has one.
-void take_registers(const MpiThread& thread, MpiObjects& objects, FoundObjects& found) {
+// Returns what the registers of the outermost frame that has such objects lead to: none if there
+// are several. `read`: std::optional<MpiCommunicator>(address).
+template <typename Read>
+std::optional<MpiCommunicator> from_registers(const MpiThread& thread, const Read& read) {
   for (std::size_t at = thread.frames.size(); at-- > 0;) {
-    Only<MpiCommunicator> communicators;
-    Only<MpiCommunicator> windows;
+    Only<MpiCommunicator> found;
     for (const PreservedValue& word : thread.frames[at]) {
-      if (word.address != 0) {
-        continue;
-      }
-      if (const auto one = objects.communicator(word.value)) {
-        communicators.add(*one);
-      } else if (const auto window = objects.window(word.value)) {
-        windows.add(*window);
+      const auto one = word.address == 0 ? read(word.value) : std::nullopt;
+      if (one) {
+        found.add(*one);
       }
     }
-    const auto window = windows.get();
-    if (window && found.requests.empty()) {
-      found.requests.push_back({MpiRequestKind::kOneSided, -1, -1, *window});
-    }
-    if (communicators.any() || windows.any()) {
-      found.communicator = windows.any() ? windows.get() : communicators.get();
-      return;
+    if (found.any()) {
+      return found.get();
     }
   }
+  return std::nullopt;
 }
 
 // Adds the requests of the array that the word leads to, if it leads to one.
@@ -331,10 +324,12 @@ FoundObjects find_objects(const MpiThread& thread, MpiObjects& objects) {
   found.requests = std::move(!in_registers.empty() ? in_registers
                              : !in_array.empty()   ? in_array
                                                    : on_stack);
-  if (of_parts.any()) {
-    found.communicator = of_parts.get();
-  } else {
-    take_registers(thread, objects, found);
+  const auto communicator = [&objects](std::uint64_t at) { return objects.communicator(at); };
+  found.communicator = of_parts.any() ? of_parts.get() : from_registers(thread, communicator);
+  const auto window_at = [&objects](std::uint64_t at) { return objects.window(at); };
+  const auto window = found.requests.empty() ? from_registers(thread, window_at) : std::nullopt;
+  if (window) {
+    found.requests.push_back({MpiRequestKind::kOneSided, -1, -1, *window});
   }
   for (MpiRequest& request : found.requests) {
     request.communicator.receives = receives;
