@@ -101,6 +101,7 @@ struct Device {
   std::int64_t memory_total_mib = -1;
   std::int32_t clock_mhz = -1;
   std::int64_t ecc_errors = -1;  // uncorrected, since the driver was loaded
+  std::int32_t pcie_width = -1;  // lanes of its link now
   std::vector<pid_t> pids;       // processes with a context on it, in the agent's pid namespace
 
   bool operator==(const Device&) const = default;

@@ -30,6 +30,7 @@ constexpr Measure kMeasures[] = {
     {[](const Device& gpu) -> std::int64_t { return gpu.utilization; }, 50, 1, "is", "% busy"},
     {[](const Device& gpu) { return gpu.power_mw; }, 50'000, 2, "draws", "W", 1000},
     {[](const Device& gpu) -> std::int64_t { return gpu.clock_mhz; }, 300, 2, "runs at", "MHz"},
+    {[](const Device& gpu) -> std::int64_t { return gpu.pcie_width; }, 1, 2, "has", "PCIe lanes"},
 };
 
 bool is_on(const Device& gpu, const snapshot::ProcessCapture& process) {

@@ -10,7 +10,7 @@ namespace oddrank::collectives {
 
 namespace {
 
-constexpr std::size_t kColumns = 11;
+constexpr std::size_t kColumns = 12;
 constexpr std::size_t kMaxDevices = 256;
 constexpr std::size_t kMaxProcesses = 1024;  // of a device
 
@@ -71,6 +71,7 @@ std::vector<snapshot::Device> read_gpu_table(std::string_view devices,
     row.memory_total_mib = number(values[8]);
     row.clock_mhz = small_number(values[9]);
     row.ecc_errors = number(values[10]);
+    row.pcie_width = small_number(values[11]);
   }
   while (!processes.empty()) {
     const auto values = cells(take_piece(processes, '\n'));

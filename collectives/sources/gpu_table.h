@@ -13,7 +13,7 @@ namespace oddrank::collectives {
 // The fields to query, in the order that read_gpu_table expects.
 inline constexpr std::string_view kGpuFields =
     "index,uuid,name,utilization.gpu,utilization.memory,power.draw,power.limit,memory.used,"
-    "memory.total,clocks.sm,ecc.errors.uncorrected.volatile.total";
+    "memory.total,clocks.sm,ecc.errors.uncorrected.volatile.total,pcie.link.width.current";
 inline constexpr std::string_view kGpuProcessFields = "gpu_uuid,pid";
 
 // Returns a row for each device. Values that a device does not have ("[N/A]", "[Not Supported]")

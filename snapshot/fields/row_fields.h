@@ -458,6 +458,7 @@ void fields(Io& io, Row& device) {
   io("memory_total_mib", device.memory_total_mib);
   io("clock_mhz", device.clock_mhz);
   io("ecc_errors", device.ecc_errors);
+  io("pcie_width", device.pcie_width);
   io.rows(RowTable::kDevicePids, device.pids);
 }
 

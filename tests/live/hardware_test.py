@@ -14,12 +14,12 @@ import harness
 
 ANSWERS = """#!/bin/sh
 case "$1" in
-  --query-gpu=*) echo "0, GPU-aa, NVIDIA H100, 100, 0, 118.10, 700.00, 61234, 81559, 1980, 0";;
+  --query-gpu=*) echo "0, GPU-aa, NVIDIA H100, 100, 0, 118.10, 700.00, 61234, 81559, 1980, 0, 16";;
   --query-compute-apps=*) echo "GPU-aa, {pid}";;
 esac
 """
 HANGS = """#!/bin/sh
-echo "0, GPU-aa, NVIDIA H100, 100, 0, 118.10, 700.00, 61234, 81559, 1980, 0"
+echo "0, GPU-aa, NVIDIA H100, 100, 0, 118.10, 700.00, 61234, 81559, 1980, 0, 16"
 exec sleep 600
 """
 CRASHES = """#!/bin/sh

@@ -152,19 +152,31 @@ CaptureBuilder nccl_gpu() {
                        [](NcclNetwork& network) { network.stop_gpu(2); });
 }
 
-// The same, and no kernel runs on it, while those of the others spin.
-CaptureBuilder nccl_idle_gpu() {
+// The same, and the GPU of rank 2 differs from the others in what `describe` says of each.
+CaptureBuilder with_gpus(void (*describe)(snapshot::Device&, bool odd)) {
   CaptureBuilder job = nccl_gpu();
   for (std::int32_t rank = 0; rank < 4; ++rank) {
     snapshot::Device gpu;
     gpu.node = job.process(pid_of(rank)).node;
     gpu.index = 0;
-    gpu.utilization = rank == 2 ? 0 : 100;
-    gpu.power_mw = rank == 2 ? 71'000 : 124'000;
+    describe(gpu, rank == 2);
     gpu.pids = {pid_of(rank)};
     job.capture.collectives.devices.push_back(gpu);
   }
   return job;
+}
+
+// No kernel runs on it, while those of the others spin.
+CaptureBuilder nccl_idle_gpu() {
+  return with_gpus([](snapshot::Device& gpu, bool odd) {
+    gpu.utilization = odd ? 0 : 100;
+    gpu.power_mw = odd ? 71'000 : 124'000;
+  });
+}
+
+// It has lost lanes of its link to the host.
+CaptureBuilder nccl_narrow_gpu() {
+  return with_gpus([](snapshot::Device& gpu, bool odd) { gpu.pcie_width = odd ? 4 : 16; });
 }
 
 CaptureBuilder nccl_port() {
@@ -249,6 +261,7 @@ std::vector<Story> stories_of_links() {
       {"nccl_link", "NVIDIA/nccl#1063", Kind::kLinkStall, {}, nccl_link},
       {"nccl_gpu", "marin#7344", Kind::kDeviceStall, {2}, nccl_gpu},
       {"nccl_idle_gpu", "", Kind::kDeviceStall, {2}, nccl_idle_gpu},
+      {"nccl_narrow_gpu", "", Kind::kDeviceStall, {2}, nccl_narrow_gpu},
       {"nccl_port", "", Kind::kLinkStall, {}, nccl_port},
       {"nccl_port_errs_now", "", Kind::kLinkStall, {}, nccl_port_errs_now},
       {"nccl_beside_tcp", "", Kind::kBelowHost, {}, nccl_beside_tcp, Kind::kLinkStall},

@@ -221,18 +221,14 @@ TEST_CASE("devices: busy at low power without memory traffic is not work") {
 TEST_CASE("devices: oddities are reported, with their ranks") {
   CaptureBuilder job = tests::eight_ranks(tests::in_all_reduce());
   for (std::int32_t rank = 0; rank < 4; ++rank) {
-    snapshot::Device device{static_cast<std::uint32_t>(rank / 2),
-                            rank % 2,
-                            {},
-                            100,
-                            0,
-                            118'000,
-                            400'000,
-                            1,
-                            2,
-                            3,
-                            0,
-                            {tests::pid_of(rank)}};
+    snapshot::Device device;
+    device.node = static_cast<std::uint32_t>(rank / 2);
+    device.index = rank % 2;
+    device.utilization = 100;
+    device.memory_utilization = 0;
+    device.power_mw = 118'000;
+    device.power_limit_mw = 400'000;
+    device.pids = {tests::pid_of(rank)};
     device.ecc_errors = rank == 3 ? 2 : 0;
     job.capture.collectives.devices.push_back(device);
   }

@@ -12,8 +12,8 @@ namespace oddrank::collectives {
 namespace {
 
 constexpr std::string_view kDevices =
-    "0, GPU-aa, NVIDIA H100 80GB HBM3, 100, 0, 121.53, 700.00, 61234, 81559, 1980, 0\n"
-    "1, GPU-bb, NVIDIA H100 80GB HBM3, 0, 0, 69, 700.00, 4, 81559, 345, [N/A]\n"
+    "0, GPU-aa, NVIDIA H100 80GB HBM3, 100, 0, 121.53, 700.00, 61234, 81559, 1980, 0, 16\n"
+    "1, GPU-bb, NVIDIA H100 80GB HBM3, 0, 0, 69, 700.00, 4, 81559, 345, [N/A], [N/A]\n"
     "Unable to determine the device handle for GPU 0000:41:00.0: GPU is lost.\n";
 
 TEST_CASE("GPUs: the fields, and those that a device does not report") {
@@ -29,12 +29,14 @@ TEST_CASE("GPUs: the fields, and those that a device does not report") {
   CHECK(rows[0].memory_used_mib == 61'234);
   CHECK(rows[0].clock_mhz == 1980);
   CHECK(rows[0].ecc_errors == 0);
+  CHECK(rows[0].pcie_width == 16);
   CHECK(rows[0].pids == std::vector<pid_t>{71, 72});
   CHECK(rows[1].power_mw == 69'000);
   CHECK(rows[1].ecc_errors == -1);
+  CHECK(rows[1].pcie_width == -1);
   CHECK(rows[1].pids.empty());
   CHECK(read_gpu_table("No devices were found\n", "", tables).empty());
-  CHECK(read_gpu_table("x, , , , , , , , , , \n", "a,b,c\n", tables).empty());
+  CHECK(read_gpu_table("x, , , , , , , , , , , \n", "a,b,c\n", tables).empty());
 }
 
 // A folder of made-up kernel files, gone at the end.
