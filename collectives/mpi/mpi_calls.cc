@@ -33,7 +33,8 @@ constexpr std::size_t kMaxPossiblePeers = 64;  // of a transfer: each is an edge
 constexpr std::size_t kMaxMpichCommunicators = 1024;
 constexpr std::int32_t kPartOfCollective = -2;  // a tag of the library's own
 constexpr std::string_view kOpenMpiWindow = "ompi_win_t";
-constexpr std::uint64_t kWindowBytes = 512;  // PREDEFINED_WIN_PAD; the modules are smaller
+constexpr std::size_t kMaxWindowWords = 1 << 16;  // looked at for windows, in all threads
+constexpr std::uint64_t kWindowBytes = 512;       // PREDEFINED_WIN_PAD; the modules are smaller
 constexpr std::string_view kWorldName = "MPI_COMM_WORLD";
 constexpr std::string_view kBackend = "mpi";
 
@@ -62,6 +63,7 @@ class MpiObjects {
   const attach::Target& target_;
   RemoteReader& reader_;
   OpenMpiReader open_mpi_;
+  std::size_t looked_at_ = 0;                         // words behind windows
   std::map<std::int64_t, MpiCommunicator> of_mpich_;  // by context
 };
 
@@ -149,6 +151,9 @@ std::optional<MpiCommunicator> MpiObjects::window(std::uint64_t at) {
 
 std::optional<MpiCommunicator> MpiObjects::reached_from(std::uint64_t at, int over) {
   for (std::uint64_t word = at; word < at + kWindowBytes; word += sizeof(word)) {
+    if (++looked_at_ > kMaxWindowWords) {
+      return std::nullopt;
+    }
     const auto next = value_of(reader_.pointer_or_null(Addr{word}));
     if (next == at || !is_data(next)) {
       continue;
