@@ -135,13 +135,17 @@ std::vector<MpiRequest> MpiObjects::requests_at(std::uint64_t array) {
   return open;
 }
 
-// Open MPI's is in the module that does the work, whose layout differs from one to the next.
+// MPICH's has it itself, Open MPI's in the module that does the work, whose layout differs from one
+// to the next.
 std::optional<MpiCommunicator> MpiObjects::window(std::uint64_t at) {
-  const bool is_window = is_data(at) && (open_mpi_.class_of(Addr{at}) == kOpenMpiWindow ||
-                                         is_mpich_window(reader_, Addr{at}));
-  auto found = is_window ? reached_from(at, 0) : std::nullopt;
-  if (is_window && !found) {
+  if (!is_data(at)) {
+    return std::nullopt;
+  }
+  std::optional<MpiCommunicator> found;
+  if (open_mpi_.class_of(Addr{at}) == kOpenMpiWindow) {
     found = reached_from(at, 1);
+  } else if (is_mpich_window(reader_, Addr{at})) {
+    found = reached_from(at, 0);
   }
   if (found) {  // what is sent in it says nothing of the window's locks and epochs
     found->receives = found->nonblocking = -1;
@@ -509,6 +513,12 @@ void MpiCalls::set(const FoundObjects& found, snapshot::ThreadCapture& thread) {
   if (group != nullptr || transfers) {
     call.evidence = tables_.string(evidence);
     thread.call = call;
+  }
+  // A row without counts would hide those of an earlier sample.
+  if (!found.requests.empty() && found.requests.front().kind == MpiRequestKind::kOneSided) {
+    erase_if(process_.groups, [&call](const ProcessGroup& row) {
+      return row.name == call.group && row.counters.empty();
+    });
   }
 }
 

@@ -221,9 +221,12 @@ bool is_mpich_window(cpython::RemoteReader& reader, Addr object) {
   if (value_of(object) % alignof(std::uint64_t) != 0) {
     return false;
   }
-  const auto head = reader.value<std::array<std::uint32_t, 2>>(object);  // handle, references
+  // Handle, references. The first word of many objects is a pointer, whose halves may look the
+  // same; those of user space are larger.
+  constexpr std::uint32_t kMaxOfWindow = 1 << 10;
+  const auto head = reader.value<std::array<std::uint32_t, 2>>(object);
   return head && ((*head)[0] & kPlaceMask) != 0 && ((*head)[0] & kKindMask) == kWindowKind &&
-         (*head)[1] > 0 && (*head)[1] <= kMaxReferences;
+         (*head)[1] > 0 && (*head)[1] <= kMaxOfWindow;
 }
 
 std::optional<MpichRequest> read_mpich_request(cpython::RemoteReader& reader, Addr object) {
