@@ -65,8 +65,8 @@ std::string elsewhere(const RuleInput& input, const RankView& rank) {
          where + long_limit_words(rank.decider->wait);
 }
 
-// Returns the process of the rank that holds up others, whatever the rank itself waits for; null if
-// there is none.
+// Returns the process of the rank that holds up others, whatever the rank itself waits for, or
+// null.
 const snapshot::ProcessCapture* process_to_blame(const RuleInput& input, const RankView& rank) {
   const auto at = static_cast<std::size_t>(&rank - input.view.ranks().data());
   const auto by = input.blame.by_process.find(at);

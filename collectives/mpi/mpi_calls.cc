@@ -509,16 +509,15 @@ void MpiCalls::set(const FoundObjects& found, snapshot::ThreadCapture& thread) {
                   : one     ? "open request, tag " + std::to_string(found.requests.front().tag)
                             : std::to_string(found.requests.size()) + " open requests";
     }
+    if (is_window) {  // a row without counts would hide those of an earlier sample
+      erase_if(process_.groups, [&call](const ProcessGroup& row) {
+        return row.name == call.group && row.counters.empty();
+      });
+    }
   }
   if (group != nullptr || transfers) {
     call.evidence = tables_.string(evidence);
     thread.call = call;
-  }
-  // A row without counts would hide those of an earlier sample.
-  if (!found.requests.empty() && found.requests.front().kind == MpiRequestKind::kOneSided) {
-    erase_if(process_.groups, [&call](const ProcessGroup& row) {
-      return row.name == call.group && row.counters.empty();
-    });
   }
 }
 
