@@ -48,7 +48,9 @@ struct Strand {
 struct Pacing {
   std::vector<Strand> undecided;
   bool stopped_once = false;
-  bool held_up = false;   // a rank waits in a call for longer than we would ever sample
+  // A rank waits in a call for longer than we would ever sample, and none has begun such a wait
+  // lately: the job stands. Otherwise it may be a rank that is seldom needed.
+  bool held_up = false;
   bool in_turns = false;  // it takes several samples to see whether a process of a rank works
 };
 
@@ -202,6 +204,7 @@ bool has_working_process(const Capture& capture, const ProcessCapture& rank) {
 Pacing pacing_of(const Capture& capture, Times begun, const EventAges& events) {
   Pacing pacing;
   std::set<std::vector<FrameId>> old_places;
+  bool young_call = false;
   for (std::size_t at = 0; at < capture.processes.size(); ++at) {
     const ProcessCapture& process = capture.processes[at];
     if (!process.is_rank) {
@@ -222,6 +225,8 @@ Pacing pacing_of(const Capture& capture, Times begun, const EventAges& events) {
       if (strand.motion == SeenMotion::kOld) {
         old_places.insert(strand.place);
       }
+      young_call =
+          young_call || (strand.in_call && !strand.ageless && strand.motion == SeenMotion::kYoung);
       all_old = all_old && strand.motion == SeenMotion::kOld;
       in_call = in_call || strand.in_call;
       least = std::min(least, strand.age);
@@ -229,6 +234,7 @@ Pacing pacing_of(const Capture& capture, Times begun, const EventAges& events) {
     pacing.held_up = pacing.held_up || (all_old && in_call && least >= kMaxSampling);
   }
   settle_ageless(old_places, pacing);
+  pacing.held_up = pacing.held_up && !young_call;
   return pacing;
 }
 

@@ -187,6 +187,14 @@ TEST_CASE("a rank that runs does not matter if another has waited longer than is
   CHECK(native.after(kTwo).reason == SampleReason::kNone);
 }
 
+TEST_CASE("a rank that has waited long shows nothing if another has begun to wait just now") {
+  Node node;
+  node.rank(kSpins, -1);
+  node.rank(kWaits, 22000);  // it may be one that is seldom needed
+  node.rank(kWaits, 1800);
+  CHECK(node.after(kTwo).reason == SampleReason::kYoungWaits);
+}
+
 TEST_CASE("a process that rests between its turns is sampled over several of them") {
   Node node;
   node.rank(kWaits, 60000);
