@@ -375,6 +375,8 @@ void take_told(const NativeCall& row,
     call.peer = told->peer;
     call.peers = told->peers;
     call.tag = told->tag;
+    call.wants_window = told->wants_window;
+    call.has_windows = told->has_windows;
   }
   if (!tables.text(told->evidence).empty()) {
     evidence += ", " + std::string(tables.text(told->evidence));

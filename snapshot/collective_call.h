@@ -30,7 +30,11 @@ struct CollectiveCall {
   // Which ones it may be, as in members, if the other side of a transfer is one of several. Then
   // peer is -1.
   StringId peers{};
-  std::int32_t tag = -1;       // of a send or receive; -1 = any or unknown
+  std::int32_t tag = -1;  // of a send or receive; -1 = any or unknown
+  // MPI's one-sided calls: the rank whose part of the window is to be locked (-1 = none or
+  // unknown), and those whose parts the process has locked for itself alone, as in members.
+  std::int32_t wants_window = -1;
+  StringId has_windows{};
   std::int64_t sequence = -1;  // number within the group; -1 = unknown
   StringId evidence{};         // "frame all_reduce (distributed_c10d.py:3170), group=None"
 

@@ -24,9 +24,6 @@ struct Said {
   HowKnown how = HowKnown::kMemory;
 };
 
-// Returns the ranks that may be the other side of a transfer.
-std::vector<std::int32_t> peers_of(const JobView& view, const snapshot::CollectiveCall& call);
-
 class GraphBuilder {
  public:
   explicit GraphBuilder(const JobView& view);

@@ -41,11 +41,27 @@ bool is_active(const JobView& view, const RankView& rank) {
          (rank.polls || is_at_work(*rank.decider, view.model()));
 }
 
+// Returns whether the rank has locked, for itself alone, the part of a window that the call wants.
+bool has_window(const JobView& view, std::int32_t rank, const CollectiveCall& call) {
+  const std::size_t at = view.index_of(rank);
+  const auto* const other = at == JobView::kNone ? nullptr : view.ranks()[at].decider;
+  if (other == nullptr || !other->call || other->call->group != call.group) {
+    return false;
+  }
+  const auto& had = view.ranks_of(other->call->has_windows);
+  return std::find(had.begin(), had.end(), call.wants_window) != had.end();
+}
+
 }  // namespace
 
-// Returns the ranks that may be the other side of a transfer.
 std::vector<std::int32_t> peers_of(const JobView& view, const CollectiveCall& call) {
-  return call.peer >= 0 ? std::vector{call.peer} : view.ranks_of(call.peers);
+  if (call.peer >= 0) {
+    return {call.peer};
+  }
+  std::vector<std::int32_t> peers = view.ranks_of(call.peers);
+  const auto holder =
+      std::ranges::find_if(peers, [&](std::int32_t rank) { return has_window(view, rank, call); });
+  return call.wants_window >= 0 && holder != peers.end() ? std::vector{*holder} : peers;
 }
 
 GraphBuilder::GraphBuilder(const JobView& view) : view_(view), store_keys_(view) {

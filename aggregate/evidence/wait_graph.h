@@ -91,6 +91,10 @@ struct WaitGraph {
 
 WaitGraph build_wait_graph(const JobView& view);
 
+// Returns the ranks that may be the other side of a transfer; of a one-sided call of MPI's, the one
+// that has the lock, if it is known.
+std::vector<std::int32_t> peers_of(const JobView& view, const snapshot::CollectiveCall& call);
+
 // Returns "rank 4 (n0, pid 3121)", "all_reduce in default group", "/data/train.bin", ...
 std::string label_of(const JobView& view, const WaitGraph& graph, const GraphNode& node);
 

@@ -161,9 +161,11 @@ std::optional<Finding> order_finding(const RuleInput& input, const Circle& cycle
     finding.summary = fmt::format("{} left the calls that repeat before the others did: {}",
                                   ranks_words(input, found.ranks), finding.summary);
   }
-  finding.advice = {p2p       ? "use batch_isend_irecv, or let one side receive before it sends"
-                    : skipped ? "look for a branch or a loop of another length on these ranks"
-                              : "enter the groups in one order on all ranks"};
+  const bool of_windows = input.view.ranks()[cycle.ranks.front()].decider->call->wants_window >= 0;
+  finding.advice = {of_windows ? "lock a window's ranks in one order everywhere"
+                    : p2p      ? "use batch_isend_irecv, or let one side receive before it sends"
+                    : skipped  ? "look for a branch or a loop of another length on these ranks"
+                               : "enter the groups in one order on all ranks"};
   finding.disproves = {"one of these calls returning"};
   return finding;
 }

@@ -127,7 +127,9 @@ std::vector<Finding> resource_cycle(const RuleInput& input) {
     Finding finding = accuse(input, deviating ? Kind::kSkippedCollective : Kind::kResourceCycle,
                              ranks, Evidence::kOwnStall);
     finding.confidence = std::min(finding.confidence, same_calls(input, circle));
-    if (finding.confidence == Confidence::kNone || any_moved(input, circle)) {
+    // If a member waits for one of several, all those that it may be are in the circle.
+    if (finding.confidence == Confidence::kNone || any_moved(input, circle) ||
+        (ranks == circle && waits_for_several(input, circle))) {
       continue;
     }
     if (is_inferred(input.graph, whole)) {

@@ -236,7 +236,7 @@ Confidence judge(const RuleInput& input, std::size_t rank, Evidence evidence) {
 bool waits_for_several(const RuleInput& input, const std::vector<std::size_t>& ranks) {
   return std::any_of(ranks.begin(), ranks.end(), [&input](std::size_t at) {
     const auto* decider = input.view.ranks()[at].decider;
-    return decider != nullptr && decider->call && decider->call->peers != snapshot::StringId{};
+    return decider != nullptr && decider->call && peers_of(input.view, *decider->call).size() > 1;
   });
 }
 
@@ -309,10 +309,13 @@ Confidence same_calls(const RuleInput& input, const std::vector<std::size_t>& ra
     const auto* sample = rank.sample();
     const bool spins = sample != nullptr && sample->state == 'R' && rank.decider->call;
     if (spins && !is_counted(rank)) {
+      const snapshot::CollectiveCall& call = *rank.decider->call;
+      // While a call asks for a window's lock, its rank gives none back.
+      const bool has_lock = call.wants_window >= 0 && call.has_windows != snapshot::StringId{};
       const bool often = rank.decider->samples.size() >= kOften;
-      sure = std::min(sure, !rank.decider->has_python ? Confidence::kNone
-                            : often                   ? Confidence::kLikely
-                                                      : Confidence::kPossible);
+      sure = std::min(sure, !rank.decider->has_python && !has_lock ? Confidence::kNone
+                            : often                                ? Confidence::kLikely
+                                                                   : Confidence::kPossible);
     }
   }
   return sure;

@@ -182,10 +182,16 @@ std::string group_words(const JobView& view, const CollectiveCall& call) {
   return fmt::format("group {}{}{{{}}}", printable(name, 60), name.empty() ? "" : " ", members);
 }
 
-// Returns " to rank 3", " from rank 1 or 3"; "" if the other side is unknown.
+// Returns " to rank 3", " from rank 1 or 3", " of rank 3's window, with that of 2 locked"; "" if
+// the other side is unknown.
 std::string other_side_words(const JobView& view,
                              const CollectiveCall& call,
                              std::string_view direction) {
+  if (call.wants_window >= 0) {
+    const std::string had = view.listed(call.has_windows);
+    return fmt::format(" of rank {}'s window{}", call.wants_window,
+                       had.empty() ? "" : fmt::format(", with that of {} locked", had));
+  }
   if (call.peer >= 0) {
     return fmt::format(" {} rank {}", direction, call.peer);
   }

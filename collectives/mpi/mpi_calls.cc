@@ -50,6 +50,9 @@ class MpiObjects {
   std::optional<MpiRequest> request(const PreservedValue& word);
   // Returns the communicator of the window that this is.
   std::optional<MpiCommunicator> window(std::uint64_t at);
+  std::optional<WindowLocks> locks(std::uint64_t at) {
+    return is_data(at) ? open_mpi_.locks(Addr{at}) : std::nullopt;
+  }
   // Returns the open ones of the requests that an array of Open MPI's holds, whose address this is.
   std::vector<MpiRequest> requests_at(std::uint64_t array);
 
@@ -271,13 +274,14 @@ void add_request(const MpiRequest& request, std::vector<MpiRequest>& all) {
 }
 
 // Returns what the registers of the outermost frame that has such objects lead to: none if there
-// are several. `read`: std::optional<MpiCommunicator>(address).
+// are several. `read` returns an optional of what it finds at an address.
 template <typename Read>
-std::optional<MpiCommunicator> from_registers(const MpiThread& thread, const Read& read) {
+auto from_registers(const MpiThread& thread, const Read& read) -> decltype(read(0)) {
+  using Object = typename decltype(read(0))::value_type;
   for (std::size_t at = thread.frames.size(); at-- > 0;) {
-    Only<MpiCommunicator> found;
+    Only<Object> found;
     for (const PreservedValue& word : thread.frames[at]) {
-      const auto one = word.address == 0 ? read(word.value) : std::nullopt;
+      const auto one = word.address == 0 ? read(word.value) : std::optional<Object>();
       if (one) {
         found.add(*one);
       }
@@ -338,7 +342,9 @@ FoundObjects find_objects(const MpiThread& thread, MpiObjects& objects) {
   const auto window_at = [&objects](std::uint64_t at) { return objects.window(at); };
   const auto window = found.requests.empty() ? from_registers(thread, window_at) : std::nullopt;
   if (window) {
-    found.requests.push_back({MpiRequestKind::kOneSided, -1, -1, *window});
+    const auto locks_at = [&objects](std::uint64_t at) { return objects.locks(at); };
+    found.requests.push_back({MpiRequestKind::kOneSided, -1, -1, *window,
+                              from_registers(thread, locks_at).value_or(WindowLocks())});
   }
   for (MpiRequest& request : found.requests) {
     request.communicator.receives = receives;
@@ -379,6 +385,7 @@ class MpiCalls {
   void set(const FoundObjects& found, snapshot::ThreadCapture& thread);
 
  private:
+  std::string set_locks(const MpiRequest& request, CollectiveCall& call);
   std::vector<std::int32_t> other_sides(const std::vector<MpiRequest>& requests);
   // Returns the row of the communicator; null if its members are unknown.
   const ProcessGroup* row_of(const MpiCommunicator& communicator);
@@ -460,6 +467,31 @@ std::vector<std::int32_t> MpiCalls::other_sides(const std::vector<MpiRequest>& r
   return sides;
 }
 
+// Returns the evidence. The window's members are known.
+std::string MpiCalls::set_locks(const MpiRequest& request, CollectiveCall& call) {
+  const auto ranks = ranks_in(request.communicator, process_);
+  const auto rank_at = [&ranks](std::int32_t place) {
+    const auto at = static_cast<std::size_t>(place);
+    return at < ranks.size() ? ranks[at] : -1;
+  };
+  std::string evidence = "of a window";
+  call.wants_window = rank_at(request.locks.wanted);
+  std::vector<std::int32_t> had;
+  for (const std::int32_t place : request.locks.had) {
+    if (rank_at(place) >= 0) {
+      had.push_back(rank_at(place));
+    }
+  }
+  std::sort(had.begin(), had.end());
+  if (!had.empty()) {
+    const std::string text = snapshot::rank_text(had);
+    call.has_windows = tables_.string(text);
+    evidence +=
+        (had.size() == 1 ? ", has locked that of rank " : ", has locked those of ranks ") + text;
+  }
+  return evidence;
+}
+
 void MpiCalls::set(const FoundObjects& found, snapshot::ThreadCapture& thread) {
   CollectiveCall call;
   const bool one = found.requests.size() == 1;
@@ -505,7 +537,7 @@ void MpiCalls::set(const FoundObjects& found, snapshot::ThreadCapture& thread) {
     }
     if (!sides.empty()) {
       evidence += evidence.empty() ? "" : ", ";
-      evidence += is_window ? "of a window"
+      evidence += is_window ? set_locks(found.requests.front(), call)
                   : one     ? "open request, tag " + std::to_string(found.requests.front().tag)
                             : std::to_string(found.requests.size()) + " open requests";
     }

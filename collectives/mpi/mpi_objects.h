@@ -30,12 +30,21 @@ struct MpiCommunicator {
 // kOneSided: no request, but a window whose lock or epoch some of its members must give.
 enum class MpiRequestKind : std::uint8_t { kSend = 0, kRecv, kCollective, kOneSided };
 
+// Locks of a window, by the ranks in its communicator whose memory they are for.
+struct WindowLocks {
+  std::int32_t wanted = -1;
+  std::vector<std::int32_t> had;  // for this process alone (MPI_LOCK_EXCLUSIVE)
+
+  bool operator==(const WindowLocks&) const = default;
+};
+
 // A request that is not complete.
 struct MpiRequest {
   MpiRequestKind kind = MpiRequestKind::kRecv;
   std::int32_t peer = -1;  // rank in the communicator; -1: any, or not one of a transfer
   std::int32_t tag = -1;   // those below -1 are the library's own: parts of a collective
   MpiCommunicator communicator;
+  WindowLocks locks;  // kOneSided
 
   bool operator==(const MpiRequest&) const = default;
 };

@@ -45,6 +45,13 @@ constexpr std::int32_t kActive = 2;
 constexpr std::uint64_t kPosted = 16;              // of the transfers' part of a communicator
 constexpr std::uint64_t kCommunicatorBytes = 512;  // PREDEFINED_COMMUNICATOR_PAD
 
+constexpr std::string_view kWindowLock = "ompi_osc_rdma_sync_t";
+constexpr std::int32_t kOfLock = 1;     // the object's type: others are for fences and epochs
+constexpr std::int16_t kExclusive = 1;  // MPI_LOCK_EXCLUSIVE
+constexpr std::uint64_t kModuleWords = 256;
+// Rows of a module's table of the locks that are had, by rank; large communicators have another.
+constexpr std::uint64_t kMaxLocks = 64;
+
 bool is_plausible(Addr at) {
   return value_of(at) >= 4096 && value_of(at) % kWord == 0;
 }
@@ -58,6 +65,16 @@ std::string plain_text(const std::array<char, kSize>& bytes) {
 }
 
 }  // namespace
+
+struct OpenMpiReader::LockObject {
+  std::array<std::uint64_t, 2> head{};
+  Addr module{};
+  std::int32_t type = 0;
+  std::int32_t padding = 0;
+  std::int32_t target = -1;
+  std::int16_t how = 0;
+  std::int16_t assertion = 0;
+};
 
 const OpenMpiReader::Layout& OpenMpiReader::old_layout() {
   static constexpr Layout kLayout = {160 + kMutexGrowth, true, 224 + kMutexGrowth,
@@ -209,6 +226,40 @@ std::optional<MpiRequest> OpenMpiReader::request(Addr object) {
     found.tag = *tag;
   }
   found.communicator = *std::move(communicator);
+  return found;
+}
+
+std::optional<OpenMpiReader::LockObject> OpenMpiReader::lock_object(Addr object) {
+  const auto read =
+      class_of(object) == kWindowLock ? reader_.value<LockObject>(object) : std::nullopt;
+  const bool fits =
+      read && read->type == kOfLock && read->target >= 0 && is_plausible(read->module);
+  return fits ? read : std::nullopt;
+}
+
+std::optional<WindowLocks> OpenMpiReader::locks(Addr object) {
+  const auto wish = lock_object(object);
+  if (!wish) {
+    return std::nullopt;
+  }
+  WindowLocks found;
+  found.wanted = wish->target;
+  for (std::uint64_t word = 0; word < kModuleWords * kWord; word += kWord) {
+    const Addr table = reader_.pointer_or_null(wish->module + word);
+    for (std::uint64_t i = 0; is_plausible(table) && i < kMaxLocks; ++i) {
+      const auto item = reader_.value<std::uint64_t>(table + i * kWord);
+      if (!item) {
+        break;
+      }
+      const auto had = *item == value_of(object) ? std::nullopt : lock_object(Addr{*item});
+      if (had && had->module == wish->module && had->how == kExclusive) {
+        found.had.push_back(had->target);
+      }
+    }
+    if (!found.had.empty()) {
+      break;
+    }
+  }
   return found;
 }
 

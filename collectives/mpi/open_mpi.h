@@ -28,6 +28,8 @@ class OpenMpiReader {
   // Return nullopt if the object is none, or does not fit. request(): or is complete.
   std::optional<MpiCommunicator> communicator(Addr object);
   std::optional<MpiRequest> request(Addr object);
+  // Returns what the object by which a call asks for a lock of a window says (osc/rdma; 4.1).
+  std::optional<WindowLocks> locks(Addr object);
 
  private:
   struct Layout;
@@ -43,6 +45,8 @@ class OpenMpiReader {
   std::optional<ProcessName> process_name(std::uint64_t word);
   std::vector<std::int32_t> members_of(Addr group, std::int32_t size);
   std::int64_t receives_of(Addr communicator);
+  struct LockObject;
+  std::optional<LockObject> lock_object(Addr object);
 
   cpython::RemoteReader& reader_;
 };

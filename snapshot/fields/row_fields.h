@@ -160,6 +160,8 @@ void fields(Io& io, Row& call) {
   io("peer", call.peer);
   io("peers", call.peers);
   io("tag", call.tag);
+  io("wants_window", call.wants_window);
+  io("has_windows", call.has_windows);
   io("sequence", call.sequence);
   io("evidence", call.evidence);
 }

@@ -157,6 +157,8 @@ ThreadCapture& CaptureBuilder::thread(ProcessCapture& process, const ThreadSpec&
     call.members = tables.string(snapshot::rank_text(spec.call->members));
     call.peer = spec.call->peer;
     call.peers = tables.string(snapshot::rank_text(spec.call->peers));
+    call.wants_window = spec.call->wants_window;
+    call.has_windows = tables.string(snapshot::rank_text(spec.call->has_windows));
     call.root = spec.call->root;
     call.sequence = spec.call->sequence;
     call.evidence = tables.string(spec.call->evidence);

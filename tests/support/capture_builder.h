@@ -55,6 +55,8 @@ struct CallSpec {
   std::int32_t root = -1;
   std::int32_t peer = -1;
   std::vector<std::int32_t> peers = {};
+  std::int32_t wants_window = -1;
+  std::vector<std::int32_t> has_windows = {};
   std::int64_t sequence = -1;
   std::string evidence = {};
 };

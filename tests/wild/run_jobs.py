@@ -65,8 +65,9 @@ C_OPERATIONS = ("allreduce", "half", "wait", "waitall", "fence", "dup", "recv")
 FORTRAN = ("openmpi4", "mpich4")  # the wheel has no module for it
 # Rank 0 polls in code of its own; it waits for rank 1, and the others, which it needs not, do something else.
 POLLS = ("poll",)
-# Rank 1 hangs with a lock of a window, or while rank 0 waits for what it writes.
-ONE_SIDED = ("lock", "post")
+# Rank 1 hangs with a lock of a window, or with one while rank 3 has the other, or while rank 0 waits for what it
+# writes.
+ONE_SIDED = ("lock", "locks", "post")
 OF_SOME = ("neighbors", "alltoallv", "create_group")
 PYTHON_OPERATIONS = ("allreduce", "barrier", "half", "wait", "recv")
 
@@ -150,7 +151,8 @@ ENGINE_REASONS = {
                                                        {} if operation == "waitall" else ORDER)}
        for mpi in MPIS for language, operations in (("c", C_OPERATIONS), ("py", PYTHON_OPERATIONS))
        for operation in operations},
-    **{f"{mpi}_c_{operation}": IN_WORK for mpi in MPIS for operation in ONE_SIDED},
+    **{f"{mpi}_c_{operation}": IN_WORK for mpi in MPIS for operation in ONE_SIDED if operation != "locks"},
+    **{f"{mpi}_c_locks": {"order": ("p2p_order",) if mpi == "openmpi4" else ("p2p_order", "unknown")} for mpi in MPIS},
     **{f"{mpi}_c_{operation}": SLEEPS for mpi in MPIS for operation in (*POLLS, *OF_SOME)},
     **{f"jax_{way}": {**IN_WORK, **(ORDER if way in ("step", "loop", "gather", "sync") else KILLED)}
        for way in JAX_WAYS},
@@ -161,7 +163,7 @@ ENGINE_REASONS = {
     "jax_init": {**IN_WORK, "killed": ("rendezvous",)},  # it had not come yet
 }
 # Of two ranks that wait for each other, rank 1 is one.
-CIRCLES = {("c_half", "order"): 3, ("py_half", "order"): 3, ("c_recv", "no_send"): 3, ("py_recv", "no_send"): 0,
+CIRCLES = {("c_half", "order"): 3, ("py_half", "order"): 3, ("c_recv", "no_send"): 3, ("c_locks", "order"): 3, ("py_recv", "no_send"): 0,
            ("megatron", "no_send"): 2, ("megatron_batched", "no_send"): 2, ("pipelining", "no_send"): 2,
            ("interleaved", "no_send"): 2}
 # What ranks do between two collectives (pieces.py) -> the reasons for which rank 1 hangs there, and
@@ -189,7 +191,7 @@ def may_be_named(name, hang):
     for (job, reason), other in CIRCLES.items():
         if name.endswith(job) and reason == hang:
             named = [[1], sorted([1, other])]
-            return [*named, []] if hang == "no_send" else named
+            return [*named, []] if hang == "no_send" or job == "c_locks" else named
     return [[1], []] if name.endswith(OF_SOME) else [[1]]
 
 

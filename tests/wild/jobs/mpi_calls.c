@@ -80,6 +80,25 @@ static void lock_step(void) {
   MPI_Barrier(MPI_COMM_WORLD);
 }
 
+/* Ranks 1 and 3 lock both parts of the window that the others have, in one order; in a hung job
+   each has the one that the other wants. */
+static void locks_step(void) {
+  const int first = hangs && rank == 1 ? 2 : 0, second = 2 - first;
+  if (rank % 2 == 1) {
+    MPI_Win_lock(MPI_LOCK_EXCLUSIVE, first, 0, window);
+    MPI_Put(out, 1, MPI_DOUBLE, first, rank, 1, MPI_DOUBLE, window);
+    MPI_Win_flush(first, window);
+    if (hangs) {
+      MPI_Sendrecv(out, 1, MPI_DOUBLE, 4 - rank, 4, in, 1, MPI_DOUBLE, 4 - rank, 4, MPI_COMM_WORLD,
+                   MPI_STATUS_IGNORE);
+    }
+    MPI_Win_lock(MPI_LOCK_EXCLUSIVE, second, 0, window);
+    MPI_Win_unlock(second, window);
+    MPI_Win_unlock(first, window);
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+}
+
 /* Rank 0 opens its part of the window to all others, and waits until each has written. */
 static void post_step(void) {
   MPI_Group all, others;
@@ -105,7 +124,8 @@ static void post_step(void) {
 
 /* Rank 1 hangs inside of these, not before it enters them. */
 static int hangs_inside(const char* operation) {
-  return strcmp(operation, "lock") == 0 || strcmp(operation, "post") == 0;
+  return strcmp(operation, "lock") == 0 || strcmp(operation, "locks") == 0 ||
+         strcmp(operation, "post") == 0;
 }
 
 /* Calls for which rank 0 needs only rank 1. In a hung job, the others have something else to do. */
@@ -164,6 +184,8 @@ static void one_step(const char* operation) {
     MPI_Win_fence(0, window);
   } else if (strcmp(operation, "lock") == 0) {
     lock_step();
+  } else if (strcmp(operation, "locks") == 0) {
+    locks_step();
   } else if (strcmp(operation, "post") == 0) {
     post_step();
   } else if (strcmp(operation, "dup") == 0) {

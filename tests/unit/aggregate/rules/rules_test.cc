@@ -447,6 +447,32 @@ TEST_CASE("p2p_order: threads that spin may have made other calls in between") {
   CHECK(verdict_of_spinning(false, 2, 7).kind == Kind::kP2pOrder);
 }
 
+// Ranks 0 and 1 each have one part of a window and ask for another; the others have none.
+TEST_CASE("p2p_order: locks of a window, whose holder is one of several") {
+  CaptureBuilder job = with(0, in_call("barrier", "", {}));
+  using Ranks = std::vector<std::int32_t>;
+  const auto lock = [&job](std::int32_t rank, std::int32_t wanted, Ranks had, Ranks peers) {
+    ThreadSpec spec = in_call("win_lock", "window", {0, 1, 2, 3});
+    spec.call->kind = CallKind::kRecv;
+    spec.call->wants_window = wanted;
+    spec.call->has_windows = std::move(had);
+    spec.call->peers = std::move(peers);
+    spec.state = 'R';
+    spec.cpu_step_us = 500'000;
+    replace(job, rank, spec);
+  };
+  lock(0, 3, {2}, {1, 2, 3});
+  lock(1, 2, {3}, {0, 2, 3});
+  const Verdict verdict = verdict_of(job);
+  CHECK(verdict.kind == Kind::kP2pOrder);
+  CHECK(culprits(verdict) == std::vector<std::int32_t>{0, 1});
+  CHECK(verdict.summary.find("rank 0 in win_lock of rank 3's window, with that of 2 locked") !=
+        std::string::npos);
+  lock(0, 3, {}, {1, 2, 3});
+  lock(1, 2, {}, {0, 2, 3});  // it may be any of the others
+  CHECK(culprits(verdict_of(job)).empty());
+}
+
 // The collectives of all ranks are made by a thread that began after the first sample.
 TEST_CASE("a thread for each step: its calls are not those in which the rank was before") {
   CaptureBuilder job = with(3, tests::sleeping());

@@ -303,6 +303,41 @@ TEST_CASE("a one-sided call waits for one of its window's members") {
   CHECK(call_in(memory, "MPI_Win_lock", {{{in_half, kBase + 8}}}).peer == -1);
 }
 
+// The object of Open MPI's osc/rdma by which a call asks for a lock of a window, or has it.
+std::uint64_t window_lock(MpiMemory& memory, std::uint64_t module, std::int32_t rank) {
+  const auto lock = memory.object("ompi_osc_rdma_sync_t", 256);
+  memory.put(lock + 16, module);
+  memory.put(lock + 24, 1);
+  memory.put(lock + 32, rank);
+  memory.put(lock + 36, std::int16_t{1});
+  return lock;
+}
+
+TEST_CASE("a call that asks for a window's lock says which ones its process has") {
+  MpiMemory memory;
+  const auto odd = memory.communicator(3, "odd", {1, 3, 2}, 0);
+  const auto module = memory.allocate(2048);
+  const auto other = memory.allocate(2048);
+  const auto window = memory.object("ompi_win_t", 512);
+  memory.put(window + 264, module);
+  memory.put(module + 312, odd);
+  const auto table = memory.allocate(3 * 8);
+  memory.put(module + 920, table);
+  memory.put(table, window_lock(memory, other, 0));  // of another window
+  memory.put(table + 8, window_lock(memory, module, 1));
+  const auto wanted = window_lock(memory, module, 2);
+  ThreadBuilder builder;
+  const auto call = find_in(memory, "PMPI_Win_lock", {{{wanted, 0}}, {{window, 0}}}, 1, builder);
+  CHECK(call.wants_window == 2);
+  CHECK(builder_text(builder, call.has_windows) == "3");
+  CHECK(builder_text(builder, call.peers) == "2-3");
+  memory.put(wanted + 24, 2);  // of a fence
+  CHECK(call_in(memory, "PMPI_Win_lock", {{{wanted, 0}}, {{window, 0}}}).wants_window == -1);
+  memory.put(wanted + 24, 1);
+  memory.put(wanted + 32, 3);  // no rank of the communicator
+  CHECK(call_in(memory, "PMPI_Win_lock", {{{wanted, 0}}, {{window, 0}}}).wants_window == -1);
+}
+
 TEST_CASE("a wait for a collective is one") {
   MpiMemory memory;
   const auto half = memory.communicator(3, "halves", {1, 3}, 0);
