@@ -59,6 +59,7 @@ snapshot::NamedLoop named(const cpython::FrameLoop& loop) {
   snapshot::NamedLoop result{.iterates = loop.iterates, .cut = loop.cut, .calls = {}};
   for (const cpython::FrameCall& call : loop.calls) {
     result.calls.push_back(snapshot::named_call(call.name, !call.object.empty()));
+    result.calls.back().ends = call.ends;
   }
   return result;
 }

@@ -205,7 +205,7 @@ void Collector::add_loops(const Reading& reading,
       row.cut = loop.cut;
       row.left = loop.left.value_or(-1);
       for (const cpython::FrameCall& call : loop.calls) {
-        row.calls.push_back({tables_.string(call.name), masked(call.object)});
+        row.calls.push_back({tables_.string(call.name), masked(call.object), false, call.ends});
       }
     }
   }

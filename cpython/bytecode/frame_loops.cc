@@ -195,13 +195,16 @@ FrameLoop LoopReader::read(const AnalysedCode& code, const CodeLoop& loop) {
     if (result.cut) {
       break;
     }
+    const bool ends =
+        !loop.turning.empty() &&
+        !std::binary_search(loop.turning.begin(), loop.turning.end(), call.instruction);
     const std::string name = values.name_of(call.callee);
     const std::string object = object_of(call, name, values, code.calls);
     const Addr inner = inner_code(call, values, code.calls);
     const AnalysedCode* nested = analysis_.of_code(inner);
     const std::size_t count = nested == nullptr ? 0 : nested->calls.calls.size();
     if (count == 0 || count > kMaxInner) {
-      add(result, {qualified(values.owner_of(call.callee), name), object});
+      add(result, {qualified(values.owner_of(call.callee), name), object, ends});
       continue;
     }
     // No frame runs it now, so its variables have no values here; a function of the same file
@@ -210,7 +213,8 @@ FrameLoop LoopReader::read(const AnalysedCode& code, const CodeLoop& loop) {
     for (const CodeCall& one : nested->calls.calls) {
       const std::string inner_name = inside.name_of(one.callee);
       const std::string own = object_of(one, inner_name, inside, nested->calls);
-      add(result, {qualified(inside.owner_of(one.callee), inner_name), own.empty() ? object : own});
+      add(result,
+          {qualified(inside.owner_of(one.callee), inner_name), own.empty() ? object : own, ends});
     }
   }
   return result;

@@ -23,6 +23,7 @@ struct FrameCall {
   // empty if what is called has no name.
   std::string name;
   std::string object;  // text of the first argument with one, else of the method's object
+  bool ends = false;   // if it returns, there is no other turn: in each one it, or another, raises
 
   bool operator==(const FrameCall&) const = default;
 };

@@ -42,10 +42,12 @@ class LoopFinder {
 
  private:
   // Returns the loop's instructions; empty if it is not a loop with one entry.
-  std::vector<std::uint32_t> body_of(std::uint32_t header, const std::vector<std::uint32_t>& jumps);
+  std::vector<std::uint32_t> body_of(std::uint32_t header,
+                                     const std::vector<std::uint32_t>& jumps,
+                                     bool exceptions);
   // Calls visit(index) for each instruction from which control comes to this one.
   template <typename Visit>
-  void each_before(std::uint32_t at, const Visit& visit);
+  void each_before(std::uint32_t at, bool exceptions, const Visit& visit);
 
   std::span<const DecodedInstruction> code_;
   std::vector<HandlerRange> handlers_;
@@ -74,13 +76,16 @@ LoopFinder::LoopFinder(std::span<const DecodedInstruction> code,
 }
 
 template <typename Visit>
-void LoopFinder::each_before(std::uint32_t at, const Visit& visit) {
+void LoopFinder::each_before(std::uint32_t at, bool exceptions, const Visit& visit) {
   if (at > 0 && falls_through(code_[at - 1])) {
     visit(at - 1);
   }
   const auto [first, last] = jumps_to_.equal_range(at);
   for (auto jump = first; jump != last; ++jump) {
     visit(jump->second);
+  }
+  if (!exceptions) {
+    return;
   }
   const auto [from, to] = handlers_from_.equal_range(at);
   for (auto row = from; row != to; ++row) {
@@ -93,7 +98,8 @@ void LoopFinder::each_before(std::uint32_t at, const Visit& visit) {
 }
 
 std::vector<std::uint32_t> LoopFinder::body_of(std::uint32_t header,
-                                               const std::vector<std::uint32_t>& jumps) {
+                                               const std::vector<std::uint32_t>& jumps,
+                                               bool exceptions) {
   std::vector<bool> seen(code_.size(), false);
   std::vector<std::uint32_t> body = {header};
   seen[header] = true;
@@ -108,7 +114,7 @@ std::vector<std::uint32_t> LoopFinder::body_of(std::uint32_t header,
     visit(jump);
   }
   for (std::size_t next = 1; next < body.size() && steps_ < kMaxSteps; ++next) {
-    each_before(body[next], visit);
+    each_before(body[next], exceptions, visit);
   }
   if (steps_ >= kMaxSteps || (seen[0] && header != 0)) {
     return {};
@@ -129,9 +135,10 @@ std::vector<CodeLoop> LoopFinder::around(std::uint32_t at) {
     return loops;
   }
   for (const auto& [header, jumps] : headers) {
-    std::vector<std::uint32_t> body = body_of(header, jumps);
+    std::vector<std::uint32_t> body = body_of(header, jumps, true);
     if (std::binary_search(body.begin(), body.end(), at)) {
-      loops.push_back({code_[header].opcode.op == Op::kForIter, header, std::move(body)});
+      loops.push_back({code_[header].opcode.op == Op::kForIter, header, std::move(body),
+                       body_of(header, jumps, false)});
     }
   }
   std::stable_sort(loops.begin(), loops.end(), [](const CodeLoop& a, const CodeLoop& b) {

@@ -22,6 +22,9 @@ struct CodeLoop {
   bool iterates = false;            // a `for` loop
   std::uint32_t header = 0;         // the instruction to which the loop jumps back
   std::vector<std::uint32_t> body;  // instructions in order, the header included
+  // Those of the body from which the next turn is reached without an exception. What is called
+  // elsewhere ends the loop if it returns.
+  std::vector<std::uint32_t> turning;
 };
 
 // Returns the innermost loops around the instruction with this index, innermost first. Gives up

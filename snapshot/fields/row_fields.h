@@ -183,6 +183,7 @@ void fields(Io& io, Row& call) {
   io("name", call.name);
   io("object", call.object);
   io("moves_on", call.moves_on);
+  io("ends", call.ends);
 }
 
 template <typename Io, RowOf<PythonLoop> Row>

@@ -125,12 +125,26 @@ std::optional<PollOn> asked_by(const NamedCall& call) {
                                                               : std::optional(PollOn::kUnknown);
 }
 
+namespace {
+
+// Returns whether it is not known to be made: one before it, of which more is known, may be what
+// raises in each turn.
+bool may_not_be_reached(const NamedLoop& loop, std::size_t at, const AskingCall& before) {
+  return loop.calls[at].ends && loop.calls[before.call].ends && before.on != PollOn::kUnknown &&
+         asked_by(loop.calls[at]) == PollOn::kUnknown;
+}
+
+}  // namespace
+
 std::optional<AskingCall> find_asking_call(const NamedLoop& loop) {
   std::optional<AskingCall> found;
   for (std::size_t i = 0; i < loop.calls.size(); ++i) {
     const std::optional<PollOn> on = asked_by(loop.calls[i]);
     const bool better =
         found && on == found->on && loop.calls[i].with_text && !loop.calls[found->call].with_text;
+    if (found && may_not_be_reached(loop, i, *found)) {
+      continue;
+    }
     if (on && (!found || on < found->on || better)) {
       found = AskingCall{*on, i};
     }

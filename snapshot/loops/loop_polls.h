@@ -21,6 +21,7 @@ struct NamedCall {
   std::string_view owner;  // "threading.Event"; "" if unknown
   bool with_text = false;  // what it acts on is known as a text
   bool moves_on = false;   // LoopCall::moves_on
+  bool ends = false;       // LoopCall::ends
 };
 
 // Splits the name of a call (LoopCall::name).

@@ -9,6 +9,7 @@ NamedLoop named_loop(const PythonLoop& loop, const Tables& tables) {
   for (const LoopCall& call : loop.calls) {
     named.calls.push_back(named_call(tables.text(call.name), call.object != StringId{}));
     named.calls.back().moves_on = call.moves_on;
+    named.calls.back().ends = call.ends;
   }
   return named;
 }

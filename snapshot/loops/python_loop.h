@@ -27,6 +27,7 @@ struct LoopCall {
   // their parts. Empty: there is none, or its value is unknown.
   StringId object{};
   bool moves_on = false;  // in an earlier sample it acted on another one
+  bool ends = false;      // if it returns, the loop ends: `try: return load(open(path))`
 
   bool operator==(const LoopCall&) const = default;
 };

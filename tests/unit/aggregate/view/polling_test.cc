@@ -16,6 +16,7 @@ using tests::py;
 struct Call {
   std::string name;
   std::string object;
+  bool ends = false;
 };
 
 struct Loop {
@@ -54,7 +55,7 @@ std::string polls(const Frames& frames,
     row.frame = loop.frame;
     row.iterates = loop.iterates;
     for (const Call& call : loop.calls) {
-      row.calls.push_back({tables.string(call.name), tables.string(call.object)});
+      row.calls.push_back({tables.string(call.name), tables.string(call.object), false, call.ends});
     }
   }
   FrameModel model(tables);
@@ -68,6 +69,20 @@ std::string resting(const std::vector<Call>& calls, bool iterates = false) {
 }
 
 }  // namespace
+
+TEST_CASE("what would end the loop may not have been reached") {
+  const Call open = {"builtins.open", "/d/r8", true};
+  const Call sleep = {"time.sleep", ""};
+  // try: return json.load(open(path)) except OSError: time.sleep(1)
+  CHECK(resting({open, {"json.load", "", true}, sleep}) == "a file by open /d/r8");
+  // In each turn the file is opened, and something is done with it.
+  CHECK(resting({{"builtins.open", "/d/r8"}, {"json.load", ""}, sleep}) ==
+        "something that is not known by load");
+  // Whatever it asks first may be what raises.
+  CHECK(resting({{"client.fetch", "", true}, open, sleep}) ==
+        "something that is not known by fetch");
+  CHECK(resting({open, {"fcntl.flock", "", true}, sleep}) == "a lock file by flock");
+}
 
 TEST_CASE("what a loop asks for is known by the types and modules of its calls") {
   CHECK(resting({{"posixpath.exists", "/d/ready"}, {"time.sleep", ""}}) ==

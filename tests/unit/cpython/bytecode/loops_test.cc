@@ -52,6 +52,7 @@ TEST_CASE("loops: a handler behind all other code belongs to its loop, the code 
   const auto loops = find_loops(decoded, handlers, 7);
   REQUIRE(loops.size() == 1);
   CHECK(loops[0].body == Body{1, 2, 6, 7, 8});
+  CHECK(loops[0].turning == Body{1, 6, 7, 8});  // what the `try` holds ends the loop
   CHECK(find_loops(decoded, handlers, 4).empty());
   CHECK(find_loops(decoded, {}, 2).empty());  // without the table nothing leads to the handler
 }
@@ -72,6 +73,7 @@ TEST_CASE("loops: up to 3.10 a `try` leads to its handler") {
   const auto loops = find_loops(decoded, {}, 2);
   REQUIRE(loops.size() == 1);
   CHECK(loops[0].body == Body{0, 1, 2, 5, 6});
+  CHECK(loops[0].turning == Body{0, 5, 6});
 }
 
 TEST_CASE("loops: an await is none, nor is a jump into the middle of a loop") {
