@@ -13,14 +13,17 @@ bool falls_through(const DecodedInstruction& one) {
   return one.opcode.op != Op::kJump && one.opcode.op != Op::kEnd;
 }
 
+// Returns whether it names the handler of what follows (up to 3.10).
+bool begins_block(const DecodedInstruction& one) {
+  return one.opcode.op == Op::kSetupFinally || one.opcode.op == Op::kSetupWith;
+}
+
 // Returns what an exception table would say about code up to 3.10, which has none: a `try` begins
 // with an instruction that leads to its handlers, and its last part ends before them.
 std::vector<HandlerRange> ranges_of_blocks(std::span<const DecodedInstruction> code) {
   std::vector<HandlerRange> ranges;
   for (std::size_t i = 0; i < code.size() && ranges.size() < kMaxHandlers; ++i) {
-    const bool begins =
-        code[i].opcode.op == Op::kSetupFinally || code[i].opcode.op == Op::kSetupWith;
-    if (!begins || code[i].target == kNoInstruction || code[i].target <= i) {
+    if (!begins_block(code[i]) || code[i].target == kNoInstruction || code[i].target <= i) {
       continue;
     }
     std::uint32_t last = code[i].target;
@@ -82,7 +85,9 @@ void LoopFinder::each_before(std::uint32_t at, bool exceptions, const Visit& vis
   }
   const auto [first, last] = jumps_to_.equal_range(at);
   for (auto jump = first; jump != last; ++jump) {
-    visit(jump->second);
+    if (exceptions || !begins_block(code_[jump->second])) {
+      visit(jump->second);
+    }
   }
   if (!exceptions) {
     return;
