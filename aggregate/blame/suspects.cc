@@ -271,8 +271,9 @@ std::vector<std::size_t> find_odd(const RuleInput& input, const std::vector<Bloc
     }
   }
   std::erase_if(odd, [&input](std::size_t at) {
-    return makes_something(input.view, input.view.ranks()[at]) || may_be_idle(input.view, at) ||
-           !anything_waits(input, at) || others_go_on(input, at);
+    return makes_something(input.view, input.view.ranks()[at]) ||
+           may_be_idle(input.view, input.graph.slots, at) || !anything_waits(input, at) ||
+           others_go_on(input, at);
   });
   return odd;
 }
@@ -342,7 +343,8 @@ std::size_t first_to_stop(const RuleInput& input, const std::vector<std::size_t>
 Suspects choose_vague(const RuleInput& input, std::vector<std::size_t> ranks) {
   const Blame& blame = input.blame;
   Suspects chosen{Basis::kVague, {}, false};
-  std::erase_if(ranks, [&input](std::size_t at) { return may_be_idle(input.view, at); });
+  std::erase_if(
+      ranks, [&input](std::size_t at) { return may_be_idle(input.view, input.graph.slots, at); });
   std::copy_if(ranks.begin(), ranks.end(), std::back_inserter(chosen.ranks),
                [&blame](std::size_t at) { return blame.blocked[at] == BlockedOn::kOwnProcess; });
   const auto may_move = [](BlockedOn stand) {

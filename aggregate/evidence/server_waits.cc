@@ -282,11 +282,19 @@ bool has_only_servers(const JobView& view, const RankView& rank, bool asked) {
   return accepts;
 }
 
+bool is_awaited_by_root(const JobView& view, const std::vector<Slot>& slots, std::size_t at) {
+  return std::any_of(slots.begin(), slots.end(), [&](const Slot& slot) {
+    const std::size_t root = slot.root < 0 ? JobView::kNone : view.index_of(slot.root);
+    return std::find(slot.inside.begin(), slot.inside.end(), root) != slot.inside.end() &&
+           std::find(slot.absent.begin(), slot.absent.end(), at) != slot.absent.end();
+  });
+}
+
 }  // namespace
 
-bool may_be_idle(const JobView& view, std::size_t at) {
+bool may_be_idle(const JobView& view, const std::vector<Slot>& slots, std::size_t at) {
   const RankView& rank = view.ranks()[at];
-  if (rank.decider == nullptr || rank.decider->call) {
+  if (rank.decider == nullptr || rank.decider->call || is_awaited_by_root(view, slots, at)) {
     return false;
   }
   const auto listens = [&](const ThreadCapture& thread) {

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "aggregate/evidence/slots.h"
 #include "aggregate/solver/graph_algorithms.h"
 #include "aggregate/view/job_view.h"
 
@@ -44,8 +45,9 @@ bool has_waker(const JobView& view, const snapshot::Wait& wait);
 
 // Returns whether the rank waits for new connections, or for what a thread of it gets that does,
 // and no other rank waits at a connection: it may be a server without requests, which holds nobody
-// up, or wait for somebody outside of the job.
-bool may_be_idle(const JobView& view, std::size_t at);
+// up, or wait for somebody outside of the job. A server gives its work to the others: if the root
+// of a call has already given what this one is to take, it is not idle.
+bool may_be_idle(const JobView& view, const std::vector<Slot>& slots, std::size_t at);
 
 // Returns whether a thread of the process other than `waiting` takes in what other processes send:
 // it waits at connections, or for new ones, and is no thread of a collective library or a pool.

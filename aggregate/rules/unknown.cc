@@ -77,7 +77,7 @@ std::string describe(const RuleInput& input) {
         count_of(total, input.view.unit()), slot->words);
   }
   for (std::size_t at = 0; at < input.view.ranks().size(); ++at) {
-    if (input.graph.awaited[at] && may_be_idle(input.view, at)) {
+    if (input.graph.awaited[at] && may_be_idle(input.view, input.graph.slots, at)) {
       return fmt::format(
           "{} only waits for requests: it is idle, if it is a server that has no work; or it waits "
           "for somebody who is not of this job",

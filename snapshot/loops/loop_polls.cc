@@ -76,14 +76,16 @@ bool is_name_of_language(std::string_view name) {
 }
 
 // Returns whether it is a function of os.path, os or pathlib that works on a file's name as a text,
-// and looks at no file. Sources: Lib/posixpath.py, Lib/genericpath.py, Lib/pathlib.py.
+// and looks at no file; or one that asks what an open file is, which does not change. Sources:
+// Lib/posixpath.py, Lib/genericpath.py, Lib/pathlib.py, Modules/_io.
 bool handles_names(std::string_view name) {
   constexpr auto kNames = std::to_array<std::string_view>(
       {"join",         "split",      "splitext",    "splitdrive",  "splitroot", "basename",
        "dirname",      "normpath",   "normcase",    "abspath",     "relpath",   "isabs",
        "commonpath",   "expanduser", "expandvars",  "fspath",      "fsencode",  "fsdecode",
        "commonprefix", "getcwd",     "getenv",      "getpid",      "joinpath",  "with_name",
-       "with_suffix",  "with_stem",  "relative_to", "is_absolute", "as_posix"});
+       "with_suffix",  "with_stem",  "relative_to", "is_absolute", "as_posix",  "isatty",
+       "fileno",       "readable",   "writable",    "seekable"});
   return std::find(kNames.begin(), kNames.end(), name) != kNames.end();
 }
 

@@ -107,7 +107,7 @@ bool is_idle(const std::vector<ThreadSpec>& threads, bool asked = true) {
   job.thread(job.rank(1, "n0", 11), asks);
   FrameModel model(job.capture.tables);
   const JobView view(job.capture, model);
-  return may_be_idle(view, 0);
+  return may_be_idle(view, find_slots(view), 0);
 }
 
 }  // namespace
@@ -149,7 +149,7 @@ TEST_CASE("idle servers: the main thread's event loop has sessions of clients, t
   const auto idle = [&job] {
     FrameModel model(job.capture.tables);
     const JobView view(job.capture, model);
-    return may_be_idle(view, 0);
+    return may_be_idle(view, find_slots(view), 0);
   };
   CHECK_FALSE(idle());
   session.local = tables.string("10.0.0.1:8400");
@@ -188,7 +188,31 @@ TEST_CASE("idle servers: a library's loop has sessions of clients") {
   job.thread(job.rank(1, "n0", 11), keeps_serving());
   FrameModel model(job.capture.tables);
   const JobView view(job.capture, model);
-  CHECK(may_be_idle(view, 0));
+  CHECK(may_be_idle(view, find_slots(view), 0));
+}
+
+// A trainer has asked its server to take part in a broadcast, and the server has gone back to its
+// queue.
+TEST_CASE("idle servers: one that has not taken what the root of a call gives is not idle") {
+  const auto idle_beside = [](std::int32_t root) {
+    tests::CaptureBuilder job({"n0"}, 2);
+    auto& server = job.rank(0, "n0", 10);
+    job.thread(server, at_lock({tests::py("Queue.get", kStd + "queue.py", 171),
+                                tests::py("loop", "/job/server.py", 40)}));
+    job.thread(server, accepting());
+    ThreadSpec trainer;
+    trainer.call.emplace();
+    trainer.call->op = "broadcast";
+    trainer.call->group = "sync";
+    trainer.call->members = {0, 1};
+    trainer.call->root = root;
+    job.thread(job.rank(1, "n0", 11), trainer);
+    FrameModel model(job.capture.tables);
+    const JobView view(job.capture, model);
+    return may_be_idle(view, find_slots(view), 0);
+  };
+  CHECK(idle_beside(0));  // a worker that waits for what the server is to give
+  CHECK_FALSE(idle_beside(1));
 }
 
 TEST_CASE("idle servers: a main thread that waits for the program itself has something to do") {

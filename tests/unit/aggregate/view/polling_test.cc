@@ -70,6 +70,11 @@ std::string resting(const std::vector<Call>& calls, bool iterates = false) {
 
 }  // namespace
 
+TEST_CASE("what an open file is says nothing that could change") {
+  CHECK(resting({{"_io.TextIOWrapper.isatty", ""}, {"time.sleep", ""}}).empty());
+  CHECK(resting({{"_io.TextIOWrapper.fileno", ""}, {"time.sleep", ""}}).empty());
+}
+
 TEST_CASE("what would end the loop may not have been reached") {
   const Call open = {"builtins.open", "/d/r8", true};
   const Call sleep = {"time.sleep", ""};
