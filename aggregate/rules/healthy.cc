@@ -18,6 +18,14 @@ bool waits_for_long(const snapshot::ThreadCapture* thread) {
   return thread->call && thread->wait.quiet_ms >= snapshot::kOldWaitMs;
 }
 
+// Returns whether the rank moves only by calls of other threads, while the one that speaks for it
+// has stood at a lock or event for long: they may not be what it waits for.
+bool stands_beside_calls(const RankView& rank) {
+  const snapshot::Wait& wait = rank.decider->wait;
+  return !rank.decider->call && !rank.motion.stack && wait.on == snapshot::WaitOn::kLock &&
+         wait.quiet_ms >= snapshot::kOldWaitMs;
+}
+
 // Returns whether a local of the program changed, or the other sides of its transfers, while the
 // rank was seen in calls at one place: a tight loop. Loops that wait for a store count their tries,
 // too; these do not count.
@@ -76,6 +84,16 @@ std::vector<Finding> healthy(const RuleInput& input) {
     finding.summary =
         fmt::format("all {} moved between the samples, but {}",
                     count_of(ranks.size(), input.view.unit()), beside_words(input, waiting));
+  }
+  if (std::all_of(ranks.begin(), ranks.end(), stands_beside_calls)) {
+    const RankView& first = ranks.front();
+    const auto frame = input.view.model().user_frame(*first.sample());
+    finding.confidence = Confidence::kPossible;
+    finding.summary = fmt::format(
+        "other threads of all {} make calls, but the main threads have waited for more than {} s{}",
+        count_of(ranks.size(), input.view.unit()), snapshot::kOldWaitMs / 1000,
+        frame ? fmt::format(" in {} ({})", frame->name, frame->place()) : "");
+    finding.weakness = "these calls may not be what the main threads wait for";
   }
   finding.advice = {
       Advice("run oddrank again with --samples 3 --interval 10s if the job is slow", {}, true)};

@@ -542,6 +542,32 @@ TEST_CASE("healthy: threads that wait in a call beside the program's are told, a
         std::string::npos);
 }
 
+// Horovod in small: a thread of each rank negotiates on and on, and the main thread waits for what
+// never gets ready.
+TEST_CASE("healthy: calls of other threads, while the main threads stand at an event") {
+  const auto job_of = [](std::int64_t quiet_ms) {
+    ThreadSpec waits;
+    waits.frames = {tests::py("Event.wait", "/usr/lib/python3.11/threading.py", 629),
+                    tests::py("synchronize", "/job/optimizer.py", 40)};
+    waits.wait.on = WaitOn::kLock;
+    waits.wait.how = snapshot::WaitHow::kPythonLock;
+    CaptureBuilder job = eight_ranks(waits);
+    for (auto& process : job.capture.processes) {
+      process.threads[0].wait.quiet_ms = quiet_ms;
+      auto& group = process.groups.emplace_back();
+      group.counters.push_back({{}, 90, -1, 80, -1, false});
+    }
+    return verdict_of(job);
+  };
+  CHECK(job_of(2000).kind == Kind::kHealthy);
+  CHECK(job_of(2000).confidence == Confidence::kLikely);
+  CHECK(job_of(9000).kind == Kind::kHealthy);
+  CHECK(job_of(9000).confidence == Confidence::kPossible);
+  CHECK(job_of(9000).summary ==
+        "other threads of all 8 ranks make calls, but the main threads have waited for more than "
+        "5 s in synchronize (job/optimizer.py:40)");
+}
+
 TEST_CASE("healthy: a step that is sampled in the same line twice names no rank") {
   ThreadSpec steps = in_all_reduce();
   steps.cpu_step_us = 60'000;
