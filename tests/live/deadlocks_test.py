@@ -185,6 +185,9 @@ class Python(Circles):
     def test_a_lock_taken_twice(self):
         self.each(lambda victim: self.check(victim, [(victim.pid, victim.pid)]), "twice")
 
+    def test_a_queue_s_lock_taken_twice_beside_a_reader(self):
+        self.each(lambda victim: self.check(victim, [(victim.pid, victim.pid)]), "twice_beside_a_reader")
+
     def test_a_recursive_lock(self):
         self.check_owner("recursive", False, "Python RLock, held by thread")
 

@@ -6,6 +6,7 @@ import ctypes
 import queue
 import sys
 import threading
+import time
 
 first = threading.Lock()
 second = threading.Lock()
@@ -124,6 +125,23 @@ def twice():
         ready(here())
         with first:
             pass
+
+
+class Events(queue.Queue):
+    def _put(self, item):
+        """What a finaliser does that the garbage collector runs here."""
+        super()._put(item)
+        self.put(item)
+
+
+def twice_beside_a_reader():
+    """The reader is in the body of a `with` of the queue's lock, too, and has given it back to wait."""
+    events = Events()
+    start(lambda said: (said.release(), events.get()))
+    while not events.not_empty._waiters:
+        time.sleep(0.001)
+    ready(here())
+    events.put(1)
 
 
 def recursive():

@@ -85,6 +85,8 @@ std::optional<LockObject> LockObjects::lock_of(Addr value) {
     case Kind::kBuiltinMethod:  // PyCFunctionObject: m_ml, then m_self
     case Kind::kMethod:         // PyMethodObject: im_func, then im_self
       return lock_of_self(field(value, 1));
+    case Kind::kCondition:
+      return lock_of_self(value);
     default:
       return std::nullopt;
   }

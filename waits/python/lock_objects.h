@@ -32,8 +32,8 @@ class LockObjects {
   // Fetches what lock_of will read for these values, in one system call.
   void prefetch(std::span<const attach::Addr> values);
 
-  // Returns the lock that a value leads to: the lock itself, the one that a builtin method is bound
-  // to, or that of a Condition that a method is bound to.
+  // Returns the lock that a value leads to: the lock itself, that of a Condition, or the one of
+  // either that a method is bound to.
   std::optional<LockObject> lock_of(attach::Addr value);
 
   // Returns the locks whose `with` is in progress, by the values in use on a frame's stack: a bound

@@ -70,7 +70,11 @@ class PythonLocks {
 
   std::uint64_t ident_of(Addr object, std::string_view name);
 
-  void scan_frame(std::size_t thread, const RawFrame& frame);
+  // Returns the word of the lock that a thread has given back for as long as it waits at a
+  // condition; 0: it does not. It is in the body of the lock's `with` all the same.
+  std::uint64_t given_back_by(const SampledThread& thread);
+
+  void scan_frame(std::size_t thread, const RawFrame& frame, std::uint64_t given_back);
 
   void scan();
 
@@ -136,10 +140,18 @@ std::uint64_t PythonLocks::ident_of(Addr object, std::string_view name) {
   return ident && *ident > 0 ? static_cast<std::uint64_t>(*ident) : 0;
 }
 
-void PythonLocks::scan_frame(std::size_t thread, const RawFrame& frame) {
+std::uint64_t PythonLocks::given_back_by(const SampledThread& thread) {
+  if (thread.frames.empty() || !is_in(python_.code(thread.frames[0]), "wait", "threading.py")) {
+    return 0;
+  }
+  const auto lock = objects_.lock_of(values_.self(thread.frames[0]));
+  return lock ? lock->word : 0;
+}
+
+void PythonLocks::scan_frame(std::size_t thread, const RawFrame& frame, std::uint64_t given_back) {
   const std::vector<Addr> live = values_.live(frame);
   for (const LockObject& lock : objects_.entered(live)) {
-    if (!lock.recursive) {
+    if (!lock.recursive && lock.word != given_back) {
       held_[lock.word].push_back({thread, frame});
     }
   }
@@ -148,11 +160,12 @@ void PythonLocks::scan_frame(std::size_t thread, const RawFrame& frame) {
 void PythonLocks::scan() {
   std::size_t budget = kMaxHolderFrames;
   for (std::size_t t = 0; t < python_.threads().size(); ++t) {
+    const std::uint64_t given_back = given_back_by(python_.threads()[t]);
     for (const RawFrame& frame : python_.threads()[t].frames) {
       if (budget-- == 0) {
         return;
       }
-      scan_frame(t, frame);
+      scan_frame(t, frame, given_back);
     }
   }
 }
