@@ -188,7 +188,7 @@ std::string other_side_words(const JobView& view,
                              const CollectiveCall& call,
                              std::string_view direction) {
   if (call.wants_window >= 0) {
-    const std::string had = view.listed(call.has_windows);
+    const std::string& had = view.listed(call.has_windows);
     return fmt::format(" of rank {}'s window{}", call.wants_window,
                        had.empty() ? "" : fmt::format(", with that of {} locked", had));
   }
