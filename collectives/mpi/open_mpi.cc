@@ -251,7 +251,10 @@ std::optional<WindowLocks> OpenMpiReader::locks(Addr object) {
       if (!item) {
         break;
       }
-      const auto had = *item == value_of(object) ? std::nullopt : lock_object(Addr{*item});
+      if (*item == value_of(object)) {
+        found.wanted = -1;  // it is had: a flush, say
+      }
+      const auto had = lock_object(Addr{*item});
       if (had && had->module == wish->module && had->how == kExclusive) {
         found.had.push_back(had->target);
       }

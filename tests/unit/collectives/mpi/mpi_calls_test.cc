@@ -331,6 +331,11 @@ TEST_CASE("a call that asks for a window's lock says which ones its process has"
   CHECK(call.wants_window == 2);
   CHECK(builder_text(builder, call.has_windows) == "3");
   CHECK(builder_text(builder, call.peers) == "2-3");
+  memory.put(table + 16, wanted);  // it is had
+  const auto flush = find_in(memory, "PMPI_Win_flush", {{{wanted, 0}}, {{window, 0}}}, 1, builder);
+  CHECK(flush.wants_window == -1);
+  CHECK(builder_text(builder, flush.has_windows) == "2-3");
+  memory.put(table + 16, std::uint64_t{0});
   memory.put(wanted + 24, 2);  // of a fence
   CHECK(call_in(memory, "PMPI_Win_lock", {{{wanted, 0}}, {{window, 0}}}).wants_window == -1);
   memory.put(wanted + 24, 1);
