@@ -205,7 +205,8 @@ void Collector::add_loops(const Reading& reading,
       row.cut = loop.cut;
       row.left = loop.left.value_or(-1);
       for (const cpython::FrameCall& call : loop.calls) {
-        row.calls.push_back({tables_.string(call.name), masked(call.object), false, call.ends});
+        row.calls.push_back(
+            {.name = tables_.string(call.name), .object = masked(call.object), .ends = call.ends});
       }
     }
   }

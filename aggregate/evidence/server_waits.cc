@@ -284,8 +284,7 @@ bool has_only_servers(const JobView& view, const RankView& rank, bool asked) {
 
 bool is_awaited_by_root(const JobView& view, const std::vector<Slot>& slots, std::size_t at) {
   return std::any_of(slots.begin(), slots.end(), [&](const Slot& slot) {
-    const std::size_t root = slot.root < 0 ? JobView::kNone : view.index_of(slot.root);
-    return std::find(slot.inside.begin(), slot.inside.end(), root) != slot.inside.end() &&
+    return has_root_inside(view, slot) &&
            std::find(slot.absent.begin(), slot.absent.end(), at) != slot.absent.end();
   });
 }

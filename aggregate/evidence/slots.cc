@@ -275,10 +275,13 @@ bool may_be_over_for_some(const Slot& slot) {
   return lets_some_leave(slot) && slot.sequence < 0 && slot.absent.size() > 1;
 }
 
+bool has_root_inside(const JobView& view, const Slot& slot) {
+  return slot.root >= 0 && std::any_of(slot.inside.begin(), slot.inside.end(),
+                                       [&](auto at) { return view.ranks()[at].rank == slot.root; });
+}
+
 bool wait_for_giver(const JobView& view, const Slot& slot) {
-  return root_gives(slot) && std::none_of(slot.inside.begin(), slot.inside.end(), [&](auto at) {
-           return slot.root >= 0 && view.ranks()[at].rank == slot.root;
-         });
+  return root_gives(slot) && !has_root_inside(view, slot);
 }
 
 bool may_have_left(const Slot& slot, std::int32_t rank) {

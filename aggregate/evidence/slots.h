@@ -62,6 +62,9 @@ bool lets_some_leave(const Slot& slot);
 // are wait for another one. Numbers would tell.
 bool may_be_over_for_some(const Slot& slot);
 
+// Returns whether the root of the call is known, and has entered it.
+bool has_root_inside(const JobView& view, const Slot& slot);
+
 // Returns whether those inside get something from another member, as far as is known.
 bool wait_for_giver(const JobView& view, const Slot& slot);
 

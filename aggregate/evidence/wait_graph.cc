@@ -58,10 +58,13 @@ std::vector<std::int32_t> peers_of(const JobView& view, const CollectiveCall& ca
   if (call.peer >= 0) {
     return {call.peer};
   }
-  std::vector<std::int32_t> peers = view.ranks_of(call.peers);
+  const std::vector<std::int32_t>& peers = view.ranks_of(call.peers);
+  if (call.wants_window < 0) {
+    return peers;
+  }
   const auto holder =
       std::ranges::find_if(peers, [&](std::int32_t rank) { return has_window(view, rank, call); });
-  return call.wants_window >= 0 && holder != peers.end() ? std::vector{*holder} : peers;
+  return holder == peers.end() ? peers : std::vector{*holder};
 }
 
 GraphBuilder::GraphBuilder(const JobView& view) : view_(view), store_keys_(view) {

@@ -71,6 +71,15 @@ constexpr std::uint32_t kBlocks = 6;
 constexpr std::uint32_t kList = 8;
 constexpr std::uint32_t kNoMap = 11;
 
+// Returns whether an object of that kind may be there: each begins with its handle.
+bool may_be_of_kind(cpython::RemoteReader& reader, Addr object, std::uint32_t kind) {
+  if (value_of(object) % alignof(std::uint64_t) != 0) {
+    return false;
+  }
+  const auto handle = reader.value<std::uint32_t>(object);
+  return handle && (*handle & kPlaceMask) != 0 && (*handle & kKindMask) == kind;
+}
+
 std::int32_t world_rank(const RankMap& map, std::int32_t rank) {
   switch (map.mode & ~1U) {
     case kDirect:
@@ -179,11 +188,7 @@ void read_entry(cpython::RemoteReader& reader, Addr object, MpichRequest& reques
 }  // namespace
 
 std::optional<MpiCommunicator> read_mpich_communicator(cpython::RemoteReader& reader, Addr object) {
-  if (value_of(object) % alignof(std::uint64_t) != 0) {
-    return std::nullopt;
-  }
-  const auto handle = reader.value<std::uint32_t>(object);
-  if (!handle || (*handle & kPlaceMask) == 0 || (*handle & kKindMask) != kCommunicatorKind) {
+  if (!may_be_of_kind(reader, object, kCommunicatorKind)) {
     return std::nullopt;
   }
   const auto head = reader.value<MpichCommunicator>(object);
@@ -218,23 +223,18 @@ std::optional<MpiCommunicator> read_mpich_communicator(cpython::RemoteReader& re
 }
 
 bool is_mpich_window(cpython::RemoteReader& reader, Addr object) {
-  if (value_of(object) % alignof(std::uint64_t) != 0) {
+  // Behind the handle are the references. The first word of many objects is a pointer, whose halves
+  // may look the same; those of user space are larger.
+  constexpr std::uint32_t kMaxOfWindow = 1 << 10;
+  if (!may_be_of_kind(reader, object, kWindowKind)) {
     return false;
   }
-  // Handle, references. The first word of many objects is a pointer, whose halves may look the
-  // same; those of user space are larger.
-  constexpr std::uint32_t kMaxOfWindow = 1 << 10;
-  const auto head = reader.value<std::array<std::uint32_t, 2>>(object);
-  return head && ((*head)[0] & kPlaceMask) != 0 && ((*head)[0] & kKindMask) == kWindowKind &&
-         (*head)[1] > 0 && (*head)[1] <= kMaxOfWindow;
+  const auto references = reader.value<std::uint32_t>(object + sizeof(std::uint32_t));
+  return references && *references > 0 && *references <= kMaxOfWindow;
 }
 
 std::optional<MpichRequest> read_mpich_request(cpython::RemoteReader& reader, Addr object) {
-  if (value_of(object) % alignof(std::uint64_t) != 0) {
-    return std::nullopt;
-  }
-  const auto handle = reader.value<std::uint32_t>(object);
-  if (!handle || (*handle & kPlaceMask) == 0 || (*handle & kKindMask) != kRequestKind) {
+  if (!may_be_of_kind(reader, object, kRequestKind)) {
     return std::nullopt;
   }
   const auto head = reader.value<RequestHead>(object);

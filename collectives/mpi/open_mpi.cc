@@ -66,8 +66,9 @@ std::string plain_text(const std::array<char, kSize>& bytes) {
 
 }  // namespace
 
+// ompi_osc_rdma_sync_t of a lock, 4.1.
 struct OpenMpiReader::LockObject {
-  std::array<std::uint64_t, 2> head{};
+  std::array<std::uint64_t, 2> head{};  // class, references
   Addr module{};
   std::int32_t type = 0;
   std::int32_t padding = 0;

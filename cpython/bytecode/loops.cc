@@ -44,7 +44,8 @@ class LoopFinder {
   std::vector<CodeLoop> around(std::uint32_t at);
 
  private:
-  // Returns the loop's instructions; empty if it is not a loop with one entry.
+  // Returns the loop's instructions; empty if it is not a loop with one entry. `exceptions`: those
+  // that lead back only by an exception, too.
   std::vector<std::uint32_t> body_of(std::uint32_t header,
                                      const std::vector<std::uint32_t>& jumps,
                                      bool exceptions);

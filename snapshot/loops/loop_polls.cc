@@ -78,7 +78,7 @@ bool is_name_of_language(std::string_view name) {
 // Returns whether it is a function of os.path, os or pathlib that works on a file's name as a text,
 // and looks at no file; or one that asks what an open file is, which does not change. Sources:
 // Lib/posixpath.py, Lib/genericpath.py, Lib/pathlib.py, Modules/_io.
-bool handles_names(std::string_view name) {
+bool asks_nothing_of_files(std::string_view name) {
   constexpr auto kNames = std::to_array<std::string_view>(
       {"join",         "split",      "splitext",    "splitdrive",  "splitroot", "basename",
        "dirname",      "normpath",   "normcase",    "abspath",     "relpath",   "isabs",
@@ -116,7 +116,7 @@ std::optional<PollOn> asked_by(const NamedCall& call) {
     return is_meant_by(call, one.begins);
   });
   if (row != kOwners.end()) {
-    if (row->on == PollOn::kFile && handles_names(call.name)) {
+    if (row->on == PollOn::kFile && asks_nothing_of_files(call.name)) {
       return std::nullopt;
     }
     return row->on && (call.moves_on || (row->on == PollOn::kFile && puts_out(call)))
@@ -127,27 +127,21 @@ std::optional<PollOn> asked_by(const NamedCall& call) {
                                                               : std::optional(PollOn::kUnknown);
 }
 
-namespace {
-
-// Returns whether it is not known to be made: one before it, of which more is known, may be what
-// raises in each turn.
-bool may_not_be_reached(const NamedLoop& loop, std::size_t at, const AskingCall& before) {
-  return loop.calls[at].ends && loop.calls[before.call].ends && before.on != PollOn::kUnknown &&
-         asked_by(loop.calls[at]) == PollOn::kUnknown;
-}
-
-}  // namespace
-
 std::optional<AskingCall> find_asking_call(const NamedLoop& loop) {
   std::optional<AskingCall> found;
   for (std::size_t i = 0; i < loop.calls.size(); ++i) {
     const std::optional<PollOn> on = asked_by(loop.calls[i]);
-    const bool better =
-        found && on == found->on && loop.calls[i].with_text && !loop.calls[found->call].with_text;
-    if (found && may_not_be_reached(loop, i, *found)) {
+    if (!on || !found) {
+      found = on ? AskingCall{*on, i} : found;
       continue;
     }
-    if (on && (!found || on < found->on || better)) {
+    const NamedCall& call = loop.calls[i];
+    const NamedCall& before = loop.calls[found->call];
+    // If two calls end the loop, the first may be what raises in each turn: the second one may not
+    // be reached, and does not count if less is known of it.
+    const bool less = *on == PollOn::kUnknown && call.ends && before.ends;
+    const bool better = on == found->on && call.with_text && !before.with_text;
+    if (better || (on < found->on && !less)) {
       found = AskingCall{*on, i};
     }
   }
