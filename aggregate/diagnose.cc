@@ -45,6 +45,7 @@ Coverage cover(const JobView& view) {
   coverage.nodes_answered = view.nodes_answered();
   coverage.skew_us = view.skew_us();
   coverage.began_us = view.began_us();
+  coverage.beside = view.beside_ranks();
   coverage.of_ranks = view.of_ranks();
   std::map<std::tuple<bool, std::string, std::string>, Unread> unread;
   for (const RankView& rank : view.ranks()) {
@@ -147,6 +148,7 @@ ReportedGroup report_group(const JobView& view, const Verdict& verdict, const Ra
     }
     if (row.pids.size() < kMaxPids) {
       row.pids.push_back(rank.pid());
+      row.labels.emplace_back(rank.label);
     }
     if (!rank.host.empty()) {
       hosts.push_back(rank.host);

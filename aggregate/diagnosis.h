@@ -37,6 +37,7 @@ struct Coverage {
   std::size_t nodes_answered = 0;
   std::uint64_t skew_us = 0;
   std::uint64_t began_us = 0;  // JobView::began_us()
+  std::size_t beside = 0;      // of those expected: JobView::beside_ranks()
   bool of_ranks = true;        // false: processes without a rank, which were given by pid
   std::vector<Unread> unread;  // ranks with the same host and reason are one row
 
@@ -56,6 +57,7 @@ struct ReportedProcess {
 struct ReportedGroup {
   std::vector<std::int32_t> ranks;  // known rank numbers, ascending
   std::vector<pid_t> pids;          // only the first few, in the order of the ranks
+  std::vector<std::string> labels;  // of these (RankView::label)
   std::size_t count = 0;
   std::string hosts;        // "n[0-3]"
   std::string coordinates;  // if the group is one rank: "tp1 pp0 dp3"; "" = unknown

@@ -153,6 +153,10 @@ constexpr std::array kNativeCalls = {
     of_all("gloo::gather*", "gather"),
     of_all("gloo::reduce", "reduce"),
     of_all("gloo::scatter", "scatter"),
+    // vLLM's collectives of CPUs, in shared memory.
+    of_all("shm_allreduce", "all_reduce"),
+    of_all("shm_all_gather", "all_gather"),
+    of_all("shm_gather", "gather"),
     of_all("ncclAllReduce", "all_reduce"),
     of_all("ncclAllGather", "all_gather"),
     of_all("ncclReduceScatter", "reduce_scatter"),

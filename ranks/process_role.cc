@@ -258,6 +258,10 @@ std::string_view script_of(std::span<const std::string> arguments) {
   return is_python(arguments) ? python_run(arguments).script : std::string_view();
 }
 
+std::string_view module_of(std::span<const std::string> arguments) {
+  return is_python(arguments) ? python_run(arguments).module : std::string_view();
+}
+
 ProcessRole role_of(std::span<const std::string> arguments, std::string_view name) {
   if (arguments.empty()) {
     return is_ours(name, name, arguments) ? kAgent : role_of_name(name);

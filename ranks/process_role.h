@@ -36,4 +36,8 @@ bool is_python(std::span<const std::string> arguments);
 // if it is no interpreter, or runs a module (-m) or code (-c).
 std::string_view script_of(std::span<const std::string> arguments);
 
+// Returns the module that a Python interpreter was told to run: "torch.distributed.run". Empty if
+// it is no interpreter, or runs a script or code.
+std::string_view module_of(std::span<const std::string> arguments);
+
 }  // namespace oddrank::ranks

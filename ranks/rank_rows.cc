@@ -6,12 +6,15 @@
 #include "attach/permission.h"
 #include "base/printable.h"
 #include "base/secrets/mask_secrets.h"
+#include "ranks/process_label.h"
 
 namespace oddrank::ranks {
 namespace {
 
 using snapshot::Capture;
 using snapshot::ProcessCapture;
+
+constexpr std::size_t kMaxLabel = 60;
 
 std::string refusal_words(const Error& error) {
   return error.hint.empty() ? error.what : error.what + " (" + error.hint + ")";
@@ -26,12 +29,15 @@ void append_row(const ProcessFacts& facts, const RankRow& row, Capture& capture)
   process.is_rank = row.is_rank;
   process.owner = row.owner;
   process.outlives_rank = row.outlives_rank;
+  process.role = row.role;
   process.rank = row.rank;
   process.local_rank = row.local_rank;
   process.world_size = row.world_size;
   process.job_key = capture.tables.string(row.job);
   process.name = capture.tables.string(facts.stat.name);
   process.executable = capture.tables.string(facts.executable);
+  process.label =
+      capture.tables.string(printable(label_of(facts.arguments, facts.executable), kMaxLabel));
   process.command = capture.tables.string(mask_command(facts.arguments));
   process.communicates = facts.loaded || facts.activity.communicates || facts.told.told();
   process.state = facts.stat.state;

@@ -5,6 +5,7 @@
 #include <tuple>
 #include <utility>
 
+#include "ranks/job_families.h"
 #include "ranks/process_tree.h"
 #include "ranks/rank_choice.h"
 #include "ranks/rank_families.h"
@@ -46,8 +47,8 @@ void add_waiting_launchers(RankTable& table) {
   }
 }
 
-// Adds the requested processes, and the ranks below them. If there is no rank, each requested
-// process has a row of its own: they may wait for each other.
+// Adds the requested processes, and the ranks below them. Each requested process has a row of its
+// own, as they may wait for each other; but a worker of a rank is that rank's.
 void add_given(RankTable& table) {
   std::set<pid_t> given(table.options.pids.begin(), table.options.pids.end());
   const auto is_given = [&](std::size_t i) { return given.count(table.stat(i).pid) != 0; };
@@ -60,7 +61,7 @@ void add_given(RankTable& table) {
     const bool below = table.tree.ancestor(i, is_given) != kNoProcess;
     if (is_rank && (is_given(i) || below)) {
       table.add_rank(i);
-    } else if (is_given(i) && !(below && any_rank)) {
+    } else if (is_given(i) && (!(below && any_rank) || has_own_part(table, i))) {
       table.add_given_process(i);
     }
   }
@@ -130,6 +131,7 @@ RankDecision decide_ranks(const std::vector<ProcessFacts>& facts, const Discover
   if (options.pids.empty()) {
     add_ranks(table);
     add_unidentified(table);
+    add_families(table);
     add_waiting_launchers(table);
   } else {
     add_given(table);
@@ -137,6 +139,7 @@ RankDecision decide_ranks(const std::vector<ProcessFacts>& facts, const Discover
   RankDecision decision;
   decision.expected = expected_ranks(table);
   const std::size_t heads = table.rows.size();
+  add_roles(table);
   add_survivors(table);
   add_children(table, heads);
   decision.notes = notes_on(table);

@@ -27,6 +27,7 @@
 
 #include "ranks/process_facts.h"
 #include "ranks/reported_world.h"
+#include "snapshot/process_capture.h"
 
 namespace oddrank::ranks {
 
@@ -50,6 +51,7 @@ struct RankRow {
   bool is_rank = false;
   pid_t owner = 0;  // of a process that outlives its rank: -1 if the rank's pid is unknown
   bool outlives_rank = false;
+  snapshot::JobRole role = snapshot::JobRole::kUnknown;
   std::int32_t rank = -1;
   std::int32_t local_rank = -1;
   std::int32_t world_size = -1;

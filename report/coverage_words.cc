@@ -28,6 +28,10 @@ std::string coverage_words(const aggregate::Diagnosis& report) {
                                  coverage.of_ranks        ? "ranks"
                                  : coverage.expected == 1 ? "process"
                                                           : "processes");
+  if (coverage.beside > 0) {
+    line = fmt::format("{}/{} processes ({}) ", coverage.read, coverage.expected,
+                       count_of(coverage.expected - coverage.beside, "rank"));
+  }
   line += report.of_cores
               ? "from core files"
               : fmt::format("on {}/{} nodes", coverage.nodes_answered, coverage.nodes_expected);

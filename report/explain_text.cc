@@ -14,7 +14,8 @@ namespace {
 constexpr std::size_t kIndent = 6;
 
 bool are_many(const std::string& who) {
-  return who.starts_with("ranks ") || who.starts_with("pids ") || who.ends_with(" processes");
+  return who.starts_with("ranks ") || who.starts_with("pids ") || who.starts_with("processes ") ||
+         who.ends_with(" processes");
 }
 
 std::string fact_words(const aggregate::ExplainedFact& fact) {

@@ -265,6 +265,29 @@ std::string_view ending_name(snapshot::Ending ending) {
   return "none";
 }
 
+std::string_view role_name(const ProcessCapture& process) {
+  if (process.rank >= 0 || !process.is_rank) {
+    return process.is_rank ? "rank" : "child";
+  }
+  switch (process.role) {
+    case snapshot::JobRole::kController:
+      return "controller";
+    case snapshot::JobRole::kServer:
+      return "server";
+    case snapshot::JobRole::kEngine:
+      return "engine";
+    case snapshot::JobRole::kWorker:
+      return "worker";
+    case snapshot::JobRole::kActor:
+      return "actor";
+    case snapshot::JobRole::kService:
+      return "service";
+    case snapshot::JobRole::kUnknown:
+      break;
+  }
+  return "process";
+}
+
 Json crash_json(const aggregate::JobView& view, const ProcessCapture& process) {
   const snapshot::Crash& crash = *process.crash;
   return {{"signal", crash.signal},
@@ -286,6 +309,8 @@ void add_process(const aggregate::JobView& view,
   json["parent"] = or_null_if(process.parent, 0);
   json["state"] = printable(std::string(1, process.state));
   json["name"] = or_null(view.text(process.name));
+  json["role"] = role_name(process);
+  json["label"] = or_null(view.text(process.label));
   json["command"] = or_null(view.text(process.command));
   json["python_version"] = or_null(view.text(process.python_version));
   for (const auto& [name, value] : process.setup) {

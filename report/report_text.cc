@@ -163,18 +163,23 @@ std::string after_comma(const std::string& words) {
   return words.empty() ? words : ", " + words;
 }
 
-// Returns "pid 71" or "3 processes: pids 71,72,...".
+// Returns "train.py, pid 71" or "3 processes: Rollout, Learner, pids 71,72,..."; without labels
+// "pid 71" or "3 processes: pids 71,72,...".
 std::string pids_title(const aggregate::ReportedGroup& group) {
   constexpr std::size_t kMaxShownPids = 6;
-  if (group.pids.size() <= 1) {
-    return fmt::format("pid {}", group.pids.empty() ? 0 : group.pids.front());
-  }
   std::string list;
+  std::vector<std::string> titles;
   for (std::size_t i = 0; i < group.pids.size() && i < kMaxShownPids; ++i) {
     list += (i == 0 ? "" : ",") + std::to_string(group.pids[i]);
+    if (!group.labels[i].empty() && std::ranges::find(titles, group.labels[i]) == titles.end()) {
+      titles.push_back(group.labels[i]);
+    }
   }
-  return fmt::format("{}: pids {}{}", count_of(group.count, "process"), list,
-                     group.count > kMaxShownPids ? ",..." : "");
+  const bool many = group.pids.size() > 1;
+  titles.push_back(
+      fmt::format("pid{} {}{}", many ? "s" : "", list, group.count > kMaxShownPids ? ",..." : ""));
+  const std::string text = fmt::format("{}", fmt::join(titles, ", "));
+  return many ? fmt::format("{}: {}", count_of(group.count, "process"), text) : text;
 }
 
 // Returns the host and the place in the job's dimensions; `most`: of how many dimensions.

@@ -35,6 +35,18 @@ enum class Ending : std::uint8_t {
   kFinalized,
 };
 
+// What a process is in its job, by the title that it gave itself ("VLLM::EngineCore"); a controller
+// has none, and no rank, and has started others.
+enum class JobRole : std::uint8_t {
+  kUnknown = 0,
+  kController,  // a driver, the front of a server
+  kServer,
+  kEngine,
+  kWorker,
+  kActor,
+  kService,  // infrastructure of a framework: an agent, a coordinator
+};
+
 // The members are in an order without gaps: a large job's capture has a hundred thousand of these.
 struct ProcessCapture {
   std::uint32_t node = 0;  // index into Capture::nodes
@@ -48,6 +60,7 @@ struct ProcessCapture {
   StringId name{};               // comm
   StringId executable{};
   StringId command{};         // command line, cut at 4 KiB, secrets masked
+  StringId label{};           // what people call it: its title's name, or its script: "train.py"
   StringId why{};             // if read is not kFull: a sentence
   StringId python_version{};  // "3.11.7"; empty: no CPython found
   // Type of the last uncaught exception: sys.last_type, "ValueError". Empty if there was none in
@@ -61,6 +74,7 @@ struct ProcessCapture {
   // that pid, -1 = unknown. Never with is_rank.
   bool outlives_rank = false;
   Ending ending = Ending::kNone;
+  JobRole role = JobRole::kUnknown;
   // It has a library of collectives mapped (PyTorch, NCCL, MPI, JAX, ...), or is in a group. False
   // also if that was not read.
   bool communicates = false;

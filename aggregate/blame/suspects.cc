@@ -243,6 +243,15 @@ bool makes_something(const JobView& view, const RankView& rank) {
   return writes(*rank.process, *rank.decider) || writes(*end.view().process, *end.view().decider);
 }
 
+// Returns whether the process is of another kind than all others, by their titles or programs: a
+// server among its clients. To be elsewhere is then no sign of anything.
+bool has_no_equals(const JobView& view, std::size_t at) {
+  const std::string_view own = view.ranks()[at].label;
+  return !own.empty() && std::ranges::none_of(view.ranks(), [&](const RankView& other) {
+    return &other != &view.ranks()[at] && (other.label.empty() || other.label == own);
+  });
+}
+
 // Finds whom to name if no wait leads to anybody.
 std::vector<std::size_t> find_odd(const RuleInput& input, const std::vector<BlockedOn>& blocked) {
   std::vector<std::size_t> odd;
@@ -271,7 +280,7 @@ std::vector<std::size_t> find_odd(const RuleInput& input, const std::vector<Bloc
     }
   }
   std::erase_if(odd, [&input](std::size_t at) {
-    return makes_something(input.view, input.view.ranks()[at]) ||
+    return has_no_equals(input.view, at) || makes_something(input.view, input.view.ranks()[at]) ||
            may_be_idle(input.view, input.graph.slots, at) || !anything_waits(input, at) ||
            others_go_on(input, at);
   });

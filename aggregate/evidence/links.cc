@@ -220,7 +220,7 @@ std::string end_name(const JobView& view, const StuckLink::End& end) {
   if (end.by_exclusion > 1) {
     return fmt::format("one of {} ranks", end.by_exclusion);
   }
-  return rank.rank >= 0 ? fmt::format("rank {}", rank.rank) : fmt::format("pid {}", rank.pid());
+  return JobView::short_name(rank);
 }
 
 std::string join_ends(const StuckLink& link, const std::string& one, const std::string& other) {

@@ -22,10 +22,11 @@ std::string waiters_text(const JobView& view, const std::vector<std::size_t>& ra
   for (const std::size_t at : ranks) {
     numbers.push_back(view.ranks()[at].rank);
   }
-  if (ranks.empty() || view.of_ranks()) {
-    return format_ranks(std::move(numbers));
+  const std::string set = format_ranks(std::move(numbers));
+  if (ranks.empty() || !set.empty()) {
+    return set;
   }
-  return ranks.size() == 1 ? fmt::format("pid {}", view.ranks()[ranks.front()].pid())
+  return ranks.size() == 1 ? JobView::short_name(view.ranks()[ranks.front()])
                            : fmt::format("{} processes", ranks.size());
 }
 
@@ -33,7 +34,7 @@ std::string node_text(const JobView& view, const WaitGraph& graph, std::size_t n
   const GraphNode& it = graph.nodes[node];
   if (it.kind == NodeKind::kRank) {
     const RankView& rank = view.ranks()[it.index];
-    return rank.rank >= 0 ? std::to_string(rank.rank) : fmt::format("pid {}", rank.pid());
+    return rank.rank >= 0 ? std::to_string(rank.rank) : JobView::short_name(rank);
   }
   if (it.kind == NodeKind::kThread) {
     return thread_words(view, *it.thread);

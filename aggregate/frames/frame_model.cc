@@ -78,8 +78,17 @@ std::string libc_name(std::string_view name) {
   return std::string(name);
 }
 
+// Returns whether the file is one that the user has written. Code without a file is: that of a
+// notebook's cell, or of a function that was sent to another process ("<dynamic-code>"). What the
+// interpreter or a library has made is not ("<frozen runpy>", "<string>", "<decorator-gen-3>").
 bool is_users(std::string_view file) {
-  return !file.empty() && file.front() != '<' &&
+  constexpr std::array<std::string_view, 6> kMade = {"<frozen", "<string",    "<decorator",
+                                                     "<attrs",  "internals>", "<unknown"};
+  if (file.starts_with('<')) {
+    return std::none_of(kMade.begin(), kMade.end(),
+                        [file](auto made) { return file.find(made) != std::string_view::npos; });
+  }
+  return !file.empty() &&
          std::none_of(kLibraryRoots.begin(), kLibraryRoots.end(),
                       [file](auto root) { return file.find(root) != std::string_view::npos; });
 }

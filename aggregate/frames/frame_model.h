@@ -84,6 +84,9 @@ class FrameModel {
   ShownFrame shown(snapshot::FrameId id);
   // Returns the innermost frame that matches this story.
   std::optional<StoryHit> story(const snapshot::ThreadSample& sample, Story story);
+  // Returns whether Python code that does more than wait for what comes next is inside of the loop
+  // that this story is about.
+  bool works_inside(const snapshot::ThreadSample& sample, const StoryHit& loop);
   // Returns the pool that the thread belongs to, if it is idle: all its frames are the pool's own
   // or those of a wait. A worker that is blocked inside of its work is not idle.
   std::optional<StoryHit> idle_pool(const snapshot::ThreadSample& sample);

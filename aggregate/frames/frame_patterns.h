@@ -57,6 +57,7 @@ enum class Story : std::uint8_t {
   kRemoteCall,    // waits for what another rank does for it
   kServesCall,    // runs a function for another rank
   kServesLoop,    // a loop that runs such functions: it has one if Python code is inside
+  kGets,          // how such loops, and event loops, wait for the next one
   kCommunicates,  // is inside a communication library
 };
 

@@ -49,6 +49,22 @@ std::optional<StoryHit> FrameModel::find_story(const ThreadSample& sample, Story
   return std::nullopt;
 }
 
+bool FrameModel::works_inside(const ThreadSample& sample, const StoryHit& loop) {
+  const auto patterns = story_patterns();
+  for (const FrameId id : all_frames(sample)) {
+    if (id == loop.frame) {
+      return false;
+    }
+    const bool gets = std::any_of(patterns.begin(), patterns.end(), [&](const auto& pattern) {
+      return pattern.story == Story::kGets && is_reported_by(id, pattern);
+    });
+    if (tables_.frame(id).kind == snapshot::FrameKind::kPython && !gets) {
+      return true;
+    }
+  }
+  return false;
+}
+
 bool FrameModel::rests(FrameId id, std::string_view pool) {
   const Known& entry = known(id);
   if (entry.role == FrameRole::kLibc || entry.role == FrameRole::kThreadStart ||

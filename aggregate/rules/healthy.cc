@@ -7,6 +7,7 @@
 
 #include "aggregate/rules/all_rules.h"
 #include "aggregate/rules/launchers.h"
+#include "aggregate/view/remote_calls.h"
 #include "aggregate/words/wait_words.h"
 #include "base/printable.h"
 
@@ -58,6 +59,61 @@ std::string beside_words(const RuleInput& input, const std::vector<std::size_t>&
                      snapshot::kOldWaitMs / 1000, call_words(input.view, *(*first)->call));
 }
 
+bool moves(const RankView& rank) {
+  return rank.motion.measured && !rank.motion.still();
+}
+
+// Returns whether the process waits to be asked for something, as it should if nobody asks.
+bool has_no_work(const JobView& view, const RankView& rank) {
+  const auto& threads = rank.process->threads;
+  return rank.decider != nullptr && waits_for_work(view.model(), *rank.decider) &&
+         std::ranges::none_of(threads, [&view](const snapshot::ThreadCapture& thread) {
+           return thread.call || runs_function(view.model(), thread);
+         });
+}
+
+// Returns the processes that wait for work and for which none waits; nothing if one of the others
+// does not move.
+std::vector<std::size_t> without_work(const RuleInput& input) {
+  std::vector<std::size_t> idle;
+  const auto& ranks = input.view.ranks();
+  for (std::size_t at = 0; at < ranks.size(); ++at) {
+    const RankView& rank = ranks[at];
+    if (rank.presence != Presence::kRead || !rank.motion.measured || !rank.servers.empty()) {
+      return {};
+    }
+    if (has_no_work(input.view, rank) && !input.graph.awaited[at]) {
+      idle.push_back(at);
+    } else if (!moves(rank)) {
+      return {};
+    }
+  }
+  return idle;
+}
+
+// Finds that processes which are there to work for others have no work.
+std::vector<Finding> find_idle(const RuleInput& input) {
+  const std::vector<std::size_t> idle = without_work(input);
+  if (idle.empty()) {
+    return {};
+  }
+  Finding finding;
+  finding.kind = Kind::kHealthy;
+  finding.confidence = Confidence::kLikely;
+  const std::size_t all = input.view.ranks().size();
+  const std::string who = idle.size() == all ? fmt::format("all {}", count_of(all, "process"))
+                                             : ranks_words(input, idle);
+  finding.summary = fmt::format("{} wait{} for work{}", who, idle.size() == 1 ? "s" : "",
+                                idle.size() == all ? ": the job is idle" : ", and the others move");
+  finding.advice = {
+      Advice("is a request under way? then run oddrank again: one that was lost looks "
+             "the same",
+             {}, true)};
+  finding.disproves = {"a request that is under way meanwhile"};
+  finding.weakness = "a request that was lost looks the same";
+  return {finding};
+}
+
 }  // namespace
 
 std::vector<Finding> healthy(const RuleInput& input) {
@@ -65,8 +121,11 @@ std::vector<Finding> healthy(const RuleInput& input) {
   const bool all_move = std::all_of(ranks.begin(), ranks.end(), [](const RankView& rank) {
     return rank.presence == Presence::kRead && rank.motion.measured && !rank.motion.still();
   });
-  if (ranks.empty() || !all_move || has_waiting_launcher(input.view)) {
+  if (ranks.empty() || has_waiting_launcher(input.view)) {
     return {};
+  }
+  if (!all_move) {
+    return find_idle(input);
   }
   const auto changed = static_cast<std::size_t>(std::count_if(
       ranks.begin(), ranks.end(), [](const RankView& rank) { return rank.motion.stack; }));

@@ -57,17 +57,33 @@ std::string quiet_words(const RuleInput& input, std::size_t rank) {
   return fmt::format("it has stood still {}, all others {}", own.words(), others.words());
 }
 
-// Returns "pid 71", "pids 71,72" or "12 processes".
+// Returns "train.py (pid 71)", "processes train.py (pids 71,72)", "processes front.py (pid 71), pid
+// 72", "pids 71,72" or "12 processes".
 std::string pids_words(const RuleInput& input, const std::vector<std::size_t>& ranks) {
+  constexpr std::size_t kMaxTitlesInWords = 3;
   constexpr std::size_t kMaxPidsInWords = 6;
   if (ranks.empty() || ranks.size() > kMaxPidsInWords) {
     return count_of(ranks.size(), "process");
   }
-  std::string list;
+  std::string titles;
+  std::string pids;
+  bool titled = false;
+  const std::string_view label = input.view.ranks()[ranks.front()].label;
+  bool alike = !label.empty();
   for (const std::size_t at : ranks) {
-    list += (list.empty() ? "" : ",") + std::to_string(input.view.ranks()[at].pid());
+    const RankView& rank = input.view.ranks()[at];
+    titled = titled || !rank.label.empty();
+    alike = alike && rank.label == label;
+    titles += (titles.empty() ? "" : ", ") + JobView::short_name(rank);
+    pids += (pids.empty() ? "" : ",") + std::to_string(rank.pid());
   }
-  return (ranks.size() == 1 ? "pid " : "pids ") + list;
+  if (ranks.size() == 1) {
+    return titles;
+  }
+  if (alike) {
+    return fmt::format("processes {} (pids {})", label, pids);
+  }
+  return titled && ranks.size() <= kMaxTitlesInWords ? "processes " + titles : "pids " + pids;
 }
 
 // Returns RuleInput::oldest_wait_ms.
@@ -449,7 +465,7 @@ std::string awaited_words(const RuleInput& input, const std::vector<std::size_t>
   const std::vector<std::size_t>& direct = in_call ? slot->inside : waiters;
   std::string who = ranks_words(input, direct);
   if (who.size() > kMaxColumns) {
-    who = fmt::format("{} ranks", direct.size());
+    who = count_of(direct.size(), input.view.unit());
   }
   std::string text = fmt::format("{} {} for {}", who, direct.size() == 1 ? "waits" : "wait",
                                  ranks.size() == 1 ? "it" : "them");

@@ -84,8 +84,11 @@ bool runs_for_main(const ThreadCapture& thread, FrameModel& model) {
 }
 
 bool is_idle(const ThreadCapture& thread, FrameModel& model) {
-  return !thread.samples.empty() && !thread.call &&
-         model.story(thread.samples.back(), Story::kIdle).has_value();
+  if (thread.samples.empty() || thread.call) {
+    return false;
+  }
+  const auto loop = model.story(thread.samples.back(), Story::kIdle);
+  return loop && !model.works_inside(thread.samples.back(), *loop);
 }
 
 // Returns the thread that does the program's work while its main thread is idle: one in a call

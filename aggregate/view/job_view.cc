@@ -90,10 +90,15 @@ JobView::JobView(const Capture& capture, FrameModel& model) : capture_(capture),
 // Takes over who may owe the callers their answers (remote_calls.h): these threads speak for their
 // ranks.
 void JobView::take_servers() {
+  // Ray and Monarch look for signals while they wait: they wake, and go on waiting.
+  for (RankView& rank : ranks_) {
+    if (rank.decider != nullptr && remote_call(model_, *rank.decider)) {
+      Motion& motion = rank.motion;
+      motion.woke = motion.woke && (motion.stack || motion.locals);
+      motion.cpu = motion.cpu && (motion.stack || motion.locals);
+    }
+  }
   for (const RemoteWait& wait : find_remote_waits(model_, ranks_)) {
-    // Ray looks for signals while it waits: it wakes, and goes on waiting.
-    Motion& motion = ranks_[wait.caller].motion;
-    motion.woke = motion.woke && (motion.stack || motion.locals || motion.cpu);
     // The main thread's first, and then that of the thread that runs a function for others, which
     // speaks for the rank instead.
     ranks_[wait.caller].caller = wait.thread;
@@ -222,6 +227,7 @@ void JobView::add_processes() {
     RankView view;
     view.rank = process->rank;
     view.host = host(*process);
+    view.label = text(process->label);
     view.process = process;
     view.presence = presence_of(*process);
     view.why = printable(text(process->why));
@@ -395,17 +401,38 @@ std::size_t JobView::count(Presence presence) const {
                     [presence](const RankView& rank) { return rank.presence == presence; }));
 }
 
+std::size_t JobView::beside_ranks() const {
+  return !of_ranks()
+             ? 0
+             : static_cast<std::size_t>(std::ranges::count_if(ranks_, [](const RankView& rank) {
+                 return rank.rank < 0 && !rank.may_be_rank();
+               }));
+}
+
 std::string JobView::name(const RankView& rank) {
   if (rank.rank < 0) {
-    return rank.host.empty() ? fmt::format("pid {}", rank.pid())
-                             : fmt::format("pid {} ({})", rank.pid(), rank.host);
+    return titled(rank.label, rank.pid(), rank.host);
   }
-  std::string where = rank.host;
+  const bool titled = rank.process != nullptr && rank.process->role != snapshot::JobRole::kUnknown;
+  std::string where =
+      titled ? fmt::format("{}{}{}", rank.label, rank.host.empty() ? "" : ", ", rank.host)
+             : rank.host;
   if (rank.pid() != 0) {
     where += fmt::format("{}pid {}", where.empty() ? "" : ", ", rank.pid());
   }
   return where.empty() ? fmt::format("rank {}", rank.rank)
                        : fmt::format("rank {} ({})", rank.rank, where);
+}
+
+std::string JobView::short_name(const RankView& rank) {
+  return rank.rank >= 0 ? fmt::format("rank {}", rank.rank) : titled(rank.label, rank.pid());
+}
+
+std::string JobView::titled(std::string_view label, pid_t pid, const std::string& host) {
+  if (label.empty()) {
+    return host.empty() ? fmt::format("pid {}", pid) : fmt::format("pid {} ({})", pid, host);
+  }
+  return fmt::format("{} (pid {}{}{})", label, pid, host.empty() ? "" : ", ", host);
 }
 
 }  // namespace oddrank::aggregate

@@ -72,6 +72,9 @@ class JobView {
   // Returns how many ranks there are. A process that does not tell its rank may be one of those
   // that are missing, so it is not counted beside them.
   std::size_t expected() const { return ranks_.size() - counted_twice_; }
+  // Returns how many of ranks() are processes with another part in the job than that of a rank,
+  // beside ranks.
+  std::size_t beside_ranks() const;
   std::size_t count(Presence presence) const;
   bool all_read() const { return count(Presence::kRead) == ranks_.size(); }
   std::size_t nodes_expected() const { return nodes_expected_; }
@@ -81,8 +84,12 @@ class JobView {
   std::uint64_t began_us() const { return began_us_; }
   const std::vector<std::string>& notes() const { return notes_; }
 
-  // Returns "rank 4 (n0, pid 3121)", or "pid 3121 (n0)" if the rank is unknown.
+  // Returns "rank 4 (n0, pid 3121)", or titled() if the rank is unknown.
   static std::string name(const RankView& rank);
+  // Returns "rank 4", or titled() without the host.
+  static std::string short_name(const RankView& rank);
+  // Returns "Rollout.sample (pid 7, n0)", or "pid 7 (n0)" without a label. `host`: may be "".
+  static std::string titled(std::string_view label, pid_t pid, const std::string& host = {});
 
  private:
   void add_processes();

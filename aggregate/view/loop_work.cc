@@ -7,6 +7,7 @@
 
 #include "aggregate/frames/frame_model.h"
 #include "aggregate/view/polling.h"
+#include "aggregate/view/remote_calls.h"
 #include "base/printable.h"
 #include "base/span_words.h"
 #include "snapshot/loops/named_loop.h"
@@ -43,7 +44,7 @@ bool writes(const snapshot::ProcessCapture& process, const snapshot::ThreadCaptu
 std::optional<LoopWork> loop_work(const JobView& view,
                                   const snapshot::ProcessCapture& process,
                                   const snapshot::ThreadCapture& thread) {
-  if (thread.samples.empty() || thread.call) {
+  if (thread.samples.empty() || thread.call || remote_call(view.model(), thread)) {
     return std::nullopt;
   }
   const auto goes_on = [](const snapshot::PythonLoop& loop) {

@@ -194,7 +194,7 @@ void look_at_found(const Capture& capture,
     }
     // A process that does not tell its rank (a core file without an environment) may be any of
     // them.
-    if (each.rank < 0) {
+    if (each.may_be_rank()) {
       ++absence.nameless;
       if (each.presence != Presence::kDead) {
         absence.alive.emplace(each.host, &each);

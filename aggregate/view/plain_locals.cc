@@ -21,13 +21,14 @@ bool is_plain(std::string_view value) {
          value == "False" || value == "None" || value == "inf" || value == "nan";
 }
 
-// Names of variables that a launcher makes different on every rank.
+// Names of variables that differ on every rank: what a launcher gives each, handles, and clocks.
 bool is_meant_to_differ(std::string_view name) {
-  constexpr std::array<std::string_view, 6> kWords = {"rank",   "pid", "port",
-                                                      "device", "gpu", "seed"};
-  return std::any_of(kWords.begin(), kWords.end(), [name](std::string_view word) {
-    return name.find(word) != std::string_view::npos;
-  });
+  constexpr std::array<std::string_view, 7> kWords = {"rank", "pid",  "port",  "device",
+                                                      "gpu",  "seed", "handle"};
+  return name == "fd" || name.ends_with("_fd") || name.ends_with("time") ||
+         std::any_of(kWords.begin(), kWords.end(), [name](std::string_view word) {
+           return name.find(word) != std::string_view::npos;
+         });
 }
 
 // Subtracts with wrap-around: a target may have written any number.

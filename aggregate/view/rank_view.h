@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "base/small/slim_vector.h"
 #include "snapshot/capture.h"
@@ -39,6 +40,7 @@ struct Motion {
 struct RankView {
   std::int32_t rank = -1;  // -1: a process given by pid, without a rank
   std::string host;        // "" = unknown
+  std::string_view label;  // what people call its process (ProcessCapture::label); "" = unknown
   Presence presence = Presence::kUnread;
   std::string why;                                       // if presence is not kRead, or in_part
   const snapshot::ProcessCapture* process = nullptr;     // null if none is known
@@ -58,6 +60,10 @@ struct RankView {
   // Its calls, if they were read from its memory beside the stacks; null if not.
   const snapshot::FlightRecord* recorded = nullptr;
 
+  // Returns whether it has no number and no other part in the job: it may be any rank.
+  bool may_be_rank() const {
+    return rank < 0 && (process == nullptr || process->role == snapshot::JobRole::kUnknown);
+  }
   pid_t pid() const { return process == nullptr ? 0 : process->pid; }
   // Returns the decider's state letter in its last sample, or else that of the process; '?' if
   // unknown.

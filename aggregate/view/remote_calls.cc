@@ -1,6 +1,7 @@
 #include "aggregate/view/remote_calls.h"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 namespace oddrank::aggregate {
@@ -20,15 +21,7 @@ bool serves(FrameModel& model, const ThreadCapture& thread, std::string_view cal
     return hit->pattern->words == call;
   }
   const auto hit = model.story(sample, Story::kServesLoop);
-  if (!hit || hit->pattern->words != call) {
-    return false;
-  }
-  for (const snapshot::FrameId id : model.all_frames(sample)) {
-    if (model.tables().frame(id).kind == snapshot::FrameKind::kPython) {
-      return id != hit->frame;
-    }
-  }
-  return false;
+  return hit && hit->pattern->words == call && model.works_inside(sample, *hit);
 }
 
 Servers servers_of(FrameModel& model, const std::vector<RankView>& ranks, std::string_view call) {
@@ -75,6 +68,26 @@ const ThreadCapture* serving_thread(FrameModel& model,
     }
   }
   return serving;
+}
+
+bool waits_for_work(FrameModel& model, const ThreadCapture& thread) {
+  if (thread.samples.empty() || thread.call || thread.samples.back().state != 'S') {
+    return false;
+  }
+  const snapshot::ThreadSample& sample = thread.samples.back();
+  return std::ranges::any_of(std::array{Story::kServesLoop, Story::kIdle}, [&](Story story) {
+    const auto loop = model.story(sample, story);
+    return loop && !model.works_inside(sample, *loop);
+  });
+}
+
+bool runs_function(FrameModel& model, const ThreadCapture& thread) {
+  if (thread.samples.empty()) {
+    return false;
+  }
+  const snapshot::ThreadSample& sample = thread.samples.back();
+  const auto loop = model.story(sample, Story::kServesLoop);
+  return (loop && model.works_inside(sample, *loop)) || model.story(sample, Story::kServesCall);
 }
 
 std::vector<const ThreadCapture*> keepers_of(const snapshot::ProcessCapture& process,

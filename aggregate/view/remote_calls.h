@@ -26,6 +26,13 @@ const snapshot::ThreadCapture* serving_thread(FrameModel& model,
                                               const snapshot::ProcessCapture& process,
                                               std::string_view call);
 
+// Returns whether the thread waits for what comes next in an event loop, or in a loop that runs
+// functions for others.
+bool waits_for_work(FrameModel& model, const snapshot::ThreadCapture& thread);
+
+// Returns whether the thread runs a function for a caller.
+bool runs_function(FrameModel& model, const snapshot::ThreadCapture& thread);
+
 // A rank that waits for an answer, and the threads that may owe it.
 struct RemoteWait {
   std::size_t caller = 0;                           // an index into the ranks

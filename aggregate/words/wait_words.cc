@@ -272,7 +272,7 @@ std::string process_words(const JobView& view, const ProcessCapture& process) {
     return child_words(view, process);
   }
   return process.rank >= 0 ? fmt::format("rank {}", process.rank)
-                           : fmt::format("pid {}", process.pid);
+                           : JobView::titled(view.text(process.label), process.pid);
 }
 
 std::string awaited_thing(const ThreadCapture& thread) {
@@ -443,9 +443,12 @@ std::string thread_wait_words(const JobView& view,
   }
   if (wait.holder_pid != 0 && wait.holder_pid != process.pid) {
     const ProcessCapture* holder = view.process(process.node, wait.holder_pid);
-    return fmt::format("waits for {} pid {}",
-                       holder == nullptr ? "process" : process_words(view, *holder),
-                       wait.holder_pid);
+    return "waits for " +
+           (holder != nullptr && holder->is_rank
+                ? process_words(view, *holder)
+                : fmt::format("{} pid {}",
+                              holder == nullptr ? "process" : child_words(view, *holder),
+                              wait.holder_pid));
   }
   const std::string call = system_call_words(view, thread, false);
   if (!call.empty()) {

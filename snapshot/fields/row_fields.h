@@ -319,6 +319,8 @@ void fields(Io& io, Row& process) {
   io("name", process.name);
   io("executable", process.executable);
   io("command", process.command);
+  io("label", process.label);
+  io("role", process.role);
   io("state", process.state);
   io("start_us", process.start_us);
   io("read_us", process.read_us);

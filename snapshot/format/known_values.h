@@ -25,6 +25,10 @@ constexpr WaitOn last_value(WaitOn /*type*/) {
 constexpr WaitHow last_value(WaitHow /*type*/) {
   return WaitHow::kClock;
 }
+constexpr JobRole last_value(JobRole /*type*/) {
+  return JobRole::kService;
+}
+
 constexpr Ending last_value(Ending /*type*/) {
   return Ending::kFinalized;
 }

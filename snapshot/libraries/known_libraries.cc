@@ -22,7 +22,7 @@ constexpr auto kKnownLibraries = std::to_array<KnownLibrary>({
     {kFramework,
      {"libccl.so", "libhccl", "libhcomm", "libnvshmem", "libsmddp", "libtensorflow",
       "_pywrap_tensorf", "libtpu.so", "libpaddle", "libmindspore", "libmxnet", "libhorovod",
-      "libnrt.so"}},
+      "libnrt.so", "_raylet"}},
     {kCuda, {"libcuda.so"}},
     {kRocm, {"libhsa-runtime64"}},
     {kLevelZero, {"libze_intel_gpu"}},

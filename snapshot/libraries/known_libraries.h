@@ -31,7 +31,7 @@ enum class Library : std::uint8_t {
 
 struct KnownLibrary {
   Library library = Library::kOther;
-  std::array<std::string_view, 13> names{};  // beginnings of files' names; "" = none
+  std::array<std::string_view, 14> names{};  // beginnings of files' names; "" = none
 };
 
 std::span<const KnownLibrary> known_libraries();

@@ -1,0 +1,185 @@
+#include "ranks/job_families.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "ranks/process_label.h"
+#include "ranks/process_role.h"
+
+namespace oddrank::ranks {
+
+using snapshot::JobRole;
+
+namespace {
+
+// Returns whether the process may be a part of a job: one that was asked for its rank, since it has
+// a library of ranks.
+bool may_take_part(const RankTable& table, std::size_t i) {
+  return table.facts[i].asked && table.tree[i].role == ProcessRole::kProgram &&
+         !table.is_excluded(i) && matches(table.facts[i], table.options);
+}
+
+// Returns whether it runs what a framework has brought along, for itself: Ray's agents, monitors
+// and daemons, and workers that have never been given work.
+bool is_infrastructure(const ProcessFacts& facts) {
+  constexpr std::array<std::string_view, 3> kTitles = {"DashboardAgent", "RuntimeEnvAgent", "IDLE"};
+  if (!product_of(facts.arguments).empty()) {
+    const std::string title = label_of(facts.arguments, facts.executable);
+    return std::find(kTitles.begin(), kTitles.end(), title) != kTitles.end();
+  }
+  const bool python = is_python(facts.arguments);
+  const std::string_view program =
+      python
+          ? script_of(facts.arguments)
+          : std::string_view(facts.arguments.empty() ? facts.executable : facts.arguments.front());
+  return program.find("/site-packages/") != program.npos ||
+         program.find("/dist-packages/") != program.npos;
+}
+
+// Makes services parts of the process that has started them, or else of the first one that is no
+// service: they are read, and judged only if a wait leads there.
+void give_services_away(RankTable& table) {
+  const auto is_own = [](const RankRow& row) {
+    return row.is_rank && row.role != JobRole::kService;
+  };
+  const auto first = std::find_if(table.rows.begin(), table.rows.end(), is_own);
+  if (first == table.rows.end()) {
+    return;
+  }
+  const pid_t any = table.stat(first->process).pid;
+  for (RankRow& row : table.rows) {
+    if (row.is_rank && row.role == JobRole::kService) {
+      const std::size_t above = table.tree.ancestor(row.process, [&](std::size_t at) {
+        return table.row_of[at] != kNoProcess && is_own(table.rows[table.row_of[at]]);
+      });
+      row.owner = above == kNoProcess ? any : table.stat(above).pid;
+      row.is_rank = false;
+    }
+  }
+}
+
+// Returns the outermost process of its family: the process itself if it has none.
+std::size_t head_of(const RankTable& table, std::size_t i) {
+  const auto takes_part = [&table](std::size_t above) { return may_take_part(table, above); };
+  std::size_t head = i;
+  for (std::size_t above = i; above != kNoProcess; above = table.tree.ancestor(above, takes_part)) {
+    head = above;
+  }
+  return head;
+}
+
+// Returns the families by their heads: all that may take part and have no row.
+std::map<std::size_t, std::vector<std::size_t>> families_of(const RankTable& table) {
+  std::map<std::size_t, std::vector<std::size_t>> families;
+  for (std::size_t i = 0; i < table.tree.size(); ++i) {
+    if (may_take_part(table, i) && table.row_of[i] == kNoProcess) {
+      families[head_of(table, i)].push_back(i);
+    }
+  }
+  return families;
+}
+
+void add_parts(RankTable& table,
+               std::size_t head,
+               const std::vector<std::size_t>& family,
+               const std::string& job) {
+  for (const std::size_t i : family) {
+    if (i == head || has_own_part(table, i)) {
+      table.add_row(i, true, table.stat(i).pid).job = job;
+    }
+  }
+}
+
+// Returns whether another process than the head has a part of its own.
+bool are_several(const RankTable& table,
+                 const std::pair<const std::size_t, std::vector<std::size_t>>& family) {
+  return std::ranges::any_of(
+      family.second, [&](std::size_t i) { return i != family.first && has_own_part(table, i); });
+}
+
+bool has_titles(const RankTable& table, const std::vector<std::size_t>& processes) {
+  return std::any_of(processes.begin(), processes.end(), [&table](std::size_t i) {
+    return !product_of(table.facts[i].arguments).empty();
+  });
+}
+
+// Adds the parts of jobs that have ranks: of the family of each rank.
+void add_beside_ranks(RankTable& table) {
+  const auto families = families_of(table);
+  const std::vector<RankRow> ranks = table.rows;
+  for (const RankRow& rank : ranks) {
+    const auto family = families.find(head_of(table, rank.process));
+    if (family == families.end() || table.row_of[family->first] != kNoProcess) {
+      continue;
+    }
+    std::vector<std::size_t> all = family->second;
+    all.push_back(rank.process);
+    if (has_titles(table, all)) {
+      add_parts(table, family->first, family->second, rank.job);
+    }
+  }
+}
+
+}  // namespace
+
+bool has_own_part(const RankTable& table, std::size_t process) {
+  const ProcessFacts& facts = table.facts[process];
+  return !is_infrastructure(facts) &&
+         (!product_of(facts.arguments).empty() ||
+          (!facts.stat.forked && !is_multiprocessing_child(facts.arguments) &&
+           !label_of(facts.arguments, facts.executable).empty()));
+}
+
+std::vector<std::vector<std::size_t>> families_without_ranks(const RankTable& table) {
+  std::vector<std::vector<std::size_t>> found;
+  for (auto& [head, family] : families_of(table)) {
+    const bool ranked = std::any_of(table.rows.begin(), table.rows.end(), [&](const RankRow& row) {
+      return head_of(table, row.process) == head;
+    });
+    if (!ranked) {
+      found.push_back(std::move(family));
+    }
+  }
+  return found;
+}
+
+void add_roles(RankTable& table) {
+  std::set<std::size_t> starters;
+  for (const RankRow& row : table.rows) {
+    table.tree.ancestor(row.process, [&starters](std::size_t above) {
+      starters.insert(above);
+      return false;
+    });
+  }
+  for (RankRow& row : table.rows) {
+    if (!row.is_rank) {
+      continue;
+    }
+    const ProcessFacts& facts = table.facts[row.process];
+    const bool service = row.rank < 0 && (table.tree[row.process].role == ProcessRole::kUtility ||
+                                          is_infrastructure(facts));
+    row.role = service ? JobRole::kService : role_of_title(facts.arguments);
+    if (row.rank < 0 && row.role == JobRole::kUnknown && starters.contains(row.process)) {
+      row.role = JobRole::kController;
+    }
+  }
+  give_services_away(table);
+}
+
+void add_families(RankTable& table) {
+  if (!table.rows.empty()) {
+    add_beside_ranks(table);
+    return;
+  }
+  const auto families = families_of(table);
+  if (families.size() == 1 && are_several(table, *families.begin())) {
+    add_parts(table, families.begin()->first, families.begin()->second, {});
+  }
+}
+
+}  // namespace oddrank::ranks

@@ -1,0 +1,24 @@
+// What people call a process that has no rank: the title that it gave itself, or the program that
+// it runs.
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "snapshot/process_capture.h"
+
+namespace oddrank::ranks {
+
+// Returns "Rollout.sample" for the title "ray::Rollout.sample", and otherwise the name of the
+// script or the module that an interpreter was told to run ("train.py", "api_server"), or of the
+// program. Empty for code (-c) and if there are no arguments. `executable`: the path of its image.
+std::string label_of(std::span<const std::string> arguments, const std::string& executable);
+
+// Returns what the process is by its title: an engine for "VLLM::EngineCore". kUnknown without one.
+snapshot::JobRole role_of_title(std::span<const std::string> arguments);
+
+// Returns the part of a title before "::", which names the product: "ray" for "ray::Rollout". Empty
+// if the process has no such title.
+std::string product_of(std::span<const std::string> arguments);
+
+}  // namespace oddrank::ranks

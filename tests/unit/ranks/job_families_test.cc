@@ -1,0 +1,132 @@
+// Processes of a job that have no rank: which of them have a part of their own.
+#include "ranks/job_families.h"
+
+#include <string>
+#include <vector>
+
+#include "ranks/process_label.h"
+#include "tests/support/catch.h"
+#include "tests/unit/ranks/node_table.h"
+
+using oddrank::ranks::ReportedBy;
+using oddrank::snapshot::JobRole;
+using oddrank::test::DiscoverOptions;
+using oddrank::test::Node;
+using oddrank::test::ReportedWorld;
+
+namespace {
+
+ReportedWorld member(int rank, int size) {
+  return {ReportedBy::kGroup, rank, size, -1, "127.0.0.1:29500", false};
+}
+
+// An engine that serves a model: its front, its core, and two workers with a group.
+Node engine() {
+  Node node;
+  node.add(50, 1, "bash")
+      .add(100, 50, "python /venv/bin/serve model")
+      .says({})
+      .add(101, 100, "tee log")
+      .add(110, 100, "VLLM::EngineCore")
+      .says({})
+      .add(120, 110, "VLLM::Worker_TP0")
+      .says(member(0, 2))
+      .add(121, 110, "VLLM::Worker_TP1")
+      .says(member(1, 2));
+  return node;
+}
+
+DiscoverOptions given(const std::vector<pid_t>& pids) {
+  DiscoverOptions options;
+  options.pids = pids;
+  return options;
+}
+
+JobRole role_of_row(const Node& node, pid_t pid) {
+  for (const auto& row : node.decide().rows) {
+    if (node.facts()[row.process].stat.pid == pid) {
+      return row.role;
+    }
+  }
+  return JobRole::kUnknown;
+}
+
+}  // namespace
+
+TEST_CASE("an engine's front and core are parts of their workers' job, if they have titles") {
+  const Node node = engine();
+  CHECK(node.ranks() == "-1:100[101] -1:110 0:120 1:121");
+  CHECK(role_of_row(node, 100) == JobRole::kController);
+  CHECK(role_of_row(node, 110) == JobRole::kEngine);
+  CHECK(role_of_row(node, 121) == JobRole::kWorker);
+  CHECK(node.decide().notes.empty());
+}
+
+TEST_CASE("a program that only has started ranks is no part of the job") {
+  Node node;
+  node.add(100, 50, "python train.py")
+      .says({})
+      .add(101, 100, "python train.py")
+      .says(member(0, 2))
+      .add(102, 100, "python train.py")
+      .says(member(1, 2));
+  CHECK(node.ranks() == "0:101 1:102");
+}
+
+TEST_CASE("a family without ranks is a job: a driver, its actors, and the services below it") {
+  Node node;
+  node.add(100, 50, "python drive.py")
+      .says({})
+      .add(110, 100, "/venv/lib/python3.11/site-packages/ray/core/raylet")
+      .add(120, 110, "ray::Rollout.sample")
+      .says({})
+      .add(121, 110, "ray::IDLE")
+      .says({})
+      .add(122, 110, "ray::DashboardAgent")
+      .says({});
+  CHECK(node.ranks() == "-1:100[110,121,122] -1:120");
+  CHECK(role_of_row(node, 100) == JobRole::kController);
+  CHECK(role_of_row(node, 120) == JobRole::kActor);
+}
+
+TEST_CASE("of two families without ranks none is read, nor is a lone process") {
+  Node node;
+  node.add(100, 50, "python drive.py")
+      .says({})
+      .add(101, 100, "python -m actor.main")
+      .says({})
+      .add(200, 50, "python drive.py")
+      .says({})
+      .add(201, 200, "python -m actor.main")
+      .says({});
+  CHECK(node.ranks().empty());
+  CHECK_FALSE(node.decide().notes.empty());
+
+  Node alone;
+  alone.add(100, 50, "python notebook.py").says({});
+  CHECK(alone.ranks().empty());
+}
+
+TEST_CASE("a process that was given is a row of its own, also below another one") {
+  CHECK(engine().ranks(given({100, 110, 120, 121})) == "-1:100[101] -1:110 0:120 1:121");
+}
+
+TEST_CASE("a service that was given belongs to a process that is none") {
+  CHECK(engine().ranks(given({101, 110, 120, 121})) == "-1:110[101] 0:120 1:121");
+  CHECK(engine().ranks(given({101})) == "-1:101");
+}
+
+TEST_CASE("a process is called by its title, its script, its module or its program") {
+  using oddrank::ranks::label_of;
+  const auto label = [](const std::vector<std::string>& arguments, const std::string& image = "") {
+    return label_of(arguments, image);
+  };
+  CHECK(label({"ray::Rollout.sample"}) == "Rollout.sample");
+  CHECK(label({"VLLM::EngineCore   "}) == "EngineCore");
+  CHECK(label({"python3", "-u", "/home/u/train.py", "--x"}) == "train.py");
+  CHECK(label({"python3", "-m", "pkg.serve.api_server"}) == "api_server");
+  CHECK(label({"python3", "-c", "import x"}).empty());
+  CHECK(label({"./solver", "in"}, "/opt/bin/solver") == "solver");
+  CHECK(label({"/opt/a::b/solver"}) == "solver");
+  CHECK(label({}).empty());
+}
