@@ -18,9 +18,11 @@ namespace {
 
 using snapshot::Library;
 
-// Believes the process's own group before the variables with which it was started.
+// Believes the process's own group before the variables with which it was started. What has another
+// part in the job and is alone in its group has no number there.
 void take_place(const ranks::ReportedWorld& told, snapshot::ProcessCapture& process) {
-  if (told.by != ranks::ReportedBy::kGroup || !told.told()) {
+  const bool alone = told.world_size == 1 && process.role != snapshot::JobRole::kUnknown;
+  if (told.by != ranks::ReportedBy::kGroup || !told.told() || alone) {
     return;
   }
   process.local_rank = process.rank == told.rank ? process.local_rank : -1;

@@ -17,11 +17,16 @@ using snapshot::JobRole;
 
 namespace {
 
-// Returns whether the process may be a part of a job: one that was asked for its rank, since it has
-// a library of ranks.
+bool has_title(const RankTable& table, std::size_t i) {
+  return !product_of(table.facts[i].arguments).empty();
+}
+
+// Returns whether the process may be a part of a job: one with a library of ranks that was asked
+// for its rank, or that has a title.
 bool may_take_part(const RankTable& table, std::size_t i) {
-  return table.facts[i].asked && table.tree[i].role == ProcessRole::kProgram &&
-         !table.is_excluded(i) && matches(table.facts[i], table.options);
+  const bool known = table.facts[i].asked || (table.facts[i].loaded && has_title(table, i));
+  return known && table.tree[i].role == ProcessRole::kProgram && !table.is_excluded(i) &&
+         matches(table.facts[i], table.options);
 }
 
 // Returns whether it runs what a framework has brought along, for itself: Ray's agents, monitors
@@ -89,7 +94,7 @@ void add_parts(RankTable& table,
                const std::vector<std::size_t>& family,
                const std::string& job) {
   for (const std::size_t i : family) {
-    if (i == head || has_own_part(table, i)) {
+    if (table.row_of[i] == kNoProcess && (i == head || has_own_part(table, i))) {
       table.add_row(i, true, table.stat(i).pid).job = job;
     }
   }
@@ -103,34 +108,45 @@ bool are_several(const RankTable& table,
 }
 
 bool has_titles(const RankTable& table, const std::vector<std::size_t>& processes) {
-  return std::any_of(processes.begin(), processes.end(), [&table](std::size_t i) {
-    return !product_of(table.facts[i].arguments).empty();
-  });
+  return std::any_of(processes.begin(), processes.end(),
+                     [&table](std::size_t i) { return has_title(table, i); });
 }
 
-// Adds the parts of jobs that have ranks: of the family of each rank.
-void add_beside_ranks(RankTable& table) {
+// Adds the parts of jobs that have rows: of the family of each.
+void add_beside_rows(RankTable& table) {
   const auto families = families_of(table);
-  const std::vector<RankRow> ranks = table.rows;
-  for (const RankRow& rank : ranks) {
-    const auto family = families.find(head_of(table, rank.process));
-    if (family == families.end() || table.row_of[family->first] != kNoProcess) {
-      continue;
-    }
-    std::vector<std::size_t> all = family->second;
-    all.push_back(rank.process);
-    if (has_titles(table, all)) {
-      add_parts(table, family->first, family->second, rank.job);
+  const std::vector<RankRow> rows = table.rows;
+  std::set<std::size_t> done;
+  for (const bool numbered : {true, false}) {
+    for (const RankRow& row : rows) {
+      const std::size_t head = head_of(table, row.process);
+      const auto family = families.find(head);
+      if ((row.rank >= 0) != numbered || family == families.end() || !done.insert(head).second) {
+        continue;
+      }
+      std::vector<std::size_t> all = family->second;
+      all.push_back(row.process);
+      if (has_titles(table, all)) {
+        add_parts(table, head, family->second, row.job);
+      }
     }
   }
 }
 
 }  // namespace
 
+void forget_lone_numbers(RankTable& table) {
+  for (RankRow& row : table.rows) {
+    if (row.world_size == 1 && has_title(table, row.process)) {
+      number_as(RankRow(), row);
+    }
+  }
+}
+
 bool has_own_part(const RankTable& table, std::size_t process) {
   const ProcessFacts& facts = table.facts[process];
   return !is_infrastructure(facts) &&
-         (!product_of(facts.arguments).empty() ||
+         (has_title(table, process) ||
           (!facts.stat.forked && !is_multiprocessing_child(facts.arguments) &&
            !label_of(facts.arguments, facts.executable).empty()));
 }
@@ -172,8 +188,9 @@ void add_roles(RankTable& table) {
 }
 
 void add_families(RankTable& table) {
+  forget_lone_numbers(table);
   if (!table.rows.empty()) {
-    add_beside_ranks(table);
+    add_beside_rows(table);
     return;
   }
   const auto families = families_of(table);

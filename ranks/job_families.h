@@ -19,8 +19,12 @@ namespace oddrank::ranks {
 bool has_own_part(const RankTable& table, std::size_t process);
 
 // Adds a row for each process that has a part of its own in the job; what else the family has
-// started belongs to the nearest row above it. Call it once all ranks have rows.
+// started belongs to the nearest row above it. A rank with a title and no other member loses its
+// number: several engines have a rank 0 each. Call it once all ranks have rows.
 void add_families(RankTable& table);
+
+// Does the latter alone, for processes that were given.
+void forget_lone_numbers(RankTable& table);
 
 // Says of each row what the process is in the job, if its title says so; of one without a rank and
 // a title, that it has started others.

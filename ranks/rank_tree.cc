@@ -135,6 +135,7 @@ RankDecision decide_ranks(const std::vector<ProcessFacts>& facts, const Discover
     add_waiting_launchers(table);
   } else {
     add_given(table);
+    forget_lone_numbers(table);
   }
   RankDecision decision;
   decision.expected = expected_ranks(table);

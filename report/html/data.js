@@ -26,8 +26,10 @@ const ranks = data.ranks.map((row, index) => ({
   index, rank: row[0], host: text(row[1]), pid: row[2], local: row[3], group: row[4], state: row[5],
   presence: row[6], why: text(row[7]), phase: text(row[8]), motion: text(row[9]),
   coordinates: text(row[10]), role: row[11] !== ROOT && row[6] > 1 ? UNREAD : row[11],
+  label: text(row[12]),
 }));
-const rankName = (rank) => rank.rank < 0 ? `pid ${rank.pid}` : `rank ${rank.rank}`;
+const rankName = (rank) => rank.rank >= 0 ? `rank ${rank.rank}`
+  : rank.label === "" ? `pid ${rank.pid}` : `${rank.label} (pid ${rank.pid})`;
 const isCulprit = (rank) => data.verdict.culprits.some(([number, host, pid]) =>
   number >= 0 ? number === rank.rank : pid === rank.pid && host === rank.host);
 const groupLetter = (at) => at < 26 ? String.fromCharCode(65 + at) : `${at + 1}`;

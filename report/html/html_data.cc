@@ -64,7 +64,7 @@ class PageData {
   std::string motion_words(const aggregate::RankView& rank) const;
 
   // Columns: rank, host, pid, local rank, group, state, presence, why, phase, motion, coordinates,
-  // role.
+  // role, label.
   Json ranks();
 
   // Columns: frame of the thread's stack, words.
@@ -210,7 +210,7 @@ Json PageData::ranks() {
          tables_.text(printable(rank.why)), tables_.text(aggregate::phase_of(view_, rank)),
          tables_.text(motion_words(rank)),
          tables_.text(aggregate::coordinate_words(aggregate::coordinates_of(view_, rank))),
-         static_cast<unsigned>(drawn_.roles[at])});
+         static_cast<unsigned>(drawn_.roles[at]), tables_.text(printable(rank.label))});
   }
   return json;
 }

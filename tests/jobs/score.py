@@ -5,25 +5,31 @@ import collections
 RIGHT, WRONG, UNKNOWN, KIND = "right", "wrong", "unknown", "kind"
 
 
-def named(verdict):
-    return sorted({row["rank"] for row in verdict["culprits"] if row.get("rank") is not None})
+def named(verdict, field="rank"):
+    return sorted({row[field] for row in verdict["culprits"] if row.get(field) is not None})
 
 
-def all_named(verdict):
+def all_named(verdict, field="rank"):
     """Returns the ranks of all stories: of two independent ones, either may come first."""
-    ranks = set(named(verdict))
-    return sorted(ranks.union(*(named(story) for story in verdict.get("also", []))))
+    ranks = set(named(verdict, field))
+    return sorted(ranks.union(*(named(story, field) for story in verdict.get("also", []))))
+
+
+def field_of(truth):
+    """Returns by what the truth names its culprits: processes with roles have no ranks."""
+    return "pid" if truth.get("by_pid") else "rank"
 
 
 def judge(truth, verdict):
     """Returns RIGHT; KIND if the right ranks are named for another reason; UNKNOWN; or WRONG:
     another rank is named, or none although one is to blame (`healthy`, `below_host`)."""
-    ranks = named(verdict)
+    ranks = named(verdict, field_of(truth))
     if verdict["kind"] == "slow" and "slow" in truth["kinds"] and [] in truth["culprits"]:
         return RIGHT  # it says for whom the others wait, and accuses nobody
     if verdict["kind"] == "unknown" and not ranks:
         return RIGHT if truth["unknown_is_right"] else UNKNOWN
-    if ranks not in truth["culprits"] and all_named(verdict) not in truth["culprits"]:
+    every = all_named(verdict, field_of(truth))
+    if ranks not in truth["culprits"] and every not in truth["culprits"]:
         return WRONG
     return RIGHT if verdict["kind"] in truth["kinds"] else KIND
 
@@ -32,13 +38,14 @@ def innocents(truth, verdict):
     """Returns the named ranks that no acceptable answer names: they wait for other ranks of the
     job."""
     guilty = {rank for culprits in truth["culprits"] for rank in culprits}
-    return sorted(set(named(verdict)) - guilty)
+    return sorted(set(named(verdict, field_of(truth))) - guilty)
 
 
 def innocents_beside(truth, verdict):
     """Returns the ranks that only the other stories of a verdict name, and no acceptable answer."""
     guilty = {rank for culprits in truth["culprits"] for rank in culprits}
-    return sorted(set(all_named(verdict)) - set(named(verdict)) - guilty)
+    field = field_of(truth)
+    return sorted(set(all_named(verdict, field)) - set(named(verdict, field)) - guilty)
 
 
 class Score:

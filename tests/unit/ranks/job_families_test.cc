@@ -116,6 +116,35 @@ TEST_CASE("a service that was given belongs to a process that is none") {
   CHECK(engine().ranks(given({101})) == "-1:101");
 }
 
+TEST_CASE("two engines of one server: their workers' numbers are nobody's") {
+  Node node;
+  node.add(100, 50, "python /venv/bin/serve model")
+      .says({})
+      .add(110, 100, "VLLM::EngineCore_DP0")
+      .says({})
+      .add(111, 110, "VLLM::Worker")
+      .says(member(0, 1))
+      .add(120, 100, "VLLM::EngineCore_DP1")
+      .says({})
+      .add(121, 120, "VLLM::Worker")
+      .says(member(0, 1));
+  CHECK(node.ranks() == "-1:100 -1:110 -1:111 -1:120 -1:121");
+  CHECK(node.ranks(given({111, 121})) == "-1:111 -1:121");
+}
+
+TEST_CASE("an engine below a rank is a part of the rank's job") {
+  Node node;
+  node.add(100, 50, "python train.py")
+      .says(member(0, 2))
+      .add(101, 50, "python train.py")
+      .says(member(1, 2))
+      .add(110, 100, "VLLM::EngineCore")
+      .loaded()
+      .add(120, 100, "python -c worker")
+      .loaded();
+  CHECK(node.ranks() == "-1:110 0:100[120] 1:101");
+}
+
 TEST_CASE("a process is called by its title, its script, its module or its program") {
   using oddrank::ranks::label_of;
   const auto label = [](const std::vector<std::string>& arguments, const std::string& image = "") {
