@@ -89,6 +89,11 @@ std::map<std::size_t, std::vector<std::size_t>> families_of(const RankTable& tab
   return families;
 }
 
+// Returns the key of a job without ranks.
+std::string job_of_family(const RankTable& table, std::size_t head) {
+  return "family " + std::to_string(table.stat(head).pid);
+}
+
 void add_parts(RankTable& table,
                std::size_t head,
                const std::vector<std::size_t>& family,
@@ -139,6 +144,7 @@ void forget_lone_numbers(RankTable& table) {
   for (RankRow& row : table.rows) {
     if (row.world_size == 1 && has_title(table, row.process)) {
       number_as(RankRow(), row);
+      row.job = job_of_family(table, head_of(table, row.process));
     }
   }
 }
@@ -149,19 +155,6 @@ bool has_own_part(const RankTable& table, std::size_t process) {
          (has_title(table, process) ||
           (!facts.stat.forked && !is_multiprocessing_child(facts.arguments) &&
            !label_of(facts.arguments, facts.executable).empty()));
-}
-
-std::vector<std::vector<std::size_t>> families_without_ranks(const RankTable& table) {
-  std::vector<std::vector<std::size_t>> found;
-  for (auto& [head, family] : families_of(table)) {
-    const bool ranked = std::any_of(table.rows.begin(), table.rows.end(), [&](const RankRow& row) {
-      return head_of(table, row.process) == head;
-    });
-    if (!ranked) {
-      found.push_back(std::move(family));
-    }
-  }
-  return found;
 }
 
 void add_roles(RankTable& table) {
@@ -193,9 +186,10 @@ void add_families(RankTable& table) {
     add_beside_rows(table);
     return;
   }
-  const auto families = families_of(table);
-  if (families.size() == 1 && are_several(table, *families.begin())) {
-    add_parts(table, families.begin()->first, families.begin()->second, {});
+  for (const auto& family : families_of(table)) {
+    if (are_several(table, family)) {
+      add_parts(table, family.first, family.second, job_of_family(table, family.first));
+    }
   }
 }
 

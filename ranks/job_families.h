@@ -4,7 +4,7 @@
 // A family is a process with a communication library that none of those started which have one, and
 // all such processes below it. It belongs to a job if it has a rank of it, and gave titles to its
 // processes ("VLLM::EngineCore"): then each of them has a part of its own. Without any rank on the
-// node, the only family there is the job, if it has several parts; of several families, none.
+// node, each family of several parts is a job, "family PID" by its outermost process.
 #pragma once
 
 #include <cstddef>
@@ -29,8 +29,5 @@ void forget_lone_numbers(RankTable& table);
 // Says of each row what the process is in the job, if its title says so; of one without a rank and
 // a title, that it has started others.
 void add_roles(RankTable& table);
-
-// Returns the families without a rank, each with its processes in the order of the tree.
-std::vector<std::vector<std::size_t>> families_without_ranks(const RankTable& table);
 
 }  // namespace oddrank::ranks

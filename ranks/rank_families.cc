@@ -1,5 +1,7 @@
 #include "ranks/rank_families.h"
 
+#include "ranks/process_label.h"
+
 namespace oddrank::ranks {
 namespace {
 
@@ -64,6 +66,7 @@ void add_children(RankTable& table, std::size_t heads) {
     const RankRow head = table.rows[owner];
     RankRow& row = table.add_row(i, false, head.owner);
     number_as(head, row);
+    row.role = role_of_title(table.facts[i].arguments);
   }
 }
 

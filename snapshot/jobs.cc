@@ -20,8 +20,10 @@ constexpr std::size_t kMaxLeftOut = 8;  // jobs that a note names
 
 using Place = std::pair<std::uint32_t, pid_t>;  // node and pid
 
+// Returns whether the process shows that there is a job: it has a number there, or another part.
 bool is_counted(const ProcessCapture& process) {
-  return process.is_rank && process.rank >= 0;
+  return process.is_rank && (process.rank >= 0 ||
+                             (process.role != JobRole::kUnknown && process.job_key != StringId{}));
 }
 
 bool says_its_rank(const Capture& capture, const ProcessCapture& process) {

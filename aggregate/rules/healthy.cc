@@ -66,7 +66,8 @@ bool moves(const RankView& rank) {
 // Returns whether the process waits to be asked for something, as it should if nobody asks.
 bool has_no_work(const JobView& view, const RankView& rank) {
   const auto& threads = rank.process->threads;
-  return rank.decider != nullptr && waits_for_work(view.model(), *rank.decider) &&
+  return rank.decider != nullptr && rank.state() == 'S' &&
+         waits_for_work(view.model(), *rank.decider) &&
          std::ranges::none_of(threads, [&view](const snapshot::ThreadCapture& thread) {
            return thread.call || runs_function(view.model(), thread);
          });

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "aggregate/view/remote_calls.h"
 #include "aggregate/view/thread_cycle.h"
 
 namespace oddrank::aggregate {
@@ -83,14 +84,6 @@ bool runs_for_main(const ThreadCapture& thread, FrameModel& model) {
          (!thread.samples.empty() && model.story(thread.samples.back(), Story::kEngine));
 }
 
-bool is_idle(const ThreadCapture& thread, FrameModel& model) {
-  if (thread.samples.empty() || thread.call) {
-    return false;
-  }
-  const auto loop = model.story(thread.samples.back(), Story::kIdle);
-  return loop && !model.works_inside(thread.samples.back(), *loop);
-}
-
 // Returns the thread that does the program's work while its main thread is idle: one in a call
 // first, else the first Python thread that is not idle itself; null if there is none.
 const ThreadCapture* find_worker(const ProcessCapture& process, FrameModel& model) {
@@ -103,7 +96,7 @@ const ThreadCapture* find_worker(const ProcessCapture& process, FrameModel& mode
       return &thread;
     }
     const auto frame = model.user_frame(thread.samples.back());
-    if (worker == nullptr && frame && frame->user && !is_idle(thread, model)) {
+    if (worker == nullptr && frame && frame->user && !waits_for_work(model, thread)) {
       worker = &thread;
     }
   }
@@ -136,7 +129,7 @@ const ThreadCapture* find_decider(const ProcessCapture& process, FrameModel& mod
   }
   const ThreadCapture* main = main_thread(process);
   const ThreadCapture* decider = main == nullptr ? &threads.front() : main;
-  if (is_idle(*decider, model)) {
+  if (waits_for_work(model, *decider)) {
     const ThreadCapture* worker = find_worker(process, model);
     return worker == nullptr ? decider : worker;
   }

@@ -71,7 +71,7 @@ const ThreadCapture* serving_thread(FrameModel& model,
 }
 
 bool waits_for_work(FrameModel& model, const ThreadCapture& thread) {
-  if (thread.samples.empty() || thread.call || thread.samples.back().state != 'S') {
+  if (thread.samples.empty() || thread.call) {
     return false;
   }
   const snapshot::ThreadSample& sample = thread.samples.back();

@@ -264,7 +264,9 @@ std::string child_words(const JobView& view, const ProcessCapture& child) {
       }
     }
   }
-  return "child process";
+  return child.role == snapshot::JobRole::kUnknown
+             ? "child process"
+             : fmt::format("child process {}", view.text(child.label));
 }
 
 std::string process_words(const JobView& view, const ProcessCapture& process) {

@@ -26,9 +26,12 @@ DEEP = os.path.join(HERE, "deep.tar")  # faults of deep_faults.py, stories of se
 STRANGERS = os.path.join(HERE, "strangers.tar")
 HELD_OUT = os.path.join(HERE, "heldout.tar")
 DOCS = os.path.join(os.path.dirname(os.path.dirname(HERE)), "docs")
+# Real vLLM, Ray, Monarch and torchft on CPUs, with and without pids (tests/wild/run_roles.py).
+ROLES = os.path.join(HERE, "roles.tar")
 GPU_JOBS = os.path.join(HERE, "gpu_jobs.tar")
 ENOUGH = 200
 GPU_COUNT = 40
+ROLES_RIGHT = 44
 RIGHT_SHARE = 0.95
 STRANGERS_RIGHT = 537
 STRANGERS_WRONG = 22
@@ -52,6 +55,10 @@ class RecordedJobs(unittest.TestCase):
         total = archive.replay(harness.Options.oddrank, GPU_JOBS)
         self.assertEqual(total.count(score.RIGHT), GPU_COUNT, total.text())
 
+    def test_processes_with_roles_are_named_by_pid_and_healthy_ones_are_not(self):
+        total = archive.replay(harness.Options.oddrank, ROLES)
+        self.assertGreaterEqual(total.count(score.RIGHT), ROLES_RIGHT, total.text())
+        self.assertEqual(total.count(score.WRONG), 0, total.text())
 
     def test_jobs_of_strangers_get_no_worse_verdicts_than_before(self):
         total = archive.replay(harness.Options.oddrank, STRANGERS)

@@ -89,7 +89,7 @@ TEST_CASE("a family without ranks is a job: a driver, its actors, and the servic
   CHECK(role_of_row(node, 120) == JobRole::kActor);
 }
 
-TEST_CASE("of two families without ranks none is read, nor is a lone process") {
+TEST_CASE("two families without ranks are two jobs; a lone process is none") {
   Node node;
   node.add(100, 50, "python drive.py")
       .says({})
@@ -99,8 +99,8 @@ TEST_CASE("of two families without ranks none is read, nor is a lone process") {
       .says({})
       .add(201, 200, "python -m actor.main")
       .says({});
-  CHECK(node.ranks().empty());
-  CHECK_FALSE(node.decide().notes.empty());
+  CHECK(node.ranks() == "-1:100 -1:101 -1:200 -1:201");
+  CHECK(node.jobs() == "family 100 | family 100 | family 200 | family 200");
 
   Node alone;
   alone.add(100, 50, "python notebook.py").says({});

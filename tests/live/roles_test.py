@@ -1,0 +1,79 @@
+#!/usr/bin/env python3
+"""Runs `oddrank node` on processes with roles: each that is given is a row of its own, under its title.
+
+    roles_test.py --oddrank PATH
+"""
+
+import os
+import subprocess
+import sys
+import unittest
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(os.path.dirname(HERE), "support"))
+# pylint: disable=wrong-import-position
+import harness
+import proc_facts
+
+OPENAT = 257
+VICTIM = os.path.join(os.path.dirname(HERE), "victims", "roles.py")
+
+
+class Roles(unittest.TestCase):
+    def start(self, folder):
+        path = os.path.join(folder, "weights")
+        os.mkfifo(path)
+        process = subprocess.Popen(["/usr/bin/python3", VICTIM, path], stdin=subprocess.DEVNULL,
+                                   stdout=subprocess.PIPE, start_new_session=True)
+        self.addCleanup(self.end, process)
+        words = process.stdout.readline().decode().split()
+        self.assertEqual(words[0], "ready")
+        front, engine, worker = map(int, words[1:])
+        for pid in (front, engine):
+            proc_facts.wait_until(lambda pid=pid: proc_facts.in_call(pid, proc_facts.RECVFROM), "it waits")
+        proc_facts.wait_until(lambda: proc_facts.in_call(worker, OPENAT), "it opens the pipe")
+        return front, engine, worker
+
+    def end(self, process):
+        os.killpg(process.pid, 9)
+        process.wait(60)
+        process.stdout.close()
+
+    def read(self, *arguments):
+        return harness.Run(harness.run_here(
+            [harness.Options.oddrank, "node", *map(str, arguments), "--samples", "2"]))
+
+    def test_each_given_process_is_a_row_under_its_title(self):
+        with harness.scratch() as folder:
+            front, engine, worker = self.start(folder)
+            run = self.read(front, engine, worker, "--json", "-")
+            report = run.json()
+            self.assertEqual({row["pid"]: (row["role"], row["label"]) for row in report["ranks"]},
+                             {front: ("controller", "roles.py"), engine: ("engine", "EngineCore"),
+                              worker: ("worker", "Worker_TP1")}, run)
+            verdict = report["verdict"]
+            self.assertEqual([row["pid"] for row in verdict["culprits"]], [worker], run)
+            self.assertTrue(verdict["summary"].startswith(f"Worker_TP1 (pid {worker}, "), run)
+            self.assertEqual([(link["waiters"], link["waits_for"]) for link in verdict["chain"]][:2],
+                             [(f"roles.py (pid {front})", f"EngineCore (pid {engine})"),
+                              (f"EngineCore (pid {engine})", f"Worker_TP1 (pid {worker})")], run)
+
+    def test_the_text_has_the_title_first(self):
+        with harness.scratch() as folder:
+            front, engine, worker = self.start(folder)
+            run = self.read(front, engine, worker)
+            self.assertIn(f"\nWorker_TP1, pid {worker} (", run.out, run)
+            self.assertIn("3/3 processes on 1/1 nodes", run.out, run)
+
+    def test_a_child_that_was_not_given_is_told_by_its_title(self):
+        with harness.scratch() as folder:
+            front, _, worker = self.start(folder)
+            run = self.read(front, "--json", "-")
+            children = [row["label"] for row in run.json()["ranks"][0]["children"]]
+            self.assertEqual(sorted(children), ["EngineCore", "Worker_TP1"], run)
+            self.assertIn(f"its child process Worker_TP1 pid {worker}, ",
+                          run.json()["verdict"]["summary"], run)
+
+
+if __name__ == "__main__":
+    harness.main()
