@@ -259,14 +259,16 @@ class Job:
         self.name, self.hang = name, hang
         self.ranks, command = piece(name) if name in PIECES else {**JOBS, **ENGINES}[name]
         self.names = range(self.ranks)
-        command = (HOLD if hang == "lock" else "") + command
         self.folder = tempfile.mkdtemp(prefix="wild-")  # short: paths of sockets are in it
-        env = {**os.environ, **environment_of(self.folder, hang), "TMPDIR": self.folder}
+        self.start((HOLD if hang == "lock" else "") + command, environment_of(self.folder, hang))
+
+    def start(self, command, variables, where=JOBS_FOLDER):
+        env = {**os.environ, **variables, "TMPDIR": self.folder}
         with open(os.path.join(self.folder, "log"), "wb") as log:
             self.process = subprocess.Popen(  # pylint: disable=consider-using-with
                 ["unshare", "-npf", "--mount-proc", "--kill-child", "bash", "-c",
                  f"ip link set lo up; {command}\nwait; sleep 1000"],
-                cwd=JOBS_FOLDER, env=env, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+                cwd=where, env=env, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
 
     def log(self):
         with open(os.path.join(self.folder, "log"), encoding="utf-8", errors="replace") as file:
