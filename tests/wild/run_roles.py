@@ -1,15 +1,16 @@
 #!/usr/bin/env python3
-"""Runs oddrank on jobs of real frameworks whose processes have roles: vLLM, torchft, Monarch and Ray, each
-with a process that stands, and as healthy and idle twins.
+"""Runs oddrank on jobs of real frameworks whose processes have roles: vLLM, torchft, Monarch and
+Ray, each with a process that stands, and as healthy and idle twins.
 
     run_roles.py --oddrank PATH [--save DIR] [NAME...]      NAME: see JOBS; all without
 
-oddrank is asked twice: without pids ("found"), and with those of the processes that run the user's code
-("pids"). Each time it must name the process that stands, and nobody in the twins. --save keeps both
-captures and the truth.
+oddrank is asked twice: without pids ("found"), and with those of the processes that run the user's
+code ("pids"). Each time it must name the process that stands, and nobody in the twins. --save keeps
+both captures and the truth.
 
 Run by scripts/test --wild with the Python of a virtual environment that has roles-requirements.txt.
-Uses the machinery of run_jobs.py: each job has a pid namespace, a network and a /dev/shm of its own.
+Uses the machinery of run_jobs.py: each job has a pid namespace, a network and a /dev/shm of its
+own.
 """
 
 import argparse
@@ -34,8 +35,9 @@ HTTP_PORT, RENDEZVOUS_PORT = 8000, 29511
 BODY = bytes(number % 255 + 1 for number in range(256))
 
 IO_STALL, BUSY, LOCK, STOPPED = ("io_stall",), ("busy_rank",), ("file_lock",), ("stopped_rank",)
-NO_RANKS = {"kind": "no ranks", "culprits": []}  # stands for the verdict if oddrank finds none
-NOBODY = ("healthy", "unknown", NO_RANKS["kind"])
+NOBODY = ("healthy", "unknown")
+# What stands for the verdict if oddrank asks for pids or --select, and the statuses with which it does.
+REFUSED, REFUSALS = {"kind": "refused", "culprits": []}, (2, 4)
 TABLE = "{:26}{:30}{:30}"
 
 
@@ -48,7 +50,8 @@ class Fault(typing.NamedTuple):
 
 def pipe(role, file):
     """The role opens a named pipe that nobody writes to."""
-    return Fault(role, lambda job: job.put(file, None), lambda job: job.waits(role, "wait_for_partner"))
+    return Fault(role, lambda job: job.put(file, None),
+                 lambda job: job.waits(role, "wait_for_partner"))
 
 
 def spin(role, file, content):
@@ -72,22 +75,25 @@ def end_loader(role, file):
 
 
 class Form(typing.NamedTuple):
-    """How a job is started, the roles it has at least, what is done to it, and which kinds of verdict are
-    right. `named`: roles that are at fault without anything being done. A job "moves" unless it is idle."""
+    """How a job is started, the roles it has at least, what is done to it, and which kinds of
+    verdict are right. `named`: roles that are at fault though nothing is done. `idle`: it makes no
+    more steps, though nothing is done. `by_pid`: oddrank may refuse to look for ranks by itself."""
     command: str
     least: tuple
     fault: typing.Optional[Fault] = None
     kinds: tuple = NOBODY
     named: tuple = ()
     idle: bool = False
+    by_pid: bool = False
 
     def culprits(self):
         return (self.fault.role,) if self.fault else self.named
 
 
-SERVE = (f"{BIN}/vllm serve $RUN_FOLDER/model --served-model-name chat --host 127.0.0.1 --port {HTTP_PORT} "
-         "--load-format dummy --max-model-len 4096 --max-num-seqs 4 --enforce-eager "
-         "--scheduler-cls chat_scheduler.QuotaScheduler --middleware chat_plugin.AuditMiddleware")
+TORCHRUN = f"{PYTHON} -m torch.distributed.run"
+SERVE = (f"{BIN}/vllm serve $RUN_FOLDER/model --served-model-name chat --host 127.0.0.1 "
+         f"--port {HTTP_PORT} --load-format dummy --max-model-len 4096 --max-num-seqs 4 "
+         "--enforce-eager --scheduler-cls chat_scheduler.QuotaScheduler --middleware chat_plugin.AuditMiddleware")
 TENSOR_PARALLEL = "--tensor-parallel-size 2 --distributed-executor-backend mp"
 DATA_PARALLEL = "--data-parallel-size 2"
 FEW, ENDLESS = STEPS_BEFORE, 10**9
@@ -97,7 +103,8 @@ def vllm(options, requests, *fault, rank=""):
     client = f"{PYTHON} client.py {HTTP_PORT} {requests} {rank}"
     least = (("Worker_TP0", "Worker_TP1", "EngineCore") if options == TENSOR_PARALLEL else
              ("EngineCore_DP0", "EngineCore_DP1"))
-    return Form(f"cd vllm; {SERVE} {options} & {client}", ("api", *least), *fault, idle=requests == FEW)
+    return Form(f"cd vllm; {SERVE} {options} & {client}", ("api", *least), *fault,
+                idle=requests == FEW)
 
 
 def alone(command, least, *fault):
@@ -105,15 +112,16 @@ def alone(command, least, *fault):
 
 
 def torchft(per_replica, *fault):
-    start = (f"{PYTHON}" if per_replica == 1 else
-             f"{PYTHON} -m torch.distributed.run --nnodes 1 --nproc-per-node {per_replica} --rdzv-backend c10d "
+    start = (PYTHON if per_replica == 1 else
+             f"{TORCHRUN} --nnodes 1 --nproc-per-node {per_replica} --rdzv-backend c10d "
              f"--rdzv-endpoint 127.0.0.1:$(({RENDEZVOUS_PORT} + REPLICA)) --local-addr 127.0.0.1")
     return Form("cd torchft; export TORCHFT_LIGHTHOUSE=http://127.0.0.1:29510; "
-                f"{BIN}/torchft_lighthouse --min_replicas 2 --join_timeout_ms 60000 --bind 127.0.0.1:29510 & "
-                "echo $! >$RUN_FOLDER/pid.lighthouse; "
+                f"{BIN}/torchft_lighthouse --min_replicas 2 --join_timeout_ms 60000 "
+                "--bind 127.0.0.1:29510 & echo $! >$RUN_FOLDER/pid.lighthouse; "
                 f"for REPLICA in 0 1; do export REPLICA; {start} train.py & done; wait",
                 ("lighthouse", *(f"replica{replica}.{rank}"
-                                 for replica in range(2) for rank in range(per_replica))), *fault)
+                                 for replica in range(2) for rank in range(per_replica))), *fault,
+                by_pid=True)
 
 
 def monarch(arguments, *fault, idle=False):
@@ -130,18 +138,21 @@ JOBS = {
     "vllm_idle": vllm(TENSOR_PARALLEL, FEW),
     "vllm_busy": vllm(TENSOR_PARALLEL, ENDLESS),
     "vllm_worker_fifo": vllm(TENSOR_PARALLEL, ENDLESS, pipe("Worker_TP1", "scales.1"), IO_STALL),
-    "vllm_worker_spin": vllm(TENSOR_PARALLEL, ENDLESS, spin("Worker_TP0", "scales.0", b"1 -1 0\n"), BUSY),
+    "vllm_worker_spin": vllm(TENSOR_PARALLEL, ENDLESS,
+                             spin("Worker_TP0", "scales.0", b"1 -1 0\n"), BUSY),
     "vllm_worker_stopped": vllm(TENSOR_PARALLEL, ENDLESS, stop("Worker_TP1"), STOPPED),
     "vllm_core_fifo": vllm(TENSOR_PARALLEL, ENDLESS, pipe("EngineCore", "quota.0"), IO_STALL),
     "vllm_core_stopped": vllm(TENSOR_PARALLEL, ENDLESS, stop("EngineCore"), STOPPED),
     "vllm_api_lock": vllm(TENSOR_PARALLEL, ENDLESS, lock("api", "audit"), LOCK),
     "vllm_dp_idle": vllm(DATA_PARALLEL, FEW),
-    "vllm_dp_core_fifo": vllm(DATA_PARALLEL, ENDLESS, pipe("EngineCore_DP1", "quota.1"), IO_STALL, rank=1),
-    "vllm_offline": alone(f"{PYTHON} offline.py", ("script", "Worker_TP0", "Worker_TP1", "EngineCore"),
+    "vllm_dp_core_fifo": vllm(DATA_PARALLEL, ENDLESS, pipe("EngineCore_DP1", "quota.1"), IO_STALL,
+                              rank=1),
+    "vllm_offline": alone(f"{PYTHON} offline.py",
+                          ("script", "Worker_TP0", "Worker_TP1", "EngineCore"),
                           pipe("Worker_TP1", "scales.1"), IO_STALL),
-    "vllm_trainer": alone(f"{PYTHON} -m torch.distributed.run --nproc-per-node 2 --master-addr 127.0.0.1 "
-                          f"--master-port {RENDEZVOUS_PORT} trainer.py",
-                          ("trainer0", "trainer1", "EngineCore"), pipe("EngineCore", "quota.0"), IO_STALL),
+    "vllm_trainer": alone(f"{TORCHRUN} --nproc-per-node 2 --master-addr 127.0.0.1 --master-port "
+                          f"{RENDEZVOUS_PORT} trainer.py", ("trainer0", "trainer1", "EngineCore"),
+                          pipe("EngineCore", "quota.0"), IO_STALL),
     "torchft_healthy": torchft(1),
     "torchft_fifo": torchft(1, pipe("replica1.0", "part.1.0"), IO_STALL),
     "torchft_quorum": torchft(1, lock("replica1.0", "losses.1"), LOCK),
@@ -159,13 +170,17 @@ JOBS = {
     "roles_ray_healthy": ray("rollouts.py", least=ROLLOUTS),
     "roles_ray_idle": ray(f"rollouts.py {FEW}", least=ROLLOUTS, idle=True),
     "roles_ray_fifo": ray("rollouts.py", pipe("rollout1", "shard.1"), IO_STALL, least=ROLLOUTS),
-    "roles_ray_async": ray("inference.py", pipe("engine", "shard.1"), IO_STALL, least=("engine", "reward")),
+    "roles_ray_async": ray("inference.py", pipe("engine", "shard.1"), IO_STALL,
+                           least=("engine", "reward")),
     "roles_ray_threaded": ray("features.py", pipe("store", "shard.1"), IO_STALL, least=("store",)),
-    "roles_ray_cycle": ray("planner.py", kinds=("resource_cycle",), named=("planner", "worker"), idle=True),
-    "roles_ray_chain": ray("pipeline.py", pipe("tokenize", "shard.1"), IO_STALL, least=("summarize",)),
+    "roles_ray_cycle": ray("planner.py", kinds=("resource_cycle",), named=("planner", "worker"),
+                           idle=True),
+    "roles_ray_chain": ray("pipeline.py", pipe("tokenize", "shard.1"), IO_STALL,
+                           least=("summarize",)),
     "roles_ray_wait": ray("scoring.py", spin("score1", "shard.1", bytes(len(BODY))), BUSY),
     "roles_ray_gloo": ray("collective.py", end_loader("trainer1", "shard.1"),
-                          ("input_stall", "stuck_rank", "skipped_collective"), least=("trainer0", "trainer2")),
+                          ("input_stall", "stuck_rank", "skipped_collective"),
+                          least=("trainer0", "trainer2")),
     "roles_ray_pg": ray("placed.py 3", kinds=("unknown",), idle=True),
     "roles_ray_pg_healthy": ray("placed.py 2", least=("shard0", "shard1")),
     "roles_ray_driver_lock": ray("rollouts.py", lock("driver", "checkpoint"), LOCK, least=ROLLOUTS),
@@ -175,20 +190,21 @@ DATA = {"torchft": [f"part.{replica}.{rank}" for replica in range(2) for rank in
         "monarch": [f"shard.{number}" for number in range(3)],
         "ray": [f"shard.{number}" for number in range(16)], "vllm": []}
 VLLM_VARIABLES = {
-    "HF_HUB_OFFLINE": "1", "TRANSFORMERS_OFFLINE": "1", "VLLM_NO_USAGE_STATS": "1", "DO_NOT_TRACK": "1",
-    "VLLM_CPU_KVCACHE_SPACE": "1", "VLLM_CPU_OMP_THREADS_BIND": "nobind", "VLLM_HOST_IP": "127.0.0.1",
-    "VLLM_EXECUTE_MODEL_TIMEOUT_SECONDS": "36000",
+    "HF_HUB_OFFLINE": "1", "TRANSFORMERS_OFFLINE": "1", "DO_NOT_TRACK": "1",
+    "VLLM_NO_USAGE_STATS": "1", "VLLM_CPU_KVCACHE_SPACE": "1", "VLLM_HOST_IP": "127.0.0.1",
+    "VLLM_CPU_OMP_THREADS_BIND": "nobind", "VLLM_EXECUTE_MODEL_TIMEOUT_SECONDS": "36000",
 }
 MODEL = {"architectures": ["ChatForCausalLM"], "model_type": "llama", "hidden_size": 64,
          "intermediate_size": 128, "num_hidden_layers": 2, "num_attention_heads": 2,
-         "num_key_value_heads": 2, "head_dim": 32, "vocab_size": 256, "max_position_embeddings": 8192,
-         "rms_norm_eps": 1e-5, "rope_theta": 10000.0, "hidden_act": "silu", "tie_word_embeddings": False,
-         "torch_dtype": "bfloat16", "bos_token_id": 0, "eos_token_id": 1}
+         "num_key_value_heads": 2, "head_dim": 32, "vocab_size": 256,
+         "max_position_embeddings": 8192, "rms_norm_eps": 1e-5, "rope_theta": 10000.0,
+         "hidden_act": "silu", "tie_word_embeddings": False, "torch_dtype": "bfloat16",
+         "bos_token_id": 0, "eos_token_id": 1}
 WORDS = {"<s>": 0, "</s>": 1, "<unk>": 2, **{f"w{number}": number for number in range(3, 256)}}
 TOKENIZER = {"version": "1.0", "added_tokens": [], "pre_tokenizer": {"type": "Whitespace"},
              "model": {"type": "WordLevel", "vocab": WORDS, "unk_token": "<unk>"}}
-TOKENIZER_CONFIG = {"tokenizer_class": "PreTrainedTokenizerFast", "bos_token": "<s>", "eos_token": "</s>",
-                    "unk_token": "<unk>", "model_max_length": 8192}
+TOKENIZER_CONFIG = {"tokenizer_class": "PreTrainedTokenizerFast", "bos_token": "<s>",
+                    "eos_token": "</s>", "unk_token": "<unk>", "model_max_length": 8192}
 
 
 def write(path, text):
@@ -207,13 +223,14 @@ def read(path):
 
 
 def write_model(folder):
-    for name, content in (("config", MODEL), ("tokenizer", TOKENIZER), ("tokenizer_config", TOKENIZER_CONFIG)):
+    for name, content in (("config", MODEL), ("tokenizer", TOKENIZER),
+                          ("tokenizer_config", TOKENIZER_CONFIG)):
         write(f"{folder}/model/{name}.json", json.dumps(content))
 
 
 def write_distributions(folder):
-    """vLLM takes its platform from the version of a distribution `vllm`, which the build for CPUs calls
-    otherwise, and finds its plugins by their entry points."""
+    """vLLM takes its platform from the version of a distribution `vllm`, which the build for CPUs
+    calls otherwise, and finds its plugins by their entry points."""
     version = importlib.metadata.version("vllm-cpu")
     for name, of in (("vllm", f"{version}+cpu"), ("chat_plugin", "0.1")):
         write(f"{folder}/site/{name}-{of}.dist-info/METADATA",
@@ -238,8 +255,9 @@ class RolesJob(run_jobs.Job):
         self.start("mount -t tmpfs none /dev/shm; : >$RUN_FOLDER/inside; " + self.form.command, {
             "RUN_FOLDER": self.folder, "PYTHONPATH": ":".join(paths), "PYTHONUNBUFFERED": "1",
             "PYTHONDONTWRITEBYTECODE": "1", "OMP_NUM_THREADS": "1", "GLOO_SOCKET_IFNAME": "lo",
-            "PATH": f"{BIN}:{os.environ['PATH']}", "HOME": self.folder, "RAY_USAGE_STATS_ENABLED": "0",
-            "TORCHINDUCTOR_CACHE_DIR": cache, **VLLM_VARIABLES}, ROLES_FOLDER)
+            "PATH": f"{BIN}:{os.environ['PATH']}", "HOME": self.folder,
+            "RAY_USAGE_STATS_ENABLED": "0", "TORCHINDUCTOR_CACHE_DIR": cache,
+            **VLLM_VARIABLES}, ROLES_FOLDER)
 
     # What is done to it.
 
@@ -294,12 +312,13 @@ class RolesJob(run_jobs.Job):
         return used - self.seen.setdefault(key, used) > 0.7 * os.sysconf("SC_CLK_TCK")
 
     def roles(self):
-        """Returns {role: pid in its namespace}: what the processes said, and the titles of vLLM's."""
+        """Returns {role: pid in its namespace}: what they said, and the titles of vLLM's."""
         if not os.path.exists(f"{self.folder}/inside"):
             return {}
         proc, roles = self.proc(), {}
         for name in os.listdir(self.folder):
-            pid = read(f"{self.folder}/{name}").strip() if re.fullmatch(r"pid\.[\w.]+", name) else ""
+            is_pid = re.fullmatch(r"pid\.[\w.]+", name)  # not of a pipe, nor half written
+            pid = read(f"{self.folder}/{name}").strip() if is_pid else ""
             if pid and os.path.exists(f"{proc}/{pid}"):
                 roles[name[4:]] = int(pid)
         for pid in filter(str.isdigit, os.listdir(proc)):
@@ -326,7 +345,8 @@ class RolesJob(run_jobs.Job):
     def until(self, what, fact):
         while not fact():
             if time.monotonic() > self.end_by or self.has_ended():
-                raise Failed(f"not in time: {what}; steps {self.steps()}, roles {self.roles()}\n{self.log()}")
+                raise Failed(f"not in time: {what}; steps {self.steps()}, roles {self.roles()}\n"
+                             f"{self.log()}")
             time.sleep(0.1)
 
     def until_it_stands(self, fact):
@@ -361,12 +381,12 @@ class RolesJob(run_jobs.Job):
 
     def ask(self, program, pids, capture):
         """Returns the verdict, and the beginning of the report that people read."""
-        run = subprocess.run([*self.inner(), program, "node", *pids, "--json", "-", "-q", "--save", capture],
-                             capture_output=True, text=True, timeout=120, check=False)
-        if "no rank of a training job was found" in run.stderr:
-            return NO_RANKS, run.stderr
-        text = subprocess.run([program, "report", capture], capture_output=True, text=True, check=False,
-                              env={**os.environ, "COLUMNS": "100"}).stdout.splitlines()
+        run = subprocess.run([*self.inner(), program, "node", *pids, "--json", "-", "-q", "--save",
+                              capture], capture_output=True, text=True, timeout=120, check=False)
+        if run.returncode in REFUSALS and "error: " in run.stderr:
+            return REFUSED, run.stderr
+        text = subprocess.run([program, "report", capture], capture_output=True, text=True,
+                              check=False, env={**os.environ, "COLUMNS": "100"}).stdout.splitlines()
         return answer_of(run)["verdict"], "\n".join(text[:6])
 
 
@@ -376,11 +396,12 @@ def judge(form, pids, verdict):
     named = {each["pid"] for each in verdict["culprits"]}
     wanted = {pids[role] for role in form.culprits()}
     names = ", ".join(sorted(roles.get(pid, f"pid {pid}") for pid in named)) or "nobody"
-    return f"{verdict['kind']}: {names}", named == wanted and verdict["kind"] in form.kinds
+    right = named == wanted and verdict["kind"] in form.kinds
+    return f"{verdict['kind']}: {names}", form.by_pid if verdict is REFUSED else right
 
 
 def check(name, program, cache, save):
-    """Returns what oddrank said without pids and with them; raises Failed if one of these is wrong."""
+    """Returns what oddrank said without pids and with them, and the reports that are wrong."""
     job = RolesJob(name, cache)
     said, wrong = {}, []
     try:
@@ -396,7 +417,8 @@ def check(name, program, cache, save):
                 shutil.copy(capture, save)
         if save:
             write(f"{save}/{name}.json", json.dumps({
-                "pids": pids, "culprits": job.form.culprits(), "kinds": job.form.kinds, "said": said}, indent=1))
+                "pids": pids, "culprits": job.form.culprits(), "kinds": job.form.kinds,
+                "said": said}, indent=1))
     finally:
         job.end()
     return said, "\n".join(wrong)
@@ -419,8 +441,8 @@ def main():
             except (Failed, subprocess.TimeoutExpired) as why:
                 said, wrong = dict.fromkeys(("found", "pids"), "-"), str(why)
             failed += bool(wrong)
-            print(f"{name:26}{time.monotonic() - begun:5.0f} s  " +
-                  (f"FAILED: {wrong}" if wrong else f"found {said['found']}; pids {said['pids']}"), flush=True)
+            print(f"{name:26}{time.monotonic() - begun:5.0f} s  found {said['found']}; pids "
+                  f"{said['pids']}" + (f"\nFAILED: {wrong}" if wrong else ""), flush=True)
             rows.append(TABLE.format(name, said["found"], said["pids"]))
     print("\n".join(map(str.rstrip, rows)))
     print(f"{failed} failed")

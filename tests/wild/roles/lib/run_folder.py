@@ -1,5 +1,5 @@
-"""The folder of a run: its data, which process does what, how many steps each has made, and what they
-export.
+"""The folder of a run: its data, which process does what, how many steps each has made, and what
+they export.
 """
 import fcntl
 import os

@@ -1,4 +1,7 @@
-"""Asks the completions API, one request after the other: client.py PORT REQUESTS [DATA_PARALLEL_RANK]"""
+"""Asks the completions API, one request after the other.
+
+client.py PORT REQUESTS [DATA_PARALLEL_RANK]
+"""
 import json
 import sys
 import time
@@ -22,8 +25,8 @@ def is_up():
 
 
 def ask(number):
-    body = {"model": "chat", "prompt": [5, 6, 7 + number % 100], "max_tokens": 32, "ignore_eos": True,
-            "stream": True}
+    body = {"model": "chat", "prompt": [5, 6, 7 + number % 100], "max_tokens": 32,
+            "ignore_eos": True, "stream": True}
     request = urllib.request.Request(URL + "/v1/completions", json.dumps(body).encode(), HEADERS)
     with urllib.request.urlopen(request) as answer:
         for _ in answer:
