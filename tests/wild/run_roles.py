@@ -19,7 +19,9 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
+import sys
 import tempfile
 import time
 import typing
@@ -36,9 +38,9 @@ BODY = bytes(number % 255 + 1 for number in range(256))
 
 IO_STALL, BUSY, LOCK, STOPPED = ("io_stall",), ("busy_rank",), ("file_lock",), ("stopped_rank",)
 NOBODY = ("healthy", "unknown")
-# What stands for the verdict if oddrank asks for pids or --select, and the statuses with which it does.
+# Stands for the verdict if oddrank asks for pids or --select, which it does with these statuses.
 REFUSED, REFUSALS = {"kind": "refused", "culprits": []}, (2, 4)
-TABLE = "{:26}{:30}{:30}"
+TABLE = "{:28}{:44}{}"
 
 
 class Fault(typing.NamedTuple):
@@ -93,7 +95,8 @@ class Form(typing.NamedTuple):
 TORCHRUN = f"{PYTHON} -m torch.distributed.run"
 SERVE = (f"{BIN}/vllm serve $RUN_FOLDER/model --served-model-name chat --host 127.0.0.1 "
          f"--port {HTTP_PORT} --load-format dummy --max-model-len 4096 --max-num-seqs 4 "
-         "--enforce-eager --scheduler-cls chat_scheduler.QuotaScheduler --middleware chat_plugin.AuditMiddleware")
+         "--enforce-eager --scheduler-cls chat_scheduler.QuotaScheduler "
+         "--middleware chat_plugin.AuditMiddleware")
 TENSOR_PARALLEL = "--tensor-parallel-size 2 --distributed-executor-backend mp"
 DATA_PARALLEL = "--data-parallel-size 2"
 FEW, ENDLESS = STEPS_BEFORE, 10**9
@@ -240,10 +243,10 @@ def write_distributions(folder):
 
 
 class RolesJob(run_jobs.Job):
-    def __init__(self, name, cache):  # pylint: disable=super-init-not-called
+    def __init__(self, name, cache, limit_s):  # pylint: disable=super-init-not-called
         self.name, self.form = name, JOBS[name]
         self.folder = tempfile.mkdtemp(prefix="wild-")  # short: paths of sockets are in it
-        self.end_by = time.monotonic() + LIMIT_S
+        self.end_by = time.monotonic() + limit_s
         self.seen = {}
         framework = name.removeprefix("roles_").split("_")[0]
         for file in DATA[framework]:
@@ -400,9 +403,10 @@ def judge(form, pids, verdict):
     return f"{verdict['kind']}: {names}", form.by_pid if verdict is REFUSED else right
 
 
-def check(name, program, cache, save):
+def check(name, cache, options):
     """Returns what oddrank said without pids and with them, and the reports that are wrong."""
-    job = RolesJob(name, cache)
+    program, save = os.path.abspath(options.oddrank), options.save
+    job = RolesJob(name, cache, options.limit)
     said, wrong = {}, []
     try:
         pids = job.wait()
@@ -428,8 +432,11 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--oddrank", required=True)
     parser.add_argument("--save", metavar="DIR", help="keep the captures and the truth here")
+    parser.add_argument("--limit", metavar="SECONDS", type=int, default=LIMIT_S,
+                        help="in which a job must come to its state [%(default)s]")
     parser.add_argument("names", nargs="*")
     options = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # ends the job first
     rows, failed = [TABLE.format("job", "found", "pids")], 0
     if options.save:
         os.makedirs(options.save, exist_ok=True)
@@ -437,16 +444,16 @@ def main():
         for name in options.names or JOBS:
             begun = time.monotonic()
             try:
-                said, wrong = check(name, os.path.abspath(options.oddrank), cache, options.save)
+                said, wrong = check(name, cache, options)
             except (Failed, subprocess.TimeoutExpired) as why:
                 said, wrong = dict.fromkeys(("found", "pids"), "-"), str(why)
             failed += bool(wrong)
-            print(f"{name:26}{time.monotonic() - begun:5.0f} s  found {said['found']}; pids "
+            print(f"{name:28}{time.monotonic() - begun:5.0f} s  found {said['found']}; pids "
                   f"{said['pids']}" + (f"\nFAILED: {wrong}" if wrong else ""), flush=True)
             rows.append(TABLE.format(name, said["found"], said["pids"]))
     print("\n".join(map(str.rstrip, rows)))
     print(f"{failed} failed")
-    raise SystemExit(1 if failed else 0)
+    sys.exit(1 if failed else 0)
 
 
 if __name__ == "__main__":
