@@ -184,7 +184,7 @@ JOBS = {
     "roles_ray_gloo": ray("collective.py", end_loader("trainer1", "shard.1"),
                           ("input_stall", "stuck_rank", "skipped_collective"),
                           least=("trainer0", "trainer2")),
-    "roles_ray_pg": ray("placed.py 3", kinds=("unknown",), idle=True),
+    "roles_ray_pg": ray("placed.py 3", kinds=("unknown",), idle=True, by_pid=True),
     "roles_ray_pg_healthy": ray("placed.py 2", least=("shard0", "shard1")),
     "roles_ray_driver_lock": ray("rollouts.py", lock("driver", "checkpoint"), LOCK, least=ROLLOUTS),
     "roles_ray_data": ray("batches.py", pipe("featurize12", "shard.12"), IO_STALL),
@@ -396,6 +396,7 @@ class RolesJob(run_jobs.Job):
 def judge(form, pids, verdict):
     """Returns the verdict in a few words, and whether it is right."""
     roles = {pid: role for role, pid in pids.items()}
+    roles.update((pids[role], role) for role in form.culprits())  # of several of a worker
     named = {each["pid"] for each in verdict["culprits"]}
     wanted = {pids[role] for role in form.culprits()}
     names = ", ".join(sorted(roles.get(pid, f"pid {pid}") for pid in named)) or "nobody"
