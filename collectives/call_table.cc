@@ -221,8 +221,8 @@ constexpr std::string_view kOpenMpiEnd = "ompi_mpi_finalize";
 
 // Every name of the table contains one of these, mangled or not: most frames are ruled out without
 // demangling them.
-constexpr std::array<std::string_view, 7> kHints = {
-    "c10d", "gloo", "nccl", "bootstrap", "MPI_", "CoordinationService", kOpenMpiEnd};
+constexpr std::array<std::string_view, 8> kHints = {
+    "c10d", "gloo", "nccl", "bootstrap", "MPI_", "CoordinationService", "shm_", kOpenMpiEnd};
 
 std::string_view last_part(std::string_view qualified) {
   const auto dot = qualified.rfind('.');

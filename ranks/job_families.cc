@@ -21,11 +21,10 @@ bool has_title(const RankTable& table, std::size_t i) {
   return !product_of(table.facts[i].arguments).empty();
 }
 
-// Returns whether the process may be a part of a job: one with a library of ranks that was asked
-// for its rank, or that has a title.
+// Returns whether the process may be a part of a job: one that was asked for its rank, since it has
+// a library of ranks, or one with a title.
 bool may_take_part(const RankTable& table, std::size_t i) {
-  const bool known = table.facts[i].asked || (table.facts[i].loaded && has_title(table, i));
-  return known && table.tree[i].role == ProcessRole::kProgram && !table.is_excluded(i) &&
+  return (table.facts[i].asked || has_title(table, i)) && table.tree[i].role == ProcessRole::kProgram && !table.is_excluded(i) &&
          matches(table.facts[i], table.options);
 }
 

@@ -71,6 +71,13 @@ void GraphBuilder::add_holders(std::size_t node,
     add_resource(node, process, thread);
     return;
   }
+  // What brings the answer within its process does not owe it.
+  const RankView& caller = view_.ranks()[rank];
+  if (node == rank && caller.caller == &thread && !caller.servers.empty() &&
+      std::all_of(holders.who.begin(), holders.who.end(),
+                  [&process](const Holder& holder) { return holder.process == &process; })) {
+    return;
+  }
   WaitNet::Node& net = graph_.net.nodes[graph_.net_node[node]];
   net.join = holders.join;
   net.unknown = holders.others ? Unknown::kAnybody : Unknown::kNobody;
