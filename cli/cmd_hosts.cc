@@ -67,7 +67,7 @@ void add_hosts_command(Parser& parser) {
       .value("NAME");
   add_capture_options(command, options->capture);
   add_output_options(command, options->output);
-  add_repeat_option(command, options->output);
+  add_live_options(command, options->output);
   add_locals_options(command, options->capture, options->output);
   command.footer(
       "ssh must let you in without a password. If oddrank is missing on a host, it is copied "

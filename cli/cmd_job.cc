@@ -77,7 +77,7 @@ void add_job_command(Parser& parser) {
   add_send_option(command, options->send_to);
   add_capture_options(command, options->capture);
   add_output_options(command, options->output);
-  add_repeat_option(command, options->output);
+  add_live_options(command, options->output);
   add_locals_options(command, options->capture, options->output);
   command.footer(
       "On each node one agent runs inside the job's allocation (srun --overlap), without GPU or\n"

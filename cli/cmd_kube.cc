@@ -88,7 +88,7 @@ void add_kube_command(Parser& parser) {
       .shows_default();
   add_capture_options(command, options->capture);
   add_output_options(command, options->output);
-  add_repeat_option(command, options->output);
+  add_live_options(command, options->output);
   add_locals_options(command, options->capture, options->output);
   command.footer(
       "The report names pods where it names hosts otherwise. If oddrank is missing in a "

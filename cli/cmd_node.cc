@@ -129,7 +129,7 @@ void add_node_command(Parser& parser) {
       .not_with(select);
   add_capture_options(command, options->capture);
   add_output_options(command, options->output);
-  add_repeat_option(command, options->output);
+  add_live_options(command, options->output);
   command
       .option("--fr-dump", options->fr_dump,
               "Write the calls in the ranks' memory into this folder, as dumps of PyTorch's flight "
@@ -142,6 +142,7 @@ void add_node_command(Parser& parser) {
       "  oddrank node 31337     one process: Python and native frames in one stack\n"
       "  oddrank node 71 72 73  do these processes, ranks or not, wait for each other?\n"
       "  oddrank node -w        the report again and again, with what changed marked\n"
+      "  oddrank node --serve   the report as a page in a browser, read again on request\n"
       "  oddrank node --json - | jq .verdict");
   command.runs([options] { return run_node(*options); });
 }

@@ -9,6 +9,7 @@
 
 #include "cli/file_mode.h"
 #include "node/capture_options.h"
+#include "serve/listen_address.h"
 
 namespace oddrank::cli {
 
@@ -36,6 +37,9 @@ struct OutputOptions {
   bool redact = false;                  // all outputs, also the saved capture
   std::optional<std::size_t> repeat_s;  // the pause between captures; none: only one is made
   std::function<void(const std::string&)> print;  // takes the text instead of stdout, if it is set
+  std::optional<serve::ListenAddress> serve;  // the reports are shown there instead of on stdout
+  // Takes the HTML report, and its sentence, if it is set.
+  std::function<void(std::string page, std::string sentence)> take_page;
 };
 
 void add_output_options(Command& command, OutputOptions& options);

@@ -94,6 +94,10 @@ bool write_formats(const aggregate::Diagnosis& report,
   if (!options.html.empty()) {
     written &= write_output(options.html, report::report_html(report, view), options.mode);
   }
+  if (options.take_page) {
+    options.take_page(printable_text(report::report_html(report, view)),
+                      printable_text(report::report_sentence(report)));
+  }
   if (!options.folded.empty()) {
     written &= write_output(options.folded, report::report_folded(view), options.mode);
   }
@@ -184,6 +188,13 @@ Status check_outputs(const OutputOptions& options) {
                   std::string("nothing has been read yet; give ") + output.option +
                       " a file in a folder that you can write to, with free space");
     }
+  }
+  return ok();
+}
+
+Status check_stdout_free(const OutputOptions& options, const std::string& option) {
+  if (is_stdout_taken(options)) {
+    return fail(Errc::kUsage, option + " uses stdout itself, so no other output fits there");
   }
   return ok();
 }

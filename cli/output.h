@@ -21,6 +21,9 @@ ExitStatus status_of(Errc code);
 // kUsage.
 Status check_outputs(const OutputOptions& options);
 
+// Fails with kUsage if an output goes to stdout, which `option` leaves no room for.
+Status check_stdout_free(const OutputOptions& options, const std::string& option);
+
 // Writes one output of text ("-" is stdout): the one printer, whose output has no control
 // characters (base/printable.h). On failure, prints the error and returns false.
 bool write_output(const std::string& path, const std::string& text, FileMode mode);

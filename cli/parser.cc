@@ -283,6 +283,16 @@ Option Command::flag(const std::string& name,
   return Option(*app_->add_flag(name, *value, help)->check(take));
 }
 
+Option Command::flag(const std::string& name,
+                     std::function<std::string(const std::string&)> given,
+                     const std::string& help) {
+  auto value = std::make_shared<std::string>();  // CLI11 sets it to "true" without a text
+  const auto take = [value, given = std::move(given)](const std::string& text) {
+    return given(text == "true" ? "" : text);
+  };
+  return Option(*app_->add_flag(name, *value, help)->check(take));
+}
+
 void Command::footer(const std::string& text) {
   app_->footer(text);
 }

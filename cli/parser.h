@@ -77,6 +77,11 @@ class Command {
               std::function<void(std::optional<std::size_t>)> given,
               std::size_t most,
               const std::string& help);
+  // "--name" or "--name=TEXT": calls it with the text, or with "". It returns what is wrong with
+  // the text, or "".
+  Option flag(const std::string& name,
+              std::function<std::string(const std::string&)> given,
+              const std::string& help);
 
   void footer(const std::string& text);
   Command& hidden();  // from the help

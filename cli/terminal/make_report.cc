@@ -14,6 +14,7 @@
 #include "cli/parser.h"
 #include "cli/terminal/interrupt.h"
 #include "cli/terminal/screen.h"
+#include "cli/terminal/serve_report.h"
 
 namespace oddrank::cli {
 namespace {
@@ -47,14 +48,7 @@ Status check_repeat(const OutputOptions& options) {
     return fail(Errc::kUsage, "--watch needs a terminal",
                 "`oddrank watch` waits for a hang without one");
   }
-  for (const std::string* path : {&options.json, &options.html, &options.save, &options.folded,
-                                  &options.speedscope, &options.dot}) {
-    if (*path == "-") {
-      return fail(Errc::kUsage,
-                  "--watch shows the report on stdout, so no other output fits there");
-    }
-  }
-  return ok();
+  return check_stdout_free(options, "--watch");
 }
 
 int repeat(OutputOptions options, const TakeCapture& take, const ShowCapture& show) {
@@ -88,7 +82,7 @@ int repeat(OutputOptions options, const TakeCapture& take, const ShowCapture& sh
 
 }  // namespace
 
-void add_repeat_option(Command& command, OutputOptions& options) {
+void add_live_options(Command& command, OutputOptions& options) {
   command
       .flag(
           "-w,--watch",
@@ -97,14 +91,29 @@ void add_repeat_option(Command& command, OutputOptions& options) {
           },
           kMaxPause,
           "Capture and report again and again on the terminal, with pauses of so many seconds [5], "
-          "until Ctrl-C; what changed is marked")
+          "until Ctrl-C; what changed is marked. With --serve, renew the page")
       .value("[=SECONDS]")
+      .group("Output ('-' is stdout)");
+  command
+      .flag(
+          "--serve",
+          [&options](const std::string& text) {
+            const auto address = serve::parse_listen_address(text);
+            options.serve = address.value_or(serve::ListenAddress());
+            return address ? std::string() : address.error().what;
+          },
+          "Show the HTML report as a page that a browser can renew, until Ctrl-C, and print its "
+          "address. ADDR: port, or IP address and port [127.0.0.1, any free port]")
+      .value("[=ADDR]")
       .group("Output ('-' is stdout)");
 }
 
 int make_report(const OutputOptions& options, const TakeCapture& take, const ShowCapture& show) {
   if (const Status outputs = check_outputs(options); !outputs) {
     return report_error(outputs.error());
+  }
+  if (options.serve) {
+    return serve_report(options, take, show);
   }
   if (options.repeat_s) {
     const Status possible = check_repeat(options);

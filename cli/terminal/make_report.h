@@ -1,5 +1,5 @@
-// The common part of the commands that capture and report: node, job, hosts and kube. Once, or with
-// --watch again and again on the terminal.
+// The common part of the commands that capture and report: node, job, hosts and kube. Once, with
+// --watch again and again on the terminal, or with --serve for browsers.
 #pragma once
 
 #include <functional>
@@ -11,8 +11,8 @@
 
 namespace oddrank::cli {
 
-// Adds -w, --watch[=SECONDS].
-void add_repeat_option(Command& command, OutputOptions& options);
+// Adds -w, --watch[=SECONDS] and --serve[=ADDR].
+void add_live_options(Command& command, OutputOptions& options);
 
 using TakeCapture = std::function<Result<snapshot::Capture>()>;
 // Has deliver()'s parameters; the last one is the capture before this one, or null.

@@ -79,6 +79,7 @@ showStacks();
 listenToRanks();
 listenToStacks();
 listenToGroups();
+listenToFrame();
 const odd = ranks.find(isCulprit) ?? (ranks.length === 1 ? ranks[0] : undefined);
 if (odd !== undefined) {
   selectRank(odd.index);

@@ -39,8 +39,9 @@ ARROWS = {
     "reach": ["snapshot/", "base/"],
     "slurm": ["reach/", "snapshot/", "base/"],
     "watch": ["snapshot/", "base/"],
+    "serve": ["base/"],
     "node": [*READERS, "watch/", "snapshot/", "base/"],
-    "cli": [*READERS, "node/", "aggregate/", "report/", "slurm/", "reach/", "watch/", "snapshot/",
+    "cli": [*READERS, "node/", "aggregate/", "report/", "slurm/", "reach/", "watch/", "serve/", "snapshot/",
             "base/"],
 }
 ROOMS = tuple(ARROWS)

@@ -1,0 +1,47 @@
+// A small HTTP server, for one page and few clients: Boost.Beast, in this thread.
+//
+// A client costs at most a connection: there are 128 at most; a header has at most 8 KiB and a body
+// 1 KiB; a request must arrive within 15 s, and of an answer something must be taken every 20 s and
+// all within 10 minutes. If all connections are taken, the oldest whose client has not shown the
+// token is closed, or else the new one. So a client that never sends or never reads keeps nobody
+// out. All requests are answered at once, so `answer` must not block.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+
+#include "base/result.h"
+#include "serve/listen_address.h"
+#include "serve/request.h"
+
+namespace oddrank::serve {
+
+using AnswerRequest = std::function<Answer(const Request&)>;
+
+class HttpServer {
+ public:
+  static constexpr std::size_t kMaxConnections = 128;
+
+  // kPermission, kUsage: the address or port is not ours, or taken.
+  static Result<HttpServer> listen(const ListenAddress& address);
+  ~HttpServer();
+  HttpServer(HttpServer&&) noexcept;
+  HttpServer& operator=(HttpServer&&) = delete;
+  HttpServer(const HttpServer&) = delete;
+  HttpServer& operator=(const HttpServer&) = delete;
+
+  std::uint16_t port() const;
+  // Answers clients until `tick`, which is called ten times a second, returns false. Both run in
+  // this thread, and may fork.
+  void run(const AnswerRequest& answer, const std::function<bool()>& tick);
+
+ private:
+  struct Listener;
+  explicit HttpServer(std::unique_ptr<Listener> listener);
+
+  std::unique_ptr<Listener> listener_;
+};
+
+}  // namespace oddrank::serve

@@ -1,0 +1,84 @@
+// The reports of the live page: makes a new one when it is asked for or due, never two at a time
+// and none sooner than 5 s after the one before, and keeps the earlier ones. A reading that fails
+// leaves them as they are.
+//
+// Times are passed in; it has no clock of its own. Precondition of all that starts work: one thread
+// (worker.h).
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "base/result.h"
+#include "serve/history.h"
+#include "serve/product.h"
+#include "serve/worker.h"
+
+namespace oddrank::serve {
+
+// How reports are made; both run in a child. `earlier`: the capture before, to tell what has
+// changed; null for the first one.
+struct Makers {
+  std::function<Result<Product>(const std::string* earlier)> read;
+  std::function<Result<Product>(const std::string& earlier, const std::string& later)> compare;
+};
+
+enum class Begun {
+  kStarted,
+  kBusy,      // another one is being made
+  kTooEarly,  // the last one has just been made
+  kUnknown,   // no such reports to compare, or no more
+  kFailed,    // no process for it; trouble() says why
+};
+
+class LiveReports {
+ public:
+  using Time = std::chrono::steady_clock::time_point;
+  static constexpr std::chrono::seconds kMinPause{5};
+  static constexpr std::chrono::minutes kMaxWork{30};
+
+  // `renew`: the pause after which a report is made again by itself; none: only if asked for.
+  LiveReports(Makers makers, std::optional<std::chrono::seconds> renew);
+
+  Begun read_again(Time now);
+  Begun compare(std::uint64_t earlier, std::uint64_t later, Time now);
+  // Takes what has been made, and begins what is due. To be called several times a second.
+  void tick(Time now);
+  // Ends the work that is under way.
+  void stop();
+
+  const History& history() const { return history_; }
+  // Why the last reading failed; nullopt if it did not.
+  const std::optional<Error>& trouble() const { return trouble_; }
+  bool busy() const { return work_.has_value(); }
+  bool comparing() const { return work_ && work_->earlier != 0; }
+  // How long the work is under way, and the last line that it said; 0 and "" if there is none.
+  std::chrono::milliseconds busy_for(Time now) const;
+  std::string last_line() const { return work_ ? work_->worker.last_line() : std::string(); }
+  // The time until a reading may be asked for, and until one begins by itself (nullopt: never).
+  std::chrono::milliseconds pause_left(Time now) const;
+  std::optional<std::chrono::milliseconds> renewal_in(Time now) const;
+
+ private:
+  struct Work {
+    Worker worker;
+    Time began;
+    // Both 0 for a new reading.
+    std::uint64_t earlier = 0;
+    std::uint64_t later = 0;
+  };
+  Begun begin(const MakeProduct& make, Time now, std::uint64_t earlier, std::uint64_t later);
+
+  Makers makers_;
+  std::optional<std::chrono::seconds> renew_;
+  History history_;
+  std::optional<Work> work_;
+  std::optional<Time> read_ended_;  // the last one
+  std::optional<Error> trouble_;
+};
+
+}  // namespace oddrank::serve

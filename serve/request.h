@@ -1,0 +1,31 @@
+// A request to the live page, and its answer, without a word of how they came over the network.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace oddrank::serve {
+
+// What a client sent; all of it is hostile.
+struct Request {
+  bool get = false;  // neither: another method
+  bool post = false;
+  std::string target;  // "/TOKEN/state"
+  // Fields of the header; "" if absent.
+  std::string host;
+  std::string origin;
+  std::string site;    // Sec-Fetch-Site
+  std::string marker;  // X-Oddrank: no page of another site can send it
+};
+
+struct Answer {
+  unsigned status = 404;
+  std::string_view type = "text/plain; charset=utf-8";
+  std::string_view policy = "default-src 'none'; frame-ancestors 'none'";  // for the browser
+  // Shared: a report is sent to many clients, and may be dropped meanwhile.
+  std::shared_ptr<const std::string> body;
+  bool trusted = false;  // the client knows the token
+};
+
+}  // namespace oddrank::serve

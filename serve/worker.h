@@ -1,0 +1,64 @@
+// Makes one report in a forked child, while the parent answers clients.
+//
+// So no capture leaves memory or descriptors behind, a crash costs one report, and code that
+// blocks, confines its process (base/confine.h) or forks readers (base/isolated.h) does so in a
+// process of its own with one thread. The child has none of our descriptors but stdin, stdout and
+// stderr: no client and no port. What it says on stderr goes on to ours. It is killed if we die,
+// and its own children with it.
+//
+// Precondition: the caller has one thread only (it forks without exec).
+#pragma once
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <cstddef>
+#include <optional>
+#include <string>
+
+#include "base/deadline.h"
+#include "base/result.h"
+#include "base/unique_fd.h"
+#include "serve/product.h"
+
+namespace oddrank::serve {
+
+class Worker {
+ public:
+  static constexpr std::size_t kMaxProduct = std::size_t{1} << 30;  // bytes
+
+  // kIo: no descriptor, memory or process for it.
+  static Result<Worker> start(const MakeProduct& make, std::chrono::milliseconds limit);
+  // Kills it if it was not stopped or has not finished.
+  ~Worker();
+  Worker(Worker&& other) noexcept;
+  Worker& operator=(Worker&&) = delete;
+  Worker(const Worker&) = delete;
+  Worker& operator=(const Worker&) = delete;
+
+  // Passes on what it has said on stderr. Returns what it made, or why it made nothing, and reaps
+  // it; nullopt while it works. Never blocks. kTimeout: it was killed at its limit.
+  std::optional<Result<Product>> poll();
+  // The last line that it has said, printable and short; "" if none.
+  const std::string& last_line() const { return last_line_; }
+
+  // Ends it as Ctrl-C does, so that it ends what it has started elsewhere; kills it after
+  // `patience`.
+  void stop(std::chrono::milliseconds patience);
+
+ private:
+  Worker(pid_t pid, UniqueFd made, UniqueFd said, std::chrono::milliseconds limit);
+  [[noreturn]] static void run(const MakeProduct& make, int made, int said, pid_t parent);
+  void pass_on();
+  bool reap(int& status);
+  void kill_and_reap();
+
+  pid_t pid_;  // -1: reaped, or moved from
+  UniqueFd made_;
+  UniqueFd said_;
+  Deadline deadline_;
+  std::string line_;  // not ended yet
+  std::string last_line_;
+};
+
+}  // namespace oddrank::serve
