@@ -32,9 +32,9 @@ serve::Product product_of(const snapshot::Capture& capture,
                           const snapshot::Capture* earlier) {
   serve::Product product;
   options.print = [](const std::string&) {};
-  options.take_page = [&product](std::string page, std::string sentence) {
+  options.take_page = [&product](std::string page, const std::string& sentence) {
     product.page = std::move(page);
-    product.sentence = std::move(sentence);
+    product.sentence = sentence.substr(0, sentence.find_last_not_of('\n') + 1);
   };
   // A file that cannot be written has been said on stderr, which the page shows.
   show(capture, options, earlier);

@@ -25,7 +25,8 @@ function say() {
     if (state.renewal_ms !== null) text += `, again in ${seconds(state.renewal_ms - since())}`;
   }
   byId("state").textContent = text;
-  byId("words").textContent = state.words;
+  const words = byId("words"); // gone with the first report
+  if (words !== null) words.textContent = state.words;
   byId("read").disabled = state.busy !== "" || state.pause_ms > since();
 }
 
