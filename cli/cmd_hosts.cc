@@ -35,8 +35,12 @@ Result<snapshot::Capture> capture_hosts(const HostsOptions& options) {
 }
 
 int run_hosts(const HostsOptions& options) {
+  std::string about = "hosts";
+  for (const std::string& host : options.hosts) {
+    about += " " + host;
+  }
   return make_report(
-      options.output, [&options] { return capture_hosts(options); }, deliver);
+      options.output, about, [&options] { return capture_hosts(options); }, deliver);
 }
 
 }  // namespace

@@ -59,7 +59,8 @@ int run_job(const JobOptions& options) {
     return report_error({Errc::kUsage, "no job given", "give a job id, or --me"});
   }
   return make_report(
-      options.output, [&options] { return capture_job(options); }, deliver);
+      options.output, options.mine ? "my job" : "job " + options.id,
+      [&options] { return capture_job(options); }, deliver);
 }
 
 }  // namespace

@@ -43,7 +43,9 @@ int run_kube(const KubeOptions& options) {
                          "kubectl get pods --show-labels lists the labels of pods"});
   }
   return make_report(
-      options.output, [&options] { return capture_pods(options); }, deliver);
+      options.output,
+      options.pods.job.empty() ? "pods " + options.pods.selector : "job " + options.pods.job,
+      [&options] { return capture_pods(options); }, deliver);
 }
 
 }  // namespace

@@ -109,7 +109,7 @@ int run_node(const NodeOptions& options) {
                                     : deliver(capture, output, earlier);
   };
   return make_report(
-      options.output, [&options] { return capture_here(options); }, show);
+      options.output, "", [&options] { return capture_here(options); }, show);
 }
 
 }  // namespace
@@ -125,11 +125,11 @@ void add_node_command(Parser& parser) {
                                     "a SLURM job its number will "
                                     "do")
                             .value("NAME");
-  command.flag("--each", options->each, "Print one report for each job on this node")
-      .not_with(select);
+  Option each = command.flag("--each", options->each, "Print one report for each job on this node")
+                    .not_with(select);
   add_capture_options(command, options->capture);
   add_output_options(command, options->output);
-  add_live_options(command, options->output);
+  each.not_with(add_live_options(command, options->output));
   command
       .option("--fr-dump", options->fr_dump,
               "Write the calls in the ranks' memory into this folder, as dumps of PyTorch's flight "

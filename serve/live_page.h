@@ -17,7 +17,7 @@ namespace oddrank::serve {
 struct LiveOptions {
   ListenAddress address;
   std::optional<std::chrono::seconds> renew;
-  std::string about;        // the page's title until there is a report
+  std::string about;        // how the page's title begins
   std::string own_name;     // of this machine
   bool shows_words = true;  // what a reading says on stderr; may name what a report hides
 };

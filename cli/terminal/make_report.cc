@@ -82,7 +82,7 @@ int repeat(OutputOptions options, const TakeCapture& take, const ShowCapture& sh
 
 }  // namespace
 
-void add_live_options(Command& command, OutputOptions& options) {
+Option add_live_options(Command& command, OutputOptions& options) {
   command
       .flag(
           "-w,--watch",
@@ -94,7 +94,7 @@ void add_live_options(Command& command, OutputOptions& options) {
           "until Ctrl-C; what changed is marked. With --serve, renew the page")
       .value("[=SECONDS]")
       .group("Output ('-' is stdout)");
-  command
+  return command
       .flag(
           "--serve",
           [&options](const std::string& text) {
@@ -108,12 +108,15 @@ void add_live_options(Command& command, OutputOptions& options) {
       .group("Output ('-' is stdout)");
 }
 
-int make_report(const OutputOptions& options, const TakeCapture& take, const ShowCapture& show) {
+int make_report(const OutputOptions& options,
+                const std::string& about,
+                const TakeCapture& take,
+                const ShowCapture& show) {
   if (const Status outputs = check_outputs(options); !outputs) {
     return report_error(outputs.error());
   }
   if (options.serve) {
-    return serve_report(options, take, show);
+    return serve_report(options, about, take, show);
   }
   if (options.repeat_s) {
     const Status possible = check_repeat(options);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <string>
 
 #include "base/result.h"
 #include "cli/options.h"
@@ -11,8 +12,8 @@
 
 namespace oddrank::cli {
 
-// Adds -w, --watch[=SECONDS] and --serve[=ADDR].
-void add_live_options(Command& command, OutputOptions& options);
+// Adds -w, --watch[=SECONDS] and --serve[=ADDR]; returns the latter.
+Option add_live_options(Command& command, OutputOptions& options);
 
 using TakeCapture = std::function<Result<snapshot::Capture>()>;
 // Has deliver()'s parameters; the last one is the capture before this one, or null.
@@ -21,7 +22,11 @@ using ShowCapture = std::function<ExitStatus(
 
 // Checks the outputs, captures, shows, and returns the exit status. With --watch it does so until
 // Ctrl-C; then the last report stays, and its exit status counts. If a later capture fails, the
-// report before it is shown on, with the error.
-int make_report(const OutputOptions& options, const TakeCapture& take, const ShowCapture& show);
+// report before it is shown on, with the error. `about`: what is read ("job 4711"), for the title
+// of the live page.
+int make_report(const OutputOptions& options,
+                const std::string& about,
+                const TakeCapture& take,
+                const ShowCapture& show);
 
 }  // namespace oddrank::cli

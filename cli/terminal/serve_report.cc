@@ -10,6 +10,7 @@
 
 #include "base/confine.h"
 #include "base/log.h"
+#include "base/printable.h"
 #include "base/write_file.h"
 #include "cli/output.h"
 #include "cli/terminal/interrupt.h"
@@ -18,6 +19,8 @@
 
 namespace oddrank::cli {
 namespace {
+
+constexpr std::size_t kMaxAbout = 80;  // bytes
 
 std::string host_name() {
   std::array<char, 256> name{};
@@ -76,14 +79,21 @@ void say_where(const serve::ListenAddress& address, const std::string& url) {
     return;
   }
   const std::size_t port_at = url.rfind(':') + 1;
+  const std::string host = url.substr(url.find("//") + 2, port_at - 1 - url.find("//") - 2);
   const std::string port = url.substr(port_at, url.find('/', port_at) - port_at);
-  log_line(LogLevel::kWarning, "from another machine: ssh -L " + port + ":127.0.0.1:" + port + " " +
-                                   host_name() + ", then the same address; Ctrl-C ends it");
+  const std::string hint = "From another machine: ssh -L " + port + ":" + host + ":" + port + " " +
+                           printable(host_name(), 256) +
+                           ", then the same address. Ctrl-C ends it.\n";
+  // If stderr is closed, there is nothing else to do.
+  [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, hint.data(), hint.size());
 }
 
 }  // namespace
 
-int serve_report(const OutputOptions& options, const TakeCapture& take, const ShowCapture& show) {
+int serve_report(const OutputOptions& options,
+                 const std::string& about,
+                 const TakeCapture& take,
+                 const ShowCapture& show) {
   if (const Status free = check_stdout_free(options, "--serve"); !free) {
     return report_error(free.error());
   }
@@ -92,8 +102,9 @@ int serve_report(const OutputOptions& options, const TakeCapture& take, const Sh
   if (options.repeat_s) {
     live.renew = std::chrono::seconds(*options.repeat_s);
   }
-  live.about = "oddrank";
   live.own_name = host_name();
+  const std::string what = about.empty() ? live.own_name : about;
+  live.about = "oddrank" + (options.redact ? "" : ": " + printable(what, kMaxAbout));
   live.shows_words = !options.redact;
   serve::Makers makers;
   makers.read = [&](const std::string* earlier) {

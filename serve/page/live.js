@@ -77,7 +77,7 @@ function update() {
     state.reports.find((report) => report.of?.join() === asked.join());
   if (comparison !== undefined) show(comparison.id);
   else if (later !== undefined && asked === null) show(later.id);
-  document.title = `oddrank: ${all.at(-1)?.sentence ?? state.about}`;
+  document.title = [state.about, ...all.slice(-1).map((report) => report.sentence)].join(": ");
   byId("about").textContent = state.about;
   const trouble = byId("trouble");
   trouble.hidden = state.trouble === "";
