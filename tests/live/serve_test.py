@@ -2,6 +2,7 @@
 """Tests `oddrank node --serve` over HTTP: who gets an answer and who does not, reports that are made again, kept and
 compared, many clients and such that stall, the end of the target, and the end of oddrank."""
 
+import contextlib
 import http.client
 import json
 import os
@@ -252,12 +253,12 @@ class ServeTest(unittest.TestCase):
                      b"POST / HTTP/1.1\r\nContent-Length: 99999999999\r\n\r\n",
                      b"POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\nffffffffffffffff\r\n"):
             with socket.create_connection(("127.0.0.1", server.port), DEADLINE_S) as client:
-                try:
+                answer = b""
+                with contextlib.suppress(OSError):  # closed before it had all
                     client.sendall(text)
                     client.shutdown(socket.SHUT_WR)
-                    self.assertEqual(client.recv(100).replace(b"HTTP/1.1 404 Not Found", b"")[:1].strip(), b"", text)
-                except OSError:
-                    pass  # closed before it had all
+                    answer = client.recv(1000)
+                self.assertTrue(answer == b"" or answer.startswith(b"HTTP/1.1 404 "), (text[:50], answer))
         self.assertEqual(len(server.state()["reports"]), 1)
 
     def test_signals_end_it_and_leave_no_process(self):
