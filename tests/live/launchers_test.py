@@ -149,7 +149,7 @@ class Launchers(unittest.TestCase):
             for method in ("fork", "spawn"):
                 process = self.start([sys.executable, script.name, method])
                 *pids, holder = [int(word) for word in process.stdout.readline().split()]
-                verdict = self.verdict_of(pids, "stuck_rank", f"(pid {holder}, ")
+                verdict = self.verdict_of(pids, "stuck_rank", f"pid {holder}")
                 self.assertEqual([each["pid"] for each in verdict["culprits"]], [holder])
 
 
