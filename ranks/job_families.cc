@@ -24,7 +24,8 @@ bool has_title(const RankTable& table, std::size_t i) {
 // Returns whether the process may be a part of a job: one that was asked for its rank, since it has
 // a library of ranks, or one with a title.
 bool may_take_part(const RankTable& table, std::size_t i) {
-  return (table.facts[i].asked || has_title(table, i)) && table.tree[i].role == ProcessRole::kProgram && !table.is_excluded(i) &&
+  return (table.facts[i].asked || has_title(table, i)) &&
+         table.tree[i].role == ProcessRole::kProgram && !table.is_excluded(i) &&
          matches(table.facts[i], table.options);
 }
 
@@ -69,11 +70,13 @@ void give_services_away(RankTable& table) {
 
 // Returns the outermost process of its family: the process itself if it has none.
 std::size_t head_of(const RankTable& table, std::size_t i) {
-  const auto takes_part = [&table](std::size_t above) { return may_take_part(table, above); };
   std::size_t head = i;
-  for (std::size_t above = i; above != kNoProcess; above = table.tree.ancestor(above, takes_part)) {
-    head = above;
-  }
+  table.tree.ancestor(i, [&](std::size_t above) {
+    if (table.row_of[above] != kNoProcess || may_take_part(table, above)) {
+      head = above;
+    }
+    return false;
+  });
   return head;
 }
 

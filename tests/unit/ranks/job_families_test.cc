@@ -13,6 +13,7 @@ using oddrank::snapshot::JobRole;
 using oddrank::test::DiscoverOptions;
 using oddrank::test::Node;
 using oddrank::test::ReportedWorld;
+using oddrank::test::torch;
 
 namespace {
 
@@ -133,6 +134,13 @@ TEST_CASE("two engines of one server: their workers' numbers are nobody's") {
 }
 
 TEST_CASE("an engine below a rank is a part of the rank's job") {
+  Node by_variables;
+  by_variables.add(100, 50, "python train.py", torch(0, 0, 2))
+      .add(101, 50, "python train.py", torch(1, 1, 2))
+      .add(110, 100, "VLLM::EngineCore")
+      .add(120, 110, "VLLM::Worker");
+  CHECK(by_variables.ranks() == "-1:110 -1:120 0:100 1:101");
+
   Node node;
   node.add(100, 50, "python train.py")
       .says(member(0, 2))
