@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "aggregate/view/rank_set.h"
+#include "base/printable.h"
 
 namespace oddrank::report {
 

@@ -256,8 +256,8 @@ void Worker::kill_and_reap() {
     return;
   }
   ::kill(pid_, SIGKILL);
-  constexpr std::chrono::milliseconds kPatience{1000};
-  const Deadline deadline = Deadline::after(kPatience);
+  constexpr std::chrono::milliseconds kReapPatience{1000};
+  const Deadline deadline = Deadline::after(kReapPatience);
   int status = 0;
   while (!reap(status) && !deadline.passed()) {
     ::poll(nullptr, 0, static_cast<int>(kLookAgain.count()));

@@ -22,7 +22,7 @@ std::string waiters_text(const JobView& view, const std::vector<std::size_t>& ra
   for (const std::size_t at : ranks) {
     numbers.push_back(view.ranks()[at].rank);
   }
-  const std::string set = format_ranks(std::move(numbers));
+  std::string set = format_ranks(std::move(numbers));
   if (ranks.empty() || !set.empty()) {
     return set;
   }
