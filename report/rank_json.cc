@@ -33,7 +33,7 @@ using snapshot::ThreadSample;
 
 namespace {
 
-constexpr std::size_t kMaxFields = 19;  // of a rank
+constexpr std::size_t kMaxFields = 21;  // of a rank
 
 // Writes a frame with py-spy's field names where py-spy has the field, and our own for the rest.
 Json frame_json(const aggregate::JobView& view, snapshot::FrameId id) {

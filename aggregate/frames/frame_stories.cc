@@ -1,5 +1,7 @@
 // The part of FrameModel that finds frames of a story.
 #include <algorithm>
+#include <array>
+#include <cstddef>
 #include <optional>
 #include <string_view>
 #include <vector>
@@ -13,6 +15,23 @@ namespace oddrank::aggregate {
 using snapshot::Frame;
 using snapshot::FrameId;
 using snapshot::ThreadSample;
+
+namespace {
+
+// Returns the patterns of one story, in the order of the table.
+const std::vector<const StoryPattern*>& patterns_of(Story story) {
+  constexpr std::size_t kStories = static_cast<std::size_t>(Story::kCommunicates) + 1;
+  static const auto kByStory = [] {
+    std::array<std::vector<const StoryPattern*>, kStories> all;
+    for (const StoryPattern& pattern : story_patterns()) {
+      all[static_cast<std::size_t>(pattern.story)].push_back(&pattern);
+    }
+    return all;
+  }();
+  return kByStory[static_cast<std::size_t>(story)];
+}
+
+}  // namespace
 
 std::optional<StoryHit> FrameModel::story(const ThreadSample& sample, Story story) {
   const auto [at, is_new] = stories_.try_emplace({sample.stack, sample.python_stack, story});
@@ -40,9 +59,9 @@ std::optional<StoryHit> FrameModel::find_story(const ThreadSample& sample, Story
     const bool is_python = frame.kind == snapshot::FrameKind::kPython;
     beside = beside || (may_be_beside && is_python &&
                         snapshot::runs_beside_call(known(id).shown.name, tables_.text(frame.file)));
-    for (const StoryPattern& pattern : story_patterns()) {
-      if (pattern.story == story && is_reported_by(id, pattern)) {
-        return beside && is_python ? std::nullopt : std::optional(StoryHit{&pattern, id});
+    for (const StoryPattern* pattern : patterns_of(story)) {
+      if (is_reported_by(id, *pattern)) {
+        return beside && is_python ? std::nullopt : std::optional(StoryHit{pattern, id});
       }
     }
   }
@@ -50,15 +69,13 @@ std::optional<StoryHit> FrameModel::find_story(const ThreadSample& sample, Story
 }
 
 bool FrameModel::works_inside(const ThreadSample& sample, const StoryHit& loop) {
-  const auto patterns = story_patterns();
   for (const FrameId id : all_frames(sample)) {
     if (id == loop.frame) {
       return false;
     }
-    const bool gets = std::any_of(patterns.begin(), patterns.end(), [&](const auto& pattern) {
-      return pattern.story == Story::kGets && is_reported_by(id, pattern);
-    });
-    if (tables_.frame(id).kind == snapshot::FrameKind::kPython && !gets) {
+    if (tables_.frame(id).kind == snapshot::FrameKind::kPython &&
+        std::ranges::none_of(patterns_of(Story::kGets),
+                             [&](const auto* pattern) { return is_reported_by(id, *pattern); })) {
       return true;
     }
   }
