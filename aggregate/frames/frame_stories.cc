@@ -21,14 +21,14 @@ namespace {
 // Returns the patterns of one story, in the order of the table.
 const std::vector<const StoryPattern*>& patterns_of(Story story) {
   constexpr std::size_t kStories = static_cast<std::size_t>(Story::kCommunicates) + 1;
-  static const auto kByStory = [] {
+  static const auto by_story = [] {
     std::array<std::vector<const StoryPattern*>, kStories> all;
     for (const StoryPattern& pattern : story_patterns()) {
       all[static_cast<std::size_t>(pattern.story)].push_back(&pattern);
     }
     return all;
   }();
-  return kByStory[static_cast<std::size_t>(story)];
+  return by_story[static_cast<std::size_t>(story)];
 }
 
 }  // namespace
