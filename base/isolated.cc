@@ -1,5 +1,6 @@
 #include "base/isolated.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <unistd.h>
@@ -10,6 +11,7 @@
 
 #include "base/deadline.h"
 #include "base/isolated_child.h"
+#include "base/parse_number.h"
 #include "base/proc/held_up.h"
 
 namespace oddrank {
@@ -270,6 +272,30 @@ bool send_bytes(int fd, const std::string& bytes) {
     sent += static_cast<std::size_t>(written);
   }
   return true;
+}
+
+void close_inherited(int kept) {
+  constexpr int kFirst = STDERR_FILENO + 1;
+  const bool before =
+      kept <= kFirst || ::close_range(kFirst, static_cast<unsigned>(kept - 1), 0) == 0;
+  if (::close_range(static_cast<unsigned>(std::max(kept + 1, kFirst)), ~0U, 0) == 0 && before) {
+    return;
+  }
+  DIR* folder = ::opendir("/proc/self/fd");
+  if (folder == nullptr) {
+    return;
+  }
+  std::vector<int> open;
+  while (const dirent* entry = ::readdir(folder)) {
+    const auto fd = parse_number<int>(entry->d_name);
+    if (fd && *fd >= kFirst && *fd != kept && *fd != ::dirfd(folder)) {
+      open.push_back(*fd);
+    }
+  }
+  ::closedir(folder);
+  for (const int fd : open) {
+    ::close(fd);
+  }
 }
 
 }  // namespace oddrank

@@ -102,4 +102,8 @@ class PendingTask {
 // parent is gone.
 bool send_bytes(int fd, const std::string& bytes);
 
+// Closes all descriptors but stdin, stdout, stderr and `kept`: for a process that was forked and
+// must not keep its parent's pipes and sockets open. Before Linux 5.9 as far as /proc lists them.
+void close_inherited(int kept);
+
 }  // namespace oddrank

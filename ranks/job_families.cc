@@ -2,11 +2,12 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <map>
 #include <set>
 #include <string>
 #include <string_view>
-#include <utility>
+#include <vector>
 
 #include "ranks/process_label.h"
 #include "ranks/process_role.h"
@@ -17,14 +18,14 @@ using snapshot::JobRole;
 
 namespace {
 
-bool has_title(const RankTable& table, std::size_t i) {
-  return !product_of(table.facts[i].arguments).empty();
+bool is_titled(const RankTable& table, std::size_t i) {
+  return has_title(table.facts[i].arguments);
 }
 
 // Returns whether the process may be a part of a job: one that was asked for its rank, since it has
 // a library of ranks, or one with a title.
 bool may_take_part(const RankTable& table, std::size_t i) {
-  return (table.facts[i].asked || has_title(table, i)) &&
+  return (table.facts[i].asked || is_titled(table, i)) &&
          table.tree[i].role == ProcessRole::kProgram && !table.is_excluded(i) &&
          matches(table.facts[i], table.options);
 }
@@ -33,7 +34,7 @@ bool may_take_part(const RankTable& table, std::size_t i) {
 // and daemons, and workers that have never been given work.
 bool is_infrastructure(const ProcessFacts& facts) {
   constexpr std::array<std::string_view, 3> kTitles = {"DashboardAgent", "RuntimeEnvAgent", "IDLE"};
-  if (!product_of(facts.arguments).empty()) {
+  if (has_title(facts.arguments)) {
     const std::string title = label_of(facts.arguments, facts.executable);
     return std::find(kTitles.begin(), kTitles.end(), title) != kTitles.end();
   }
@@ -96,27 +97,20 @@ std::string job_of_family(const RankTable& table, std::size_t head) {
   return "family " + std::to_string(table.stat(head).pid);
 }
 
-void add_parts(RankTable& table,
-               std::size_t head,
-               const std::vector<std::size_t>& family,
-               const std::string& job) {
-  for (const std::size_t i : family) {
-    if (table.row_of[i] == kNoProcess && (i == head || has_own_part(table, i))) {
-      table.add_row(i, true, table.stat(i).pid).job = job;
-    }
+// Returns those of the family that have a part of their own in the job: its head has.
+std::vector<std::size_t> parts_of(const RankTable& table,
+                                  std::size_t head,
+                                  const std::vector<std::size_t>& family) {
+  std::vector<std::size_t> parts;
+  std::copy_if(family.begin(), family.end(), std::back_inserter(parts),
+               [&](std::size_t i) { return i == head || has_own_part(table, i); });
+  return parts;
+}
+
+void add_parts(RankTable& table, const std::vector<std::size_t>& parts, const std::string& job) {
+  for (const std::size_t i : parts) {
+    table.add_row(i, true, table.stat(i).pid).job = job;
   }
-}
-
-// Returns whether another process than the head has a part of its own.
-bool are_several(const RankTable& table,
-                 const std::pair<const std::size_t, std::vector<std::size_t>>& family) {
-  return std::ranges::any_of(
-      family.second, [&](std::size_t i) { return i != family.first && has_own_part(table, i); });
-}
-
-bool has_titles(const RankTable& table, const std::vector<std::size_t>& processes) {
-  return std::any_of(processes.begin(), processes.end(),
-                     [&table](std::size_t i) { return has_title(table, i); });
 }
 
 // Adds the parts of jobs that have rows: of the family of each.
@@ -131,10 +125,9 @@ void add_beside_rows(RankTable& table) {
       if ((row.rank >= 0) != numbered || family == families.end() || !done.insert(head).second) {
         continue;
       }
-      std::vector<std::size_t> all = family->second;
-      all.push_back(row.process);
-      if (has_titles(table, all)) {
-        add_parts(table, head, family->second, row.job);
+      const auto titled = [&table](std::size_t i) { return is_titled(table, i); };
+      if (titled(row.process) || std::ranges::any_of(family->second, titled)) {
+        add_parts(table, parts_of(table, head, family->second), row.job);
       }
     }
   }
@@ -144,7 +137,7 @@ void add_beside_rows(RankTable& table) {
 
 void forget_lone_numbers(RankTable& table) {
   for (RankRow& row : table.rows) {
-    if (row.world_size == 1 && has_title(table, row.process)) {
+    if (row.world_size == 1 && is_titled(table, row.process)) {
       number_as(RankRow(), row);
       row.job = job_of_family(table, head_of(table, row.process));
     }
@@ -154,19 +147,13 @@ void forget_lone_numbers(RankTable& table) {
 bool has_own_part(const RankTable& table, std::size_t process) {
   const ProcessFacts& facts = table.facts[process];
   return !is_infrastructure(facts) &&
-         (has_title(table, process) ||
+         (is_titled(table, process) ||
           (!facts.stat.forked && !is_multiprocessing_child(facts.arguments) &&
            !label_of(facts.arguments, facts.executable).empty()));
 }
 
 void add_roles(RankTable& table) {
-  std::set<std::size_t> starters;
-  for (const RankRow& row : table.rows) {
-    table.tree.ancestor(row.process, [&starters](std::size_t above) {
-      starters.insert(above);
-      return false;
-    });
-  }
+  const std::set<std::size_t> starters = table.starters();
   for (RankRow& row : table.rows) {
     if (!row.is_rank) {
       continue;
@@ -188,9 +175,10 @@ void add_families(RankTable& table) {
     add_beside_rows(table);
     return;
   }
-  for (const auto& family : families_of(table)) {
-    if (are_several(table, family)) {
-      add_parts(table, family.first, family.second, job_of_family(table, family.first));
+  for (const auto& [head, family] : families_of(table)) {
+    const std::vector<std::size_t> parts = parts_of(table, head, family);
+    if (parts.size() > 1) {
+      add_parts(table, parts, job_of_family(table, head));
     }
   }
 }

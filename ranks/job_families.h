@@ -23,7 +23,7 @@ bool has_own_part(const RankTable& table, std::size_t process);
 // number: several engines have a rank 0 each. Call it once all ranks have rows.
 void add_families(RankTable& table);
 
-// Does the latter alone, for processes that were given.
+// Takes such a number, as above, from processes that were given.
 void forget_lone_numbers(RankTable& table);
 
 // Says of each row what the process is in the job, if its title says so; of one without a rank and

@@ -195,10 +195,7 @@ std::optional<ProcessFacts> decode_details(FieldReader& reader) {
 // its libraries.
 void send_details(const std::vector<ProcessFacts*>& wanted, const DetailReader& read, int fd) {
   // Our caller's pipes are open here too; a reader that cannot die must not keep them open.
-  if (fd > STDERR_FILENO + 1) {
-    ::close_range(STDERR_FILENO + 1, static_cast<unsigned>(fd - 1), 0);
-  }
-  ::close_range(static_cast<unsigned>(fd + 1), ~0U, 0);
+  close_inherited(fd);
   for (ProcessFacts* facts : wanted) {
     read.details(*facts);
     if (!send_bytes(fd, encode_details(*facts))) {

@@ -72,8 +72,8 @@ snapshot::JobRole role_of_title(std::span<const std::string> arguments) {
   return title.product == "ray" ? kActor : kUnknown;
 }
 
-std::string product_of(std::span<const std::string> arguments) {
-  return std::string(title_of(arguments).product);
+bool has_title(std::span<const std::string> arguments) {
+  return !title_of(arguments).product.empty();
 }
 
 }  // namespace oddrank::ranks

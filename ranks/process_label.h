@@ -17,8 +17,7 @@ std::string label_of(std::span<const std::string> arguments, const std::string& 
 // Returns what the process is by its title: an engine for "VLLM::EngineCore". kUnknown without one.
 snapshot::JobRole role_of_title(std::span<const std::string> arguments);
 
-// Returns the part of a title before "::", which names the product: "ray" for "ray::Rollout". Empty
-// if the process has no such title.
-std::string product_of(std::span<const std::string> arguments);
+// Returns whether the process has given itself a title of the form PRODUCT::NAME.
+bool has_title(std::span<const std::string> arguments);
 
 }  // namespace oddrank::ranks

@@ -55,22 +55,10 @@ void note_contradictions(const RankTable& table, Notes& notes) {
   }
 }
 
-// Returns the processes below which a row stands.
-std::set<std::size_t> starters(const RankTable& table) {
-  std::set<std::size_t> found;
-  for (const RankRow& row : table.rows) {
-    table.tree.ancestor(row.process, [&found](std::size_t above) {
-      found.insert(above);
-      return false;
-    });
-  }
-  return found;
-}
-
 // Names processes with a communication library that belong to no job: not those that have started
 // ranks.
 void note_strangers(const RankTable& table, Notes& notes) {
-  std::set<std::size_t> known = starters(table);
+  std::set<std::size_t> known = table.starters();
   known.insert(table.choice.other_runs.begin(), table.choice.other_runs.end());
   std::vector<std::size_t> strangers;
   for (std::size_t i = 0; i < table.facts.size(); ++i) {
@@ -185,7 +173,7 @@ void note_blocked(const RankTable& table, Notes& notes) {
 
 // A launcher that waits for other nodes stands below no rank, and above none.
 void note_idle_launchers(const RankTable& table, Notes& notes) {
-  const std::set<std::size_t> above = starters(table);
+  const std::set<std::size_t> above = table.starters();
   for (std::size_t i = 0; i < table.tree.size(); ++i) {
     if (table.tree[i].role == ProcessRole::kRankLauncher && table.row_of[i] == kNoProcess &&
         above.count(i) == 0) {

@@ -24,6 +24,17 @@ std::size_t RankTable::starter_of(std::size_t process) const {
              : tree.ancestor(process, [this](std::size_t at) { return !choice.is_wrapper(at); });
 }
 
+std::set<std::size_t> RankTable::starters() const {
+  std::set<std::size_t> found;
+  for (const RankRow& row : rows) {
+    tree.ancestor(row.process, [&found](std::size_t above) {
+      found.insert(above);
+      return false;
+    });
+  }
+  return found;
+}
+
 RankRow& RankTable::add_row(std::size_t process, bool is_rank, pid_t owner) {
   RankRow row;
   row.process = process;

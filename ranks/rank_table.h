@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <map>
+#include <set>
 #include <vector>
 
 #include "ranks/process_tree.h"
@@ -22,6 +23,9 @@ struct RankTable {
   bool is_excluded(std::size_t process) const;
   // Returns the process that started it, wrappers apart; kNoProcess if that is unknown.
   std::size_t starter_of(std::size_t process) const;
+
+  // Returns the processes below which a row stands.
+  std::set<std::size_t> starters() const;
 
   // The references hold until the next row is added.
   RankRow& add_row(std::size_t process, bool is_rank, pid_t owner);

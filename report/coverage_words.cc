@@ -25,14 +25,13 @@ std::string utc_words(std::uint64_t us) {
 
 std::string coverage_words(const aggregate::Diagnosis& report) {
   const aggregate::Coverage& coverage = report.coverage;
-  std::string line = fmt::format("{}/{} {} ", coverage.read, coverage.expected,
-                                 coverage.of_ranks        ? "ranks"
-                                 : coverage.expected == 1 ? "process"
-                                                          : "processes");
-  if (coverage.beside > 0) {
-    line = fmt::format("{}/{} processes ({}) ", coverage.read, coverage.expected,
-                       count_of(coverage.expected - coverage.beside, "rank"));
-  }
+  std::string line = fmt::format(
+      "{}/{} {} ", coverage.read, coverage.expected,
+      coverage.beside > 0
+          ? fmt::format("processes ({})", count_of(coverage.expected - coverage.beside, "rank"))
+      : coverage.of_ranks      ? "ranks"
+      : coverage.expected == 1 ? "process"
+                               : "processes");
   line += report.of_cores
               ? "from core files"
               : fmt::format("on {}/{} nodes", coverage.nodes_answered, coverage.nodes_expected);
@@ -57,6 +56,11 @@ std::string unread_title(const aggregate::Unread& unread, std::size_t columns) {
   const std::vector<std::int32_t>& numbers = ranked ? unread.ranks : unread.pids;
   return fmt::format("{}{} {}", ranked ? "rank" : "pid", numbers.size() == 1 ? "" : "s",
                      aggregate::format_ranks_within(numbers, columns));
+}
+
+bool are_many(std::string_view who) {
+  return who.starts_with("ranks ") || who.starts_with("pids ") || who.starts_with("processes ") ||
+         who.ends_with(" processes");
 }
 
 std::string_view unread_words(const aggregate::Unread& unread) {

@@ -19,6 +19,9 @@ std::string coverage_words(const aggregate::Diagnosis& report);
 // Returns "ranks 4-5", or "pid 4711" of a process without a rank; at most `columns` wide.
 std::string unread_title(const aggregate::Unread& unread, std::size_t columns);
 
+// Returns whether these words ("ranks 0-3", "pids 7,9", "4 processes") stand for several.
+bool are_many(std::string_view who);
+
 // Returns "gone", "in part" or "not read".
 std::string_view unread_words(const aggregate::Unread& unread);
 

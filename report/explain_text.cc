@@ -6,17 +6,13 @@
 
 #include "base/printable.h"
 #include "base/span_words.h"
+#include "report/coverage_words.h"
 #include "report/style.h"
 
 namespace oddrank::report {
 namespace {
 
 constexpr std::size_t kIndent = 6;
-
-bool are_many(const std::string& who) {
-  return who.starts_with("ranks ") || who.starts_with("pids ") || who.starts_with("processes ") ||
-         who.ends_with(" processes");
-}
 
 std::string fact_words(const aggregate::ExplainedFact& fact) {
   std::string words = fmt::format("{} wait{} for {}: {}", fact.who, are_many(fact.who) ? "" : "s",

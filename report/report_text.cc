@@ -114,7 +114,7 @@ std::string chain_lines(const aggregate::Diagnosis& report, const Style& style) 
       continue;
     }
     const std::string waiters = party(link.waiters);
-    const bool many = waiters.substr(0, 6) == "ranks " || waiters.ends_with(" processes");
+    const bool many = are_many(waiters);
     std::string line = fmt::format("{} wait{} for {}: {}", waiters, many ? "" : "s",
                                    party(link.waits_for), link.on);
     const std::string with_evidence = fmt::format("{} [{}]", line, link.evidence);

@@ -41,7 +41,7 @@ class History {
                                std::uint64_t earlier,
                                std::uint64_t later);
 
-  // Null if there is none, or none any more.
+  // Returns null if there is no such report, or it was dropped.
   const KeptReport* find(std::uint64_t id) const;
   // The newest that is no comparison.
   const KeptReport* newest() const;

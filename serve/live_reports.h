@@ -56,7 +56,8 @@ class LiveReports {
   const std::optional<Error>& trouble() const { return trouble_; }
   bool busy() const { return work_.has_value(); }
   bool comparing() const { return work_ && work_->earlier != 0; }
-  // How long the work is under way, and the last line that it said; 0 and "" if there is none.
+  // Return the age of the work that is under way, and the last line that it said; 0 and "" if there
+  // is none.
   std::chrono::milliseconds busy_for(Time now) const;
   std::string last_line() const { return work_ ? work_->worker.last_line() : std::string(); }
   // The time until a reading may be asked for, and until one begins by itself (nullopt: never).

@@ -1,6 +1,5 @@
 #include "serve/worker.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/mman.h>
@@ -21,6 +20,7 @@
 #include "base/isolated.h"
 #include "base/parse_number.h"
 #include "base/printable.h"
+#include "base/read_file.h"
 #include "base/signals/signal_name.h"
 
 namespace oddrank::serve {
@@ -85,35 +85,11 @@ Result<Product> read_product(int fd) {
       static_cast<std::size_t>(facts.st_size) > Worker::kMaxProduct) {
     return fail(Errc::kIo, "the report is larger than 1 GiB");
   }
-  std::string bytes(static_cast<std::size_t>(facts.st_size), '\0');
-  std::size_t at = 0;
-  while (at < bytes.size()) {
-    const ssize_t got = ::pread(fd, bytes.data() + at, bytes.size() - at, static_cast<off_t>(at));
-    if (got <= 0 && errno != EINTR) {
-      return fail(Errc::kIo, "the report cannot be read: " + errno_text(errno));
-    }
-    at += got > 0 ? static_cast<std::size_t>(got) : 0;
+  if (::lseek(fd, 0, SEEK_SET) != 0) {
+    return fail(Errc::kIo, "the report cannot be read: " + errno_text(errno));
   }
+  ODDRANK_TRY(const std::string bytes, read_all(fd, "the report", Worker::kMaxProduct));
   return product_of(bytes);
-}
-
-// Closes all that was opened before the fork, but for the standard ones and `kept`.
-void close_others(int kept) {
-  DIR* folder = ::opendir("/proc/self/fd");
-  if (folder == nullptr) {
-    return;
-  }
-  std::vector<int> open;
-  while (const dirent* entry = ::readdir(folder)) {
-    const auto fd = parse_number<int>(entry->d_name);
-    if (fd && *fd > STDERR_FILENO && *fd != kept && *fd != ::dirfd(folder)) {
-      open.push_back(*fd);
-    }
-  }
-  ::closedir(folder);
-  for (const int fd : open) {
-    ::close(fd);
-  }
 }
 
 // The parent catches these to end everything; the child is to be ended by them.
@@ -173,7 +149,7 @@ void Worker::run(const MakeProduct& make, int made, int said, pid_t parent) {
   }
   restore_signals();
   ::dup2(said, STDERR_FILENO);
-  close_others(made);
+  close_inherited(made);
   bool sent = false;
   try {
     sent = send_bytes(made, bytes_of(make()));
@@ -241,13 +217,17 @@ void Worker::stop(std::chrono::milliseconds patience) {
     return;
   }
   ::kill(pid_, SIGINT);
+  wait_for_end(patience);
+  kill_and_reap();
+}
+
+void Worker::wait_for_end(std::chrono::milliseconds patience) {
   const Deadline deadline = Deadline::after(patience);
   int status = 0;
   while (!reap(status) && !deadline.passed()) {
     pass_on();
     ::poll(nullptr, 0, static_cast<int>(kLookAgain.count()));
   }
-  kill_and_reap();
 }
 
 // A child in state D cannot die yet: it is left to init.
@@ -257,11 +237,7 @@ void Worker::kill_and_reap() {
   }
   ::kill(pid_, SIGKILL);
   constexpr std::chrono::milliseconds kReapPatience{1000};
-  const Deadline deadline = Deadline::after(kReapPatience);
-  int status = 0;
-  while (!reap(status) && !deadline.passed()) {
-    ::poll(nullptr, 0, static_cast<int>(kLookAgain.count()));
-  }
+  wait_for_end(kReapPatience);
   pid_ = -1;
 }
 

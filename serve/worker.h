@@ -51,6 +51,8 @@ class Worker {
   [[noreturn]] static void run(const MakeProduct& make, int made, int said, pid_t parent);
   void pass_on();
   bool reap(int& status);
+  // Passes on what it says until it has ended and was reaped, or `patience` is over.
+  void wait_for_end(std::chrono::milliseconds patience);
   void kill_and_reap();
 
   pid_t pid_;  // -1: reaped, or moved from

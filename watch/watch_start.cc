@@ -14,6 +14,7 @@
 #include <string>
 
 #include "base/deadline.h"
+#include "base/isolated.h"
 #include "base/log.h"
 #include "base/result.h"
 
@@ -37,10 +38,7 @@ void leave_files_alone(int keep) {
     ::dup2(null, STDIN_FILENO);
     ::dup2(null, STDOUT_FILENO);
   }
-  if (keep > STDERR_FILENO + 1) {
-    ::close_range(STDERR_FILENO + 1, static_cast<unsigned>(keep - 1), 0);
-  }
-  ::close_range(static_cast<unsigned>(keep + 1), ~0U, 0);
+  close_inherited(keep);
 }
 
 // The memory of captures counts against the rank's cgroup. If it runs out, the watcher and its

@@ -108,6 +108,8 @@ class FrameModel {
   const Known& known(snapshot::FrameId id);
   std::optional<StoryHit> find_story(const snapshot::ThreadSample& sample, Story story);
   bool is_reported_by(snapshot::FrameId id, const StoryPattern& pattern);
+  // Returns the first pattern of the story that the frame matches; null if there is none.
+  const StoryPattern* reported_by(snapshot::FrameId id, Story story);
   bool rests(snapshot::FrameId id, std::string_view pool);
   FoldedStack fold_frames(const std::vector<snapshot::FrameId>& frames);
   // Among libc's frames from `at` on, adds the outermost named function: the call that the program

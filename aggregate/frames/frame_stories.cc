@@ -50,6 +50,13 @@ bool FrameModel::is_reported_by(FrameId id, const StoryPattern& pattern) {
          oddrank::contains(tables_.text(frame.file), pattern.file);
 }
 
+const StoryPattern* FrameModel::reported_by(FrameId id, Story story) {
+  const auto& patterns = patterns_of(story);
+  const auto at = std::ranges::find_if(
+      patterns, [&](const StoryPattern* pattern) { return is_reported_by(id, *pattern); });
+  return at == patterns.end() ? nullptr : *at;
+}
+
 std::optional<StoryHit> FrameModel::find_story(const ThreadSample& sample, Story story) {
   // Whether native frames of a library are inside of a Python one is known of whole stacks alone.
   const bool may_be_beside = story == Story::kCommunicates && reach(sample) == Reach::kWhole;
@@ -59,10 +66,8 @@ std::optional<StoryHit> FrameModel::find_story(const ThreadSample& sample, Story
     const bool is_python = frame.kind == snapshot::FrameKind::kPython;
     beside = beside || (may_be_beside && is_python &&
                         snapshot::runs_beside_call(known(id).shown.name, tables_.text(frame.file)));
-    for (const StoryPattern* pattern : patterns_of(story)) {
-      if (is_reported_by(id, *pattern)) {
-        return beside && is_python ? std::nullopt : std::optional(StoryHit{pattern, id});
-      }
+    if (const StoryPattern* pattern = reported_by(id, story)) {
+      return beside && is_python ? std::nullopt : std::optional(StoryHit{pattern, id});
     }
   }
   return std::nullopt;
@@ -74,8 +79,7 @@ bool FrameModel::works_inside(const ThreadSample& sample, const StoryHit& loop) 
       return false;
     }
     if (tables_.frame(id).kind == snapshot::FrameKind::kPython &&
-        std::ranges::none_of(patterns_of(Story::kGets),
-                             [&](const auto* pattern) { return is_reported_by(id, *pattern); })) {
+        reported_by(id, Story::kGets) == nullptr) {
       return true;
     }
   }
@@ -88,12 +92,10 @@ bool FrameModel::rests(FrameId id, std::string_view pool) {
       (entry.role == FrameRole::kInternal && !entry.unknown)) {
     return true;
   }
-  const auto patterns = story_patterns();
-  return std::any_of(patterns.begin(), patterns.end(), [&](const StoryPattern& pattern) {
-    const bool fits =
-        pattern.story == Story::kRest || (pattern.story == Story::kPool && pattern.words == pool);
-    return fits && is_reported_by(id, pattern);
-  });
+  return reported_by(id, Story::kRest) != nullptr ||
+         std::ranges::any_of(patterns_of(Story::kPool), [&](const StoryPattern* pattern) {
+           return pattern->words == pool && is_reported_by(id, *pattern);
+         });
 }
 
 std::optional<StoryHit> FrameModel::idle_pool(const ThreadSample& sample) {

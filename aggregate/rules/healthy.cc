@@ -59,10 +59,6 @@ std::string beside_words(const RuleInput& input, const std::vector<std::size_t>&
                      snapshot::kOldWaitMs / 1000, call_words(input.view, *(*first)->call));
 }
 
-bool moves(const RankView& rank) {
-  return rank.motion.measured && !rank.motion.still();
-}
-
 // Returns whether the process waits to be asked for something, as it should if nobody asks.
 bool has_no_work(const JobView& view, const RankView& rank) {
   const auto& threads = rank.process->threads;
@@ -85,7 +81,7 @@ std::vector<std::size_t> without_work(const RuleInput& input) {
     }
     if (has_no_work(input.view, rank) && !input.graph.awaited[at]) {
       idle.push_back(at);
-    } else if (!moves(rank)) {
+    } else if (!rank.motion.moved()) {
       return {};
     }
   }
@@ -120,7 +116,7 @@ std::vector<Finding> find_idle(const RuleInput& input) {
 std::vector<Finding> healthy(const RuleInput& input) {
   const auto& ranks = input.view.ranks();
   const bool all_move = std::all_of(ranks.begin(), ranks.end(), [](const RankView& rank) {
-    return rank.presence == Presence::kRead && rank.motion.measured && !rank.motion.still();
+    return rank.presence == Presence::kRead && rank.motion.moved();
   });
   if (ranks.empty() || has_waiting_launcher(input.view)) {
     return {};

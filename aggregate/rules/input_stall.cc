@@ -75,7 +75,7 @@ Confidence surest(const JobView& view, const RankView& rank) {
     return Confidence::kLikely;
   }
   const Motion motion = measure_motion(*thread, view.model());
-  return motion.measured && !motion.still() ? Confidence::kPossible : Confidence::kCertain;
+  return motion.moved() ? Confidence::kPossible : Confidence::kCertain;
 }
 
 }  // namespace

@@ -109,8 +109,7 @@ std::int64_t oldest_young_wait(const JobView& view) {
 // Tells of the end of the rank's wait, which is not in the rank's own thread.
 void take_end(const RuleInput& input, const WaitEnd& end, Finding& finding, WaitsFor& waits) {
   const RankView& last = end.view();
-  const bool moves =
-      last.motion.measured && !last.motion.still() && finding.kind != Kind::kBusyRank;
+  const bool moves = last.motion.moved() && finding.kind != Kind::kBusyRank;
   if (moves || !last.motion.measured) {
     finding.confidence = std::min(finding.confidence, Confidence::kPossible);
   } else if (end.is_guessed()) {
@@ -149,7 +148,7 @@ RuleInput make_input(const JobView& view,
   std::size_t moved = 0;
   for (const RankView& rank : view.ranks()) {
     measured += rank.motion.measured ? 1 : 0;
-    moved += rank.motion.measured && !rank.motion.still() ? 1 : 0;
+    moved += rank.motion.moved() ? 1 : 0;
     input.anybody_in_call =
         input.anybody_in_call || (rank.decider != nullptr && rank.decider->call);
     input.unread = input.unread || rank.presence == Presence::kUnread ||

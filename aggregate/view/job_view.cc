@@ -413,12 +413,16 @@ std::string JobView::name(const RankView& rank) {
   if (rank.rank < 0) {
     return titled(rank.label, rank.pid(), rank.host);
   }
-  const bool titled = rank.process != nullptr && rank.process->role != snapshot::JobRole::kUnknown;
-  std::string where =
-      titled ? fmt::format("{}{}{}", rank.label, rank.host.empty() ? "" : ", ", rank.host)
-             : rank.host;
+  std::string where;
+  const auto add = [&where](std::string_view part) {
+    where += (where.empty() || part.empty() ? "" : ", ") + std::string(part);
+  };
+  if (rank.process != nullptr && rank.process->role != snapshot::JobRole::kUnknown) {
+    add(rank.label);
+  }
+  add(rank.host);
   if (rank.pid() != 0) {
-    where += fmt::format("{}pid {}", where.empty() ? "" : ", ", rank.pid());
+    add(fmt::format("pid {}", rank.pid()));
   }
   return where.empty() ? fmt::format("rank {}", rank.rank)
                        : fmt::format("rank {} ({})", rank.rank, where);

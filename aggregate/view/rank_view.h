@@ -34,7 +34,8 @@ struct Motion {
   bool settled = false;   // it has not run for longer than a step lasts; earlier motion is left out
   std::uint64_t cpu_us = 0;
 
-  bool still() const { return measured && !stack && !locals && !cpu && !woke; }
+  bool moved() const { return measured && (stack || locals || cpu || woke); }
+  bool still() const { return measured && !moved(); }
 };
 
 struct RankView {

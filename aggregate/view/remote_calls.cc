@@ -12,16 +12,18 @@ using Servers = std::vector<RemoteWait::Server>;
 
 namespace {
 
-bool serves(FrameModel& model, const ThreadCapture& thread, std::string_view call) {
+// Returns what the thread runs a function for, "an RPC"; nullopt if it runs none.
+std::optional<std::string_view> served_call(FrameModel& model, const ThreadCapture& thread) {
   if (thread.samples.empty()) {
-    return false;
+    return std::nullopt;
   }
   const snapshot::ThreadSample& sample = thread.samples.back();
   if (const auto hit = model.story(sample, Story::kServesCall)) {
-    return hit->pattern->words == call;
+    return hit->pattern->words;
   }
-  const auto hit = model.story(sample, Story::kServesLoop);
-  return hit && hit->pattern->words == call && model.works_inside(sample, *hit);
+  const auto loop = model.story(sample, Story::kServesLoop);
+  return loop && model.works_inside(sample, *loop) ? std::optional(loop->pattern->words)
+                                                   : std::nullopt;
 }
 
 Servers servers_of(FrameModel& model, const std::vector<RankView>& ranks, std::string_view call) {
@@ -58,7 +60,7 @@ const ThreadCapture* serving_thread(FrameModel& model,
                                     std::string_view call) {
   const ThreadCapture* serving = nullptr;
   for (const ThreadCapture& thread : process.threads) {
-    if (!serves(model, thread, call)) {
+    if (served_call(model, thread) != call) {
       continue;
     }
     if (serving == nullptr) {
@@ -82,12 +84,7 @@ bool waits_for_work(FrameModel& model, const ThreadCapture& thread) {
 }
 
 bool runs_function(FrameModel& model, const ThreadCapture& thread) {
-  if (thread.samples.empty()) {
-    return false;
-  }
-  const snapshot::ThreadSample& sample = thread.samples.back();
-  const auto loop = model.story(sample, Story::kServesLoop);
-  return (loop && model.works_inside(sample, *loop)) || model.story(sample, Story::kServesCall);
+  return served_call(model, thread).has_value();
 }
 
 std::vector<const ThreadCapture*> keepers_of(const snapshot::ProcessCapture& process,

@@ -2,7 +2,6 @@
 
 #include <unistd.h>
 
-#include <array>
 #include <chrono>
 #include <optional>
 #include <string>
@@ -14,6 +13,7 @@
 #include "base/write_file.h"
 #include "cli/output.h"
 #include "cli/terminal/interrupt.h"
+#include "node/capture_node.h"
 #include "serve/live_page.h"
 #include "snapshot/format/capture_file.h"
 
@@ -21,12 +21,6 @@ namespace oddrank::cli {
 namespace {
 
 constexpr std::size_t kMaxAbout = 80;  // bytes
-
-std::string host_name() {
-  std::array<char, 256> name{};
-  return ::gethostname(name.data(), name.size() - 1) == 0 && name[0] != '\0' ? name.data()
-                                                                             : "localhost";
-}
 
 // Shows the capture into a product.
 serve::Product product_of(const snapshot::Capture& capture,
@@ -82,7 +76,7 @@ void say_where(const serve::ListenAddress& address, const std::string& url) {
   const std::string host = url.substr(url.find("//") + 2, port_at - 1 - url.find("//") - 2);
   const std::string port = url.substr(port_at, url.find('/', port_at) - port_at);
   const std::string hint = "From another machine: ssh -L " + port + ":" + host + ":" + port + " " +
-                           printable(host_name(), 256) +
+                           printable(node::host_name(), 256) +
                            ", then the same address. Ctrl-C ends it.\n";
   // If stderr is closed, there is nothing else to do.
   [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, hint.data(), hint.size());
@@ -102,7 +96,7 @@ int serve_report(const OutputOptions& options,
   if (options.repeat_s) {
     live.renew = std::chrono::seconds(*options.repeat_s);
   }
-  live.own_name = host_name();
+  live.own_name = node::host_name();
   const std::string what = about.empty() ? live.own_name : about;
   live.about = "oddrank" + (options.redact ? "" : ": " + printable(what, kMaxAbout));
   live.shows_words = !options.redact;

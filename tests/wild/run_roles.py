@@ -38,7 +38,7 @@ BODY = bytes(number % 255 + 1 for number in range(256))
 
 IO_STALL, BUSY, LOCK, STOPPED = ("io_stall",), ("busy_rank",), ("file_lock",), ("stopped_rank",)
 NOBODY = ("healthy", "unknown")
-# Stands for the verdict if oddrank asks for pids or --select, which it does with these statuses.
+# oddrank asks for pids or --select with these statuses; the word stands in place of a verdict.
 REFUSED, REFUSALS = {"kind": "refused", "culprits": []}, (2, 4)
 TABLE = "{:28}{:44}{}"
 
@@ -275,7 +275,7 @@ class RolesJob(run_jobs.Job):
         os.rename(path + "~", path)
 
     def lock(self, file):
-        """Takes a lock of the file for good, in a process that is none of the job's."""
+        """Takes a lock of the file for good, in a process outside of the job."""
         subprocess.Popen(  # pylint: disable=consider-using-with
             [*self.inner(), "flock", os.path.join(self.folder, file), "sleep", "1000"])
 

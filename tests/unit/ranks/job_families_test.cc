@@ -90,7 +90,7 @@ TEST_CASE("a family without ranks is a job: a driver, its actors, and the servic
   CHECK(role_of_row(node, 120) == JobRole::kActor);
 }
 
-TEST_CASE("two families without ranks are two jobs; a lone process is none") {
+TEST_CASE("two families without ranks are two jobs, and a lone process is no job") {
   Node node;
   node.add(100, 50, "python drive.py")
       .says({})
@@ -112,7 +112,7 @@ TEST_CASE("a process that was given is a row of its own, also below another one"
   CHECK(engine().ranks(given({100, 110, 120, 121})) == "-1:100[101] -1:110 0:120 1:121");
 }
 
-TEST_CASE("a service that was given belongs to a process that is none") {
+TEST_CASE("a service that was given belongs to a process that is no service") {
   CHECK(engine().ranks(given({101, 110, 120, 121})) == "-1:110[101] 0:120 1:121");
   CHECK(engine().ranks(given({101})) == "-1:101");
 }
