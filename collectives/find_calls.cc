@@ -358,7 +358,10 @@ void take_told(const NativeCall& row,
     call.whole_world = true;  // MPI-3.1, 8.7: collective over all connected processes
     return;
   }
-  if (!told || call.kind == CallKind::kRendezvous) {
+  // A word on the stack may lead to the lock that an earlier call asked for.
+  const bool of_window = told && told->wants_window >= 0;
+  if (!told || call.kind == CallKind::kRendezvous ||
+      (of_window && !row.name.starts_with("MPI_Win_"))) {
     return;
   }
   const bool of_collective = told->kind == CallKind::kCollective;

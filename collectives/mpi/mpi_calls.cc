@@ -53,6 +53,9 @@ class MpiObjects {
   std::optional<WindowLocks> locks(std::uint64_t at) {
     return is_data(at) ? open_mpi_.locks(Addr{at}) : std::nullopt;
   }
+  std::optional<WindowLocks> mpich_locks(std::uint64_t at) {
+    return is_data(at) ? read_mpich_locks(reader_, Addr{at}) : std::nullopt;
+  }
   // Returns the open ones of the requests that an array of Open MPI's holds, whose address this is.
   std::vector<MpiRequest> requests_at(std::uint64_t array);
 
@@ -306,6 +309,28 @@ void add_array(const PreservedValue& word,
   }
 }
 
+// Returns the request for a lock of a window of MPICH's: a frame holds the window's record of the
+// part and its communicator, at least on the stack.
+std::optional<MpiRequest> mpich_lock(const MpiThread& thread, MpiObjects& objects) {
+  for (const auto& frame : thread.frames) {
+    Only<WindowLocks> locks;
+    Only<MpiCommunicator> communicator;
+    for (const PreservedValue& word : frame) {
+      if (const auto wish = objects.mpich_locks(word.value)) {
+        locks.add(*wish);
+      } else if (const auto found = objects.communicator(word.value)) {
+        communicator.add(*found);
+      }
+    }
+    if (locks.get() && communicator.get() && locks.get()->wanted < communicator.get()->size) {
+      MpiRequest request{MpiRequestKind::kOneSided, -1, -1, *communicator.get(), *locks.get()};
+      request.communicator.nonblocking = -1;
+      return request;
+    }
+  }
+  return std::nullopt;
+}
+
 FoundObjects find_objects(const MpiThread& thread, MpiObjects& objects) {
   PartsOfCollective of_parts;
   OpenReceives counts;
@@ -345,6 +370,10 @@ FoundObjects find_objects(const MpiThread& thread, MpiObjects& objects) {
     const auto locks_at = [&objects](std::uint64_t at) { return objects.locks(at); };
     found.requests.push_back({MpiRequestKind::kOneSided, -1, -1, *window,
                               from_registers(thread, locks_at).value_or(WindowLocks())});
+  } else if (found.requests.empty() && !found.communicator) {
+    if (const auto lock = mpich_lock(thread, objects)) {
+      found.requests.push_back(*lock);
+    }
   }
   for (MpiRequest& request : found.requests) {
     request.communicator.receives = receives;
@@ -483,6 +512,7 @@ std::string MpiCalls::set_locks(const MpiRequest& request, CollectiveCall& call)
     }
   }
   std::sort(had.begin(), had.end());
+  had.erase(std::unique(had.begin(), had.end()), had.end());
   if (!had.empty()) {
     const std::string text = snapshot::rank_text(had);
     call.has_windows = tables_.string(text);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -185,6 +186,53 @@ void read_entry(cpython::RemoteReader& reader, Addr object, MpichRequest& reques
   }
 }
 
+// What a window knows of the part of one rank: MPIDIG_win_target_t, 4.0, which begins with three
+// counts. The parts are in a hash table, whose nodes hold the address of their key.
+struct WindowPart {
+  std::array<std::int32_t, 3> open{};
+  std::int32_t epoch = -1;
+  std::uint32_t locked = 0;
+  std::uint32_t assertions = 0;
+  std::int32_t rank = -1;
+  std::int32_t padding = 0;
+  std::uint64_t table = 0;
+  std::uint64_t before = 0;
+  std::uint64_t next = 0;
+  std::array<std::uint64_t, 2> in_bucket{};
+  std::uint64_t key = 0;
+  std::uint32_t key_bytes = 0;
+};
+constexpr std::uint64_t kPartRankAt = 24;
+static_assert(offsetof(WindowPart, rank) == kPartRankAt);
+constexpr std::uint32_t kNoCheck = 1024;  // MPI_MODE_NOCHECK: locked without asking
+constexpr int kMaxWindowParts = 1024;     // that a process has talked to
+
+std::optional<WindowPart> read_part(cpython::RemoteReader& reader, Addr at) {
+  const auto part =
+      value_of(at) % alignof(std::uint64_t) == 0 ? reader.value<WindowPart>(at) : std::nullopt;
+  const bool fits = part && part->key == value_of(at) + kPartRankAt &&
+                    part->key_bytes == sizeof(part->rank) && part->locked <= 1 && part->rank >= 0 &&
+                    part->rank < kMaxMpiProcesses && part->table != 0;
+  return fits ? part : std::nullopt;
+}
+
+// Adds the parts of the same table that are locked, in one direction from this one.
+void add_locked(cpython::RemoteReader& reader,
+                const WindowPart& from,
+                std::uint64_t WindowPart::*direction,
+                std::vector<std::int32_t>& had) {
+  auto part = std::optional(from);
+  for (int i = 0; i < kMaxWindowParts && (*part).*direction != 0; ++i) {
+    part = read_part(reader, Addr{(*part).*direction});
+    if (!part || part->table != from.table) {
+      return;
+    }
+    if (part->locked == 1 && (part->assertions & kNoCheck) == 0) {
+      had.push_back(part->rank);
+    }
+  }
+}
+
 }  // namespace
 
 std::optional<MpiCommunicator> read_mpich_communicator(cpython::RemoteReader& reader, Addr object) {
@@ -231,6 +279,18 @@ bool is_mpich_window(cpython::RemoteReader& reader, Addr object) {
   }
   const auto references = reader.value<std::uint32_t>(object + sizeof(std::uint32_t));
   return references && *references > 0 && *references <= kMaxOfWindow;
+}
+
+std::optional<WindowLocks> read_mpich_locks(cpython::RemoteReader& reader, Addr record) {
+  const auto wish = read_part(reader, record);
+  if (!wish || wish->locked != 0) {
+    return std::nullopt;
+  }
+  WindowLocks found;
+  found.wanted = wish->rank;
+  add_locked(reader, *wish, &WindowPart::before, found.had);
+  add_locked(reader, *wish, &WindowPart::next, found.had);
+  return found;
 }
 
 std::optional<MpichRequest> read_mpich_request(cpython::RemoteReader& reader, Addr object) {

@@ -3,10 +3,10 @@
 // fields.
 //
 // Sources: src/include/mpir_objects.h (handles: two bits for where the object lies, four for its
-// kind), mpir_comm.h, mpir_request.h, src/mpid/ch4/include/mpidpre.h (rank maps); offsets measured
-// with 4.0.2. Where a receive comes from stands in its fabric's own memory only: measured with the
-// tcp provider of libfabric 1.17. MPICH's relatives (Intel, Cray) are not known to have the same
-// layout: where the fields do not fit, nothing is read.
+// kind), mpir_comm.h, mpir_request.h, src/mpid/ch4/include/mpidpre.h (rank maps, parts of windows);
+// offsets measured with 4.0.2. Where a receive comes from stands in its fabric's own memory only:
+// measured with the tcp provider of libfabric 1.17. MPICH's relatives (Intel, Cray) are not known
+// to have the same layout: where the fields do not fit, nothing is read.
 #pragma once
 
 #include <cstdint>
@@ -26,6 +26,12 @@ std::optional<MpiCommunicator> read_mpich_communicator(cpython::RemoteReader& re
 // Returns whether that is a window. Its fields are not known; one of them leads to its
 // communicator.
 bool is_mpich_window(cpython::RemoteReader& reader, Addr object);
+
+// Returns the locks of a window, if that is its record of the part of one rank, and the process
+// asks for the lock of that part: nothing else leads from a call to its window there. Locks that
+// are shared (MPI_LOCK_SHARED) are among those that the process has: who waits for one of these,
+// wants it alone.
+std::optional<WindowLocks> read_mpich_locks(cpython::RemoteReader& reader, Addr record);
 
 // A request that is not complete.
 struct MpichRequest {

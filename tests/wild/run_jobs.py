@@ -152,7 +152,7 @@ ENGINE_REASONS = {
        for mpi in MPIS for language, operations in (("c", C_OPERATIONS), ("py", PYTHON_OPERATIONS))
        for operation in operations},
     **{f"{mpi}_c_{operation}": IN_WORK for mpi in MPIS for operation in ONE_SIDED if operation != "locks"},
-    **{f"{mpi}_c_locks": {"order": ("p2p_order",) if mpi == "openmpi4" else ("p2p_order", "unknown")} for mpi in MPIS},
+    **{f"{mpi}_c_locks": {"order": ("p2p_order",) if mpi in FORTRAN else ("p2p_order", "unknown")} for mpi in MPIS},
     **{f"{mpi}_c_{operation}": SLEEPS for mpi in MPIS for operation in (*POLLS, *OF_SOME)},
     **{f"jax_{way}": {**IN_WORK, **(ORDER if way in ("step", "loop", "gather", "sync") else KILLED)}
        for way in JAX_WAYS},

@@ -429,6 +429,48 @@ TEST_CASE("a window of MPICH leads to its communicator") {
   CHECK(call_in(memory, "PMPI_Win_start", {{{window, 0}}}).peer == -1);
 }
 
+// A window's record of the part of one rank, behind the one before.
+std::uint64_t mpich_part(MpiMemory& memory, std::int32_t rank, bool locked, std::uint64_t before) {
+  const auto at = memory.allocate(88);
+  memory.put(at + 16, locked ? 1 : 0);
+  memory.put(at + 24, rank);
+  memory.put(at + 32, std::uint64_t{0x1000});  // their table
+  memory.put(at + 40, before);
+  memory.put(at + 72, at + 24);
+  memory.put(at + 80, 4);
+  if (before != 0) {
+    memory.put(before + 48, at);
+  }
+  return at;
+}
+
+TEST_CASE("a call of MPICH that asks for a window's lock says which ones its process has") {
+  MpiMemory memory;
+  const auto half = mpich_half(memory, 0);
+  const auto had = mpich_part(memory, 1, true, 0);
+  const auto wanted = mpich_part(memory, 0, false, had);
+  const std::vector<std::vector<PreservedValue>> frames = {{},
+                                                           {{wanted, kBase}, {half, kBase + 8}}};
+  ThreadBuilder builder;
+  const auto call = find_in(memory, "PMPI_Win_lock", frames, 1, builder);
+  CHECK(call.wants_window == 1);
+  CHECK(builder_text(builder, call.has_windows) == "3");
+  CHECK(call.peer == 3);
+  // A word left on the stack says nothing of other calls.
+  CHECK(call_in(memory, "MPI_Recv", frames).peer == -1);
+  memory.put(had + 20, 1024);  // without asking (MPI_MODE_NOCHECK)
+  const auto alone = find_in(memory, "PMPI_Win_lock", frames, 1, builder);
+  CHECK(builder_text(builder, alone.has_windows).empty());
+  memory.put(had + 40, wanted);  // a circle
+  memory.put(wanted + 48, had);
+  CHECK(call_in(memory, "PMPI_Win_lock", frames).wants_window == 1);
+  memory.put(wanted + 24, 2);  // no rank of the communicator
+  CHECK(call_in(memory, "PMPI_Win_lock", frames).wants_window == -1);
+  memory.put(wanted + 24, 0);
+  memory.put(wanted + 16, 1);  // it is had: a flush, say
+  CHECK(call_in(memory, "PMPI_Win_flush", frames).wants_window == -1);
+}
+
 // A request, and what libfabric's tcp provider keeps of it.
 std::uint64_t mpich_request(MpiMemory& memory, std::uint32_t kind, std::uint64_t bits) {
   const auto at = memory.allocate(272);
