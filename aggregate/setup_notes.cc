@@ -74,7 +74,9 @@ SetupComparison::SetupComparison(const JobView& view) : view_(view) {
   find_nccl_versions();
   for (std::size_t at = 0; at < view.ranks().size(); ++at) {
     const RankView& rank = view.ranks()[at];
-    if (rank.rank >= 0 && rank.process != nullptr && rank.process->is_rank) {
+    // Each of several jobs may have a set-up of its own.
+    if (rank.rank >= 0 && rank.process != nullptr && rank.process->is_rank &&
+        rank.process->first_rank == 0) {
       add_rank(at);
     }
   }

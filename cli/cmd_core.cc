@@ -9,7 +9,7 @@
 #include "cli/terminal/progress_line.h"
 #include "node/capture_node.h"
 #include "node/cores/capture_cores.h"
-#include "snapshot/jobs.h"
+#include "snapshot/jobs/jobs.h"
 
 namespace oddrank::cli {
 namespace {

@@ -12,7 +12,7 @@
 #include "node/watch_sample.h"
 #include "slurm/client.h"
 #include "slurm/own_job.h"
-#include "snapshot/jobs.h"
+#include "snapshot/jobs/jobs.h"
 
 namespace oddrank::cli {
 namespace {

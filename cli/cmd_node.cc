@@ -17,7 +17,7 @@
 #include "collectives/sources/write_flight_record.h"
 #include "node/capture_node.h"
 #include "node/sources/collect_dumps.h"
-#include "snapshot/jobs.h"
+#include "snapshot/jobs/jobs.h"
 
 namespace oddrank::cli {
 namespace {

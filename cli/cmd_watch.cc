@@ -21,7 +21,7 @@
 #include "node/capture_node.h"
 #include "node/watch_sample.h"
 #include "slurm/job.h"
-#include "snapshot/jobs.h"
+#include "snapshot/jobs/jobs.h"
 #include "watch/rolling_files.h"
 #include "watch/watch.h"
 #include "watch/watch_start.h"

@@ -7,7 +7,8 @@
 #include <vector>
 
 #include "aggregate/diagnose.h"
-#include "snapshot/jobs.h"
+#include "snapshot/jobs/jobs.h"
+#include "snapshot/jobs/linked_jobs.h"
 
 namespace oddrank::cli {
 namespace {
@@ -77,14 +78,16 @@ void note_side_jobs(Capture& capture,
   }
 }
 
-void note_other_jobs(Capture& capture, const std::vector<JobShare>& jobs, std::size_t kept) {
+void note_other_jobs(Capture& capture,
+                     const std::vector<JobShare>& jobs,
+                     const std::vector<std::string>& kept) {
   std::string list;
-  for (std::size_t i = 0; i < jobs.size(); ++i) {
-    if (i != kept) {
-      list += (list.empty() ? "" : ", ") + share_words(jobs[i]);
-    }
+  std::string about;
+  for (const JobShare& job : jobs) {
+    std::string& words = std::ranges::find(kept, job.key) == kept.end() ? list : about;
+    words += (words.empty() ? "" : ", ") + share_words(job);
   }
-  capture.job.notes.push_back("this report is about " + share_words(jobs[kept]) +
+  capture.job.notes.push_back("this report is about " + about +
                               "; left out are other runs in this allocation: " + list);
 }
 
@@ -104,10 +107,11 @@ void keep_diagnosed_job(Capture& capture) {
   if (judged.size() < all.size()) {
     note_side_jobs(capture, all, judged);
   }
-  if (!are_parts(capture, judged)) {
-    const std::size_t kept = most_urgent(capture, judged);
-    note_other_jobs(capture, judged, kept);
-    keys = {judged[kept].key};
+  const snapshot::JobSets together = snapshot::linked_jobs(capture);
+  const bool linked = snapshot::set_with(together, keys.front()).size() >= keys.size();
+  if (!linked && !are_parts(capture, judged)) {
+    keys = snapshot::set_with(together, judged[most_urgent(capture, judged)].key);
+    note_other_jobs(capture, judged, keys);
   }
   snapshot::keep_jobs(capture, keys);
   capture.job.world_size = snapshot::world_size_of(capture);

@@ -10,7 +10,7 @@
 #include "cli/environment.h"
 #include "node/watch_sample.h"
 #include "slurm/own_job.h"
-#include "snapshot/jobs.h"
+#include "snapshot/jobs/jobs.h"
 
 namespace oddrank::cli {
 namespace {

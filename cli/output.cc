@@ -25,6 +25,7 @@
 #include "report/report_text.h"
 #include "report/text_options.h"
 #include "snapshot/format/capture_file.h"
+#include "snapshot/jobs/join_jobs.h"
 #include "snapshot/rewrite.h"
 
 namespace oddrank::cli {
@@ -220,21 +221,23 @@ ExitStatus deliver(const snapshot::Capture& capture,
     return deliver(now, done, before ? &*before : nullptr);
   }
   bool written = save_capture(capture, options);
-  aggregate::FrameModel model(capture.tables);
-  const aggregate::JobView view(capture, model);
+  const snapshot::OneNumbering now(capture);
+  aggregate::FrameModel model(now.capture().tables);
+  const aggregate::JobView view(now.capture(), model);
   aggregate::Diagnosis report = aggregate::diagnose(view);
   if (options.explain) {
     report.explanation = aggregate::explain(view, report.verdict);
   }
   if (earlier != nullptr) {
-    report.since = aggregate::compare_captures(*earlier, capture);
+    report.since =
+        aggregate::compare_captures(snapshot::OneNumbering(*earlier).capture(), now.capture());
   }
   written &= write_formats(report, view, options);
   if (!is_stdout_taken(options)) {
-    written &=
-        print_text(options.quiet ? report::report_sentence(report)
-                                 : report::report_text(report, capture, text_options(options)),
-                   options);
+    written &= print_text(options.quiet
+                              ? report::report_sentence(report)
+                              : report::report_text(report, now.capture(), text_options(options)),
+                          options);
   }
   return written ? exit_status(report.coverage) : kToolFault;
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -10,6 +11,7 @@
 #include "base/printable.h"
 #include "collectives/group_labels.h"
 #include "collectives/name_table.h"
+#include "collectives/torch/meeting_place.h"
 #include "collectives/torch/process_group.h"
 #include "collectives/torch_groups.h"
 #include "collectives/world_in_memory.h"
@@ -105,6 +107,33 @@ std::string label_of(const TorchGroup& group,
   return mesh == of_meshes.end() ? std::string() : mesh->second;
 }
 
+// Returns where the members of a group met, if that is not where the default group's did; else "".
+class OtherPlaces {
+ public:
+  OtherPlaces(PythonMemory& memory, const std::vector<TorchGroup>& groups);
+  std::string of(const TorchGroup& group);
+
+ private:
+  PythonMemory& memory_;
+  std::optional<MeetingPlace> usual_;
+};
+
+OtherPlaces::OtherPlaces(PythonMemory& memory, const std::vector<TorchGroup>& groups)
+    : memory_(memory) {
+  const auto at = std::ranges::find_if(groups, &TorchGroup::is_default);
+  if (at != groups.end() && groups.size() > 1) {
+    usual_ = read_meeting_place(memory, at->store);
+  }
+}
+
+std::string OtherPlaces::of(const TorchGroup& group) {
+  const auto place =
+      usual_ && !group.is_default ? read_meeting_place(memory_, group.store) : std::nullopt;
+  const bool same = !place || place->base == usual_->base ||
+                    (!place->where.empty() && place->where == usual_->where);
+  return same ? std::string() : place->where + " " + place->prefixes;
+}
+
 // Fills in what the group's C++ object holds.
 void add_memory(const GroupMemory& read, snapshot::Tables& tables, snapshot::ProcessGroup& group) {
   group.rank = read.rank;
@@ -133,6 +162,7 @@ ranks::ReportedWorld collect_groups(const cpython::PythonProcess& python,
     const auto of_libraries = read_group_labels(memory, modules);
     const auto of_meshes = labels_of_meshes(memory, modules, tables, process);
     GroupReader reader(memory, torch->version);
+    OtherPlaces places(memory, torch->groups);
     if (!torch->version.empty()) {
       snapshot::add_setup(tables, process, "PyTorch", torch->version);
     }
@@ -147,6 +177,7 @@ ranks::ReportedWorld collect_groups(const cpython::PythonProcess& python,
       row.backend = tables.string(group.backend);
       row.is_default = group.is_default;
       row.members = tables.string(snapshot::rank_text(group.members));
+      row.met_at = tables.string(places.of(group));
       if (const auto read = reader.read(group.object)) {
         add_memory(*read, tables, row);
       }

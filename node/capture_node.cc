@@ -48,9 +48,10 @@
 #include "ranks/discover.h"
 #include "ranks/new_processes.h"
 #include "snapshot/carrier.h"
-#include "snapshot/jobs.h"
+#include "snapshot/jobs/jobs.h"
 #include "snapshot/join_samples.h"
 #include "snapshot/rewrite.h"
+#include "waits/ends/linked_jobs.h"
 #include "waits/node/join_node.h"
 
 namespace oddrank::node {
@@ -317,14 +318,18 @@ std::string job_beside(const Capture& capture, pid_t pid) {
 }
 
 Status check_jobs(Capture& capture, const NodeRequest& request) {
-  if (const std::string job = job_beside(capture, request.beside); !job.empty()) {
-    ODDRANK_TRY_STATUS(snapshot::select_job(capture, job));
+  snapshot::JobSets together;
+  if (!request.any_job && snapshot::job_keys(capture).size() > 1) {
+    together = waits::linked_jobs_of_node(capture);
   }
-  if (!request.select.empty()) {
-    ODDRANK_TRY_STATUS(snapshot::select_job(capture, request.select));
+  for (const std::string& wanted : {job_beside(capture, request.beside), request.select}) {
+    if (!wanted.empty()) {
+      ODDRANK_TRY_STATUS(snapshot::select_job(capture, wanted, together));
+    }
   }
   const std::vector<std::string> keys = snapshot::job_keys(capture);
-  if (keys.size() <= 1 || request.any_job || !request.pids.empty() || !request.slurm_job.empty()) {
+  if (keys.size() <= 1 || request.any_job || !request.pids.empty() || !request.slurm_job.empty() ||
+      snapshot::set_with(together, keys.front()).size() >= keys.size()) {
     return ok();  // steps of a SLURM job are told apart where the nodes' answers are joined
   }
   return fail(Errc::kUsage, "ranks of " + std::to_string(keys.size()) + " jobs run on this node",

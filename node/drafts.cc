@@ -6,7 +6,7 @@
 #include "collectives/find_calls.h"
 #include "node/settle_ranks.h"
 #include "snapshot/format/capture_file.h"
-#include "snapshot/jobs.h"
+#include "snapshot/jobs/jobs.h"
 #include "snapshot/rewrite.h"
 
 namespace oddrank::node {

@@ -18,7 +18,7 @@
 #include "base/read_file.h"
 #include "base/split.h"
 #include "collectives/collect_groups.h"
-#include "collectives/store_timeout.h"
+#include "collectives/torch/meeting_place.h"
 #include "cpython/python_process.h"
 #include "elf/module_map.h"
 #include "node/ask_process.h"

@@ -55,6 +55,9 @@ struct ProcessCapture {
   pid_t owner = 0;         // child: pid of the rank's process; rank: its own pid
   std::int32_t rank = -1;  // global; -1 = unknown (process given by pid)
   std::int32_t local_rank = -1;
+  // What its job's rank 0 is called here: not 0 in a capture of several jobs that are diagnosed as
+  // one (jobs/join_jobs.h).
+  std::int32_t first_rank = 0;
   std::int32_t world_size = -1;  // as this process was configured
   StringId job_key{};            // distinguishes jobs on one node: "slurm 4711.0", "n0:29500"
   StringId name{};               // comm

@@ -37,6 +37,10 @@ struct ProcessGroup {
   // Global ranks in the order of their rank within the group (snapshot/rank_text.h). Empty for the
   // default group of all ranks, and if they could not be read.
   StringId members{};
+  // Where the members of a group met that was made by hand, with a store that is not the default
+  // group's: "10.0.0.1:29777 weights/", the same on all of them, but for the name of the host. They
+  // number themselves, and may be of several jobs. Empty: an ordinary group.
+  StringId met_at{};
   std::int32_t rank = -1;                  // of this process within the group; -1 = unknown
   std::int32_t size = -1;                  // members altogether
   SlimVector<GroupCounter> counters = {};  // one for each backend that counts

@@ -27,7 +27,7 @@ std::string_view telling_part(std::string_view name) {
 
 }  // namespace
 
-std::set<std::size_t> named_ranks(const JobView& view, std::string_view name) {
+std::set<std::size_t> named_ranks(const JobView& view, std::string_view name, std::int32_t first) {
   std::set<std::size_t> found;
   name = telling_part(name);
   while (!name.empty()) {
@@ -38,7 +38,7 @@ std::set<std::size_t> named_ranks(const JobView& view, std::string_view name) {
       part.remove_prefix(part.starts_with(word) ? word.size() : 0);
     }
     const auto number = parse_number<std::int32_t>(part);
-    const std::size_t rank = number ? view.index_of(*number) : JobView::kNone;
+    const std::size_t rank = number ? view.index_of(*number + first) : JobView::kNone;
     if (rank != JobView::kNone) {
       found.insert(rank);
     }

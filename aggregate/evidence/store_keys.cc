@@ -69,6 +69,11 @@ std::optional<std::pair<std::string_view, std::int32_t>> member_of(const AroundN
 }  // namespace
 
 StoreKeys::StoreKeys(const JobView& view) : view_(view) {
+  const bool of_several = std::ranges::any_of(
+      view.capture().processes, [](const auto& process) { return process.first_rank > 0; });
+  if (of_several) {
+    return;  // whose ranks a key numbers is not known
+  }
   for (const snapshot::ProcessCapture& process : view.capture().processes) {
     for (const snapshot::StoreKey& key : process.store) {
       if (key.waiting == 0) {

@@ -272,7 +272,9 @@ void GraphBuilder::add_named_rank(std::size_t at) {
     }
     return;
   }
-  std::set<std::size_t> named = named_ranks(view_, name);
+  const snapshot::ProcessCapture* process = view_.ranks()[at].process;
+  std::set<std::size_t> named =
+      named_ranks(view_, name, process == nullptr ? 0 : process->first_rank);
   named.erase(at);
   for (const std::size_t to : named) {
     const std::string evidence = shown + " is named after it";

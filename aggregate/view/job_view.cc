@@ -417,7 +417,8 @@ std::string JobView::name(const RankView& rank) {
   const auto add = [&where](std::string_view part) {
     where += (where.empty() || part.empty() ? "" : ", ") + std::string(part);
   };
-  if (rank.process != nullptr && rank.process->role != snapshot::JobRole::kUnknown) {
+  if (rank.process != nullptr &&
+      (rank.process->role != snapshot::JobRole::kUnknown || rank.process->first_rank > 0)) {
     add(rank.label);
   }
   add(rank.host);

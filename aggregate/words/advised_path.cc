@@ -6,7 +6,7 @@
 
 #include "base/printable.h"
 #include "base/shell_words.h"
-#include "snapshot/jobs.h"
+#include "snapshot/jobs/jobs.h"
 #include "snapshot/variable.h"
 
 namespace oddrank::aggregate {

@@ -20,7 +20,7 @@
 #include "node/naming.h"
 #include "node/note_lost_python.h"
 #include "snapshot/carrier.h"
-#include "snapshot/jobs.h"
+#include "snapshot/jobs/jobs.h"
 #include "snapshot/rewrite.h"
 #include "waits/node/join_node.h"
 

@@ -4,7 +4,7 @@
 #include <set>
 #include <string>
 
-#include "snapshot/jobs.h"
+#include "snapshot/jobs/jobs.h"
 
 namespace oddrank::ranks {
 namespace {

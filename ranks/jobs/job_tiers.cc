@@ -6,7 +6,7 @@
 #include <set>
 #include <string>
 
-#include "snapshot/jobs.h"
+#include "snapshot/jobs/jobs.h"
 
 namespace oddrank::ranks {
 namespace {

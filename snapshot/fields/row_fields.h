@@ -244,6 +244,7 @@ void fields(Io& io, Row& group) {
   io("backend", group.backend);
   io("is_default", group.is_default);
   io("members", group.members);
+  io("met_at", group.met_at);
   io("rank", group.rank);
   io("size", group.size);
   io.rows(RowTable::kGroupCounters, group.counters);
@@ -314,6 +315,7 @@ void fields(Io& io, Row& process) {
   io("owner", process.owner);
   io("rank", process.rank);
   io("local_rank", process.local_rank);
+  io("first_rank", process.first_rank);
   io("world_size", process.world_size);
   io("job_key", process.job_key);
   io("name", process.name);

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "collectives/collect_groups.h"
-#include "collectives/store_timeout.h"
+#include "collectives/torch/meeting_place.h"
 #include "cpython/python_process.h"
 #include "stacks/convert_frames.h"
 #include "tests/fuzz/memory_image.h"

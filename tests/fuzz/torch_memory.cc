@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "collectives/store_timeout.h"
+#include "collectives/torch/meeting_place.h"
 #include "collectives/torch/process_group.h"
 #include "cpython/layouts/layout.h"
 #include "tests/fuzz/memory_image.h"
@@ -28,8 +28,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   for (const char* version : {"2.13.0+cpu", "2.4.1"}) {
     cpython::PythonMemory memory(target, cpython::layout_3_11());
     (void)collectives::GroupReader(memory, version).read(group);
-    (void)collectives::prefix_store_of(memory, store);
-    (void)collectives::read_store_timeout(memory, store);
+    (void)collectives::read_meeting_place(memory, store);
   }
   return 0;
 }

@@ -13,7 +13,7 @@
 #include "attach/live_target.h"
 #include "collectives/collect_groups.h"
 #include "collectives/find_calls.h"
-#include "collectives/store_timeout.h"
+#include "collectives/torch/meeting_place.h"
 #include "elf/symbolize.h"
 #include "snapshot/capture.h"
 #include "stacks/collect.h"

@@ -39,9 +39,10 @@ globals()[sys.argv[1]]()
 
 
 class Job:
-    """The ranks of one job, from their start until they hang. `more`: their variables."""
+    """The ranks of one job, from their start until they hang; without `hangs`, until they are started. `more`:
+    their variables."""
 
-    def __init__(self, test, program, part, ranks=4, python=None, **more):
+    def __init__(self, test, program, part, ranks=4, python=None, hangs=True, **more):
         self.test = test
         self.python = python or training_job.find_torch_python()
         self.folder = test.enterContext(harness.scratch())
@@ -61,11 +62,16 @@ class Job:
                 env={**env, "RANK": str(rank), "LOCAL_RANK": str(rank), **self.variables(rank)},
                 stdin=subprocess.DEVNULL, cwd=self.place(rank)))
         test.addCleanup(self.end)
+        if hangs:
+            self.wait_last()
+            self.wait_hung()
+
+    def wait_last(self):
+        """Waits until each rank has said that its last call comes."""
         proc_facts.wait_until(
             lambda: self.live() and all(os.path.exists(f"{self.folder}/rank{rank}")
-                                        for rank in range(ranks)),
+                                        for rank in range(len(self.ranks))),
             "all ranks are at their last call", DEADLINE_S)
-        self.wait_hung()
 
     def variables(self, rank):
         """Returns variables of this rank alone."""

@@ -1,4 +1,4 @@
-#include "snapshot/jobs.h"
+#include "snapshot/jobs/jobs.h"
 
 #include <algorithm>
 #include <functional>
@@ -12,6 +12,7 @@
 #include "base/printable.h"
 #include "base/shell_words.h"
 #include "snapshot/carrier.h"
+#include "snapshot/jobs/linked_jobs.h"
 
 namespace oddrank::snapshot {
 namespace {
@@ -63,12 +64,12 @@ bool is_meant(std::string_view key, std::string_view wanted) {
   return key.starts_with(wanted) && (key.size() == wanted.size() || key[wanted.size()] == '.');
 }
 
-// Adds a note on the jobs that are left out because `kept` was chosen.
-void note_left_out(Capture& capture, std::string_view kept) {
+// Adds a note on the jobs that are left out because `kept` were chosen.
+void note_left_out(Capture& capture, const std::vector<std::string>& kept) {
   std::string list;
   std::size_t count = 0;
   for (const JobShare& job : jobs_of(capture)) {
-    if (job.key != kept && ++count <= kMaxLeftOut) {
+    if (std::ranges::find(kept, job.key) == kept.end() && ++count <= kMaxLeftOut) {
       list += (count == 1 ? "" : ", ") + job.key + " (" + std::to_string(job.ranks) +
               (job.ranks == 1 ? " rank)" : " ranks)");
     }
@@ -190,7 +191,7 @@ std::string choices(const std::vector<std::string>& keys) {
   return list;
 }
 
-Status select_job(Capture& capture, const std::string& wanted) {
+Status select_job(Capture& capture, const std::string& wanted, const JobSets& together) {
   const std::vector<std::string> keys = keys_to_select(capture);
   if (keys.empty()) {
     return ok();
@@ -209,8 +210,9 @@ Status select_job(Capture& capture, const std::string& wanted) {
     return fail(Errc::kNotFound, "no rank here belongs to " + shell_quoted(printable(wanted, 80)),
                 "the jobs that have ranks here:" + choices(keys));
   }
-  note_left_out(capture, meant.front());
-  keep_job(capture, meant.front());
+  const std::vector<std::string> kept = set_with(together, meant.front());
+  note_left_out(capture, kept);
+  keep_jobs(capture, kept);
   return ok();
 }
 

@@ -1,5 +1,5 @@
 // The jobs of made-up captures.
-#include "snapshot/jobs.h"
+#include "snapshot/jobs/jobs.h"
 
 #include "tests/support/capture_builder.h"
 #include "tests/support/catch.h"

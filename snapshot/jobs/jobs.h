@@ -51,11 +51,14 @@ bool has_rank(const Capture& capture);
 void keep_jobs(Capture& capture, const std::vector<std::string>& keys);
 void keep_job(Capture& capture, const std::string& key);
 
-// Keeps the job that a user has asked for: by its key, or, of a SLURM job, by "slurm 34" or "34",
-// which means its only step here; the user in a key may be left out. The capture gets a note on the
-// jobs that are left out. kNotFound: no job is meant, kUsage: several are; the hint lists
-// those that may be chosen, and nothing is removed. A capture without a job is left as it is.
-Status select_job(Capture& capture, const std::string& wanted);
+// Keeps the job that a user has asked for, and those that work with it: by its key, or, of a SLURM
+// job, by "slurm 34" or "34", which means its only step here; the user in a key may be left out.
+// The capture gets a note on the jobs that are left out. kNotFound: no job is meant, kUsage:
+// several are; the hint lists those that may be chosen, and nothing is removed. A capture without a
+// job is left as it is. `together`: sets of jobs that work together (linked_jobs.h).
+Status select_job(Capture& capture,
+                  const std::string& wanted,
+                  const std::vector<std::vector<std::string>>& together = {});
 
 // Returns a line for each: "\n  --select 'slurm 34.0'".
 std::string choices(const std::vector<std::string>& keys);

@@ -1,0 +1,35 @@
+// Which jobs of a capture work together: ranks of them are connected, as members of a group are
+// (gloo's pairs, NCCL's bootstrap, the store), or have met in a group that was made by hand.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "snapshot/capture.h"
+
+namespace oddrank::snapshot {
+
+// Keys of jobs (ProcessCapture::job_key), each in one set.
+using JobSets = std::vector<std::vector<std::string>>;
+
+// One end of a connection of a rank.
+struct JobEnd {
+  std::string job;
+  std::string local;  // as Connection::local; with the namespace, of a container's loopback
+  std::string peer;
+};
+
+// Returns the sets of jobs that the connections link.
+JobSets linked_jobs(const std::vector<std::string>& jobs, const std::vector<JobEnd>& ends);
+
+// Returns the same of a capture that was read: by the connections between its nodes, and by groups.
+JobSets linked_jobs(const Capture& capture);
+
+// Returns the set with the job; only that one if there is none.
+std::vector<std::string> set_with(const JobSets& sets, const std::string& job);
+
+// Returns where members of a group met without the host, which each of them may call differently.
+std::string_view met_without_host(std::string_view met_at);
+
+}  // namespace oddrank::snapshot
