@@ -22,7 +22,7 @@ enum class LockKind : std::uint8_t {
   kCondition,   // this one and those below: known by the names of libc's functions
   kSemaphore,
   kBarrier,
-  kOnce,  // pthread_once that another thread has begun
+  kOnce,  // of a first call: pthread_once, or a static variable of C++
 };
 
 // Where the owner was found.
@@ -33,7 +33,7 @@ enum class LockOwner : std::uint8_t {
   kNotHere,         // owner_tid, which is not a thread of the process
   kOtherProcess,    // Wait's holder: the lock is shared by processes
   kOtherNamespace,  // owner_tid in another pid namespace: shared by processes
-  kInAllocator,     // Wait's holder, the only thread within the allocator
+  kWithin,          // Wait's holder, the only thread within the allocator, or the first call
   kAcquired,        // Wait's holder, by the count that multiprocessing keeps for each process
   kNobodyAcquired,  // no process of the family, or several, by those counts
   kNobodyElse,      // the same, and no other process has the lock, nor can get it

@@ -56,7 +56,7 @@ std::string_view kind_words(LockKind kind) {
     case LockKind::kBarrier:
       return "a barrier, which has no owner";
     case LockKind::kOnce:
-      return "a first call that another thread has begun";
+      return "the end of a first call (pthread_once, or a static variable)";
     case LockKind::kUnknown:
       break;
   }
@@ -279,8 +279,15 @@ std::string Sentence::lock_words() const {
     case LockOwner::kOtherNamespace:
       return fmt::format("{} shared by processes, locked by thread {} of its pid namespace", kind,
                          lock.owner_tid);
+    case LockOwner::kWithin:
+      if (lock.kind == LockKind::kOnce) {
+        return fmt::format("{} that {} has begun", kind,
+                           wait_.holder_tid == thread_.tid
+                               ? "this thread itself"
+                               : fmt::format("thread {}", wait_.holder_tid));
+      }
+      break;
     case LockOwner::kUnknown:
-    case LockOwner::kInAllocator:
     case LockOwner::kAcquired:
     case LockOwner::kNobodyAcquired:
     case LockOwner::kNobodyElse:
@@ -318,7 +325,7 @@ std::string Sentence::lock_notes() const {
   if (lock.inner != InnerLock::kNone) {
     text = fmt::format("in {}(): {}", text_of(lock.function), inner_words(lock.inner));
   }
-  if (lock.owner == LockOwner::kInAllocator) {
+  if (lock.owner == LockOwner::kWithin && lock.kind != LockKind::kOnce) {
     text += wait_.holder_tid == thread_.tid
                 ? ", which this thread itself was in when a signal came"
                 : fmt::format(", which only thread {} is in", wait_.holder_tid);

@@ -288,6 +288,9 @@ std::string awaited_thing(const ThreadCapture& thread) {
   if (wait.on == WaitOn::kSocket || wait.on == WaitOn::kPipe) {
     return "what comes from its own process";
   }
+  if (wait.lock.kind == snapshot::LockKind::kOnce) {
+    return "a first call";
+  }
   return wait.address == 0 ? "a lock" : fmt::format("the lock at {:#x}", wait.address);
 }
 

@@ -96,6 +96,12 @@ class ManyWaits(unittest.TestCase):
         self.check_owner("wants_heap", "allocates", "; in malloc(): the allocator's lock",
                          inferred=True)
 
+    def test_a_first_call_waits_for_who_has_begun_it(self):
+        self.check_owner("finds", "makes", "first call", inferred=True)
+        # If libc has no names of its internal functions, this wait looks like any lock.
+        if self.wait("comes_later")["tid"] is not None:
+            self.check_owner("comes_later", "begins", "first call", inferred=True)
+
     def test_what_has_no_owner_is_said_to_have_none(self):
         self.check_no_owner("awaits_condition", "a condition variable, which has no owner")
         # Without names of libc's internal functions (no libc6-dbg), a semaphore's slow path has no name.
@@ -103,8 +109,6 @@ class ManyWaits(unittest.TestCase):
                       ("a semaphore, which has no owner", "semaphore, condition or join"))
         self.assertIsNone(self.wait("awaits_semaphore")["pid"])
         self.check_no_owner("awaits_barrier", "a barrier, which has no owner")
-        # If libc has no names of its internal functions, this wait looks like any lock.
-        self.assertIsNone(self.wait("comes_later")["tid"])
         self.check_no_owner("awaits_message", "semaphore or message queue of the kernel (msgrcv)")
 
     def test_several_files_of_one_process_name_that_process(self):

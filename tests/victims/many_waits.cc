@@ -11,6 +11,7 @@
 //   walks, unwinds        the lock of the list of libraries: both in dl_iterate_phdr
 //   prints, writes        a stdio stream: by flockfile, in fputs
 //   begins, comes_later   pthread_once
+//   makes, finds          a static variable of a function
 //   allocates, wants_heap the allocator's: a signal came while `allocates` had it; main in malloc
 // Waits without an owner: awaits_condition, awaits_semaphore, awaits_barrier.
 // Several files at once, whose other ends `child` has: polls, selects, epolls.
@@ -144,6 +145,27 @@ void begins() {
 void comes_later() {
   tell();
   (void)::pthread_once(&once, [] {});
+}
+
+struct NeverMade {
+  NeverMade() {
+    tell();
+    wait_for_ever();
+  }
+};
+
+const NeverMade& shared_thing() {
+  static const NeverMade thing;
+  return thing;
+}
+
+void makes() {
+  (void)shared_thing();
+}
+
+void finds() {
+  tell();
+  (void)shared_thing();
 }
 
 constexpr std::size_t kBlock = 40000;  // too large for a thread's cache, too small for mmap
@@ -309,12 +331,15 @@ int main(int count, char** arguments) {
   (void)::mallopt(M_ARENA_MAX, 1);
   (void)::mallopt(M_TOP_PAD, 1 << 20);
   (void)::mallopt(M_MMAP_THRESHOLD, 1 << 24);
+  kept = std::malloc(1 << 18);
   plugin = count > 1 ? arguments[1] : "";
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   check(::pipe(told.data()) == 0);
   sink = std::fopen("/dev/null", "w");
   fork_child();
   open_listeners();
+  start("makes", makes);
+  start("finds", finds);
   start("awaits_condition", awaits_condition);
   start("awaits_semaphore", awaits_semaphore);
   start("awaits_barrier", awaits_barrier);

@@ -77,7 +77,7 @@ void name_allocator_owner(const ProcessCapture& process, const Tables& tables, W
   wait.holder_tid = inside.front();
   wait.holder_alive = Known::kYes;
   wait.inferred = true;
-  wait.lock.owner = snapshot::LockOwner::kInAllocator;
+  wait.lock.owner = snapshot::LockOwner::kWithin;
 }
 
 }  // namespace oddrank::waits

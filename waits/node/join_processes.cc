@@ -16,6 +16,7 @@
 #include "waits/node/allocator_lock.h"
 #include "waits/node/device_wait.h"
 #include "waits/node/node_family.h"
+#include "waits/node/once_locks.h"
 #include "waits/node/thread_motion.h"
 #include "waits/python/gil_wait.h"
 #include "waits/python/worker_pools.h"
@@ -325,6 +326,7 @@ void join_thread(Capture& capture, std::size_t process, Wait& wait, const Thread
   if (wait.on == WaitOn::kLock || wait.on == WaitOn::kThread) {
     name_native_lock(thread, capture.tables, wait);
     name_allocator_owner(capture.processes[process], capture.tables, wait);
+    name_initialiser(capture.processes[process], thread, capture.tables, wait);
   }
   name_device_wait(capture.processes[process], thread, capture.tables, wait);
   if (wait.on == WaitOn::kNothing || wait.on == WaitOn::kGil || wait.on == WaitOn::kDevice) {

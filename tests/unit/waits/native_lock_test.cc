@@ -144,7 +144,8 @@ TEST_CASE("the call shows which waits have no owner") {
   CHECK(Named().name({"__new_sem_wait_slow64.constprop.0", "sem_wait@@GLIBC_2.34"}) ==
         "a semaphore, which has no owner");
   CHECK(Named().name({"pthread_barrier_wait"}) == "a barrier, which has no owner");
-  CHECK(Named().name({"__pthread_once"}) == "a first call that another thread has begun");
+  CHECK(Named().name({"__pthread_once"}) ==
+        "the end of a first call (pthread_once, or a static variable)");
 }
 
 TEST_CASE("the call shows whether a read-write lock is wanted for reading or writing") {
