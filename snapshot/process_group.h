@@ -26,6 +26,12 @@ struct GroupCounter {
   bool operator==(const GroupCounter&) const = default;
 };
 
+// Returns whether calls were made between the samples.
+inline bool has_counted_on(const GroupCounter& counter) {
+  return (counter.collectives_before >= 0 && counter.collectives > counter.collectives_before) ||
+         (counter.transfers_before >= 0 && counter.transfers > counter.transfers_before);
+}
+
 struct ProcessGroup {
   // torch's own name: the same on all members ("5", or a hash). A number counts the groups that the
   // process has made or left to others: ranks that skipped a call of new_group use it for another

@@ -201,12 +201,12 @@ bool may_wait(const JobView& view, const RankView& rank) {
 }
 
 // Returns whether another rank goes on with its work: its loop is further on, and that loop does
-// not only ask for something again and again.
+// not only ask for something again and again. One that sleeps in its loop makes calls there.
 bool others_go_on(const RuleInput& input, std::size_t odd) {
   const auto& ranks = input.view.ranks();
   return std::any_of(ranks.begin(), ranks.end(), [&](const RankView& rank) {
     return &rank != &ranks[odd] && rank.motion.locals && !rank.polls && rank.decider != nullptr &&
-           !sleeps_on_purpose(*rank.decider, input.view.model());
+           (rank.motion.calls || !sleeps_on_purpose(*rank.decider, input.view.model()));
   });
 }
 

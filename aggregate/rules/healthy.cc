@@ -69,23 +69,32 @@ bool has_no_work(const JobView& view, const RankView& rank) {
          });
 }
 
-// Returns the processes that wait for work and for which none waits; nothing if one of the others
-// does not move.
+// Returns whether it asks for something of which nothing is known, as an evaluation does for
+// checkpoints.
+bool asks_again(const RankView& rank) {
+  return rank.polls == snapshot::PollOn::kUnknown && rank.motion.still();
+}
+
+// Returns the processes that wait for work, or ask for some, and for which none waits; nothing if
+// one of the others does not move.
 std::vector<std::size_t> without_work(const RuleInput& input) {
   std::vector<std::size_t> idle;
+  const bool any_asks = std::ranges::any_of(input.view.ranks(), asks_again);
   const auto& ranks = input.view.ranks();
   for (std::size_t at = 0; at < ranks.size(); ++at) {
     const RankView& rank = ranks[at];
     if (rank.presence != Presence::kRead || !rank.motion.measured || !rank.servers.empty()) {
       return {};
     }
-    if (has_no_work(input.view, rank) && !input.graph.awaited[at]) {
+    const bool asks = asks_again(rank);
+    if ((asks || has_no_work(input.view, rank)) && !input.graph.awaited[at]) {
       idle.push_back(at);
-    } else if (!rank.motion.moved()) {
+    } else if (!rank.motion.moved() || (any_asks && !rank.motion.stack && !rank.motion.calls)) {
       return {};
     }
   }
-  return idle;
+  // What all ask for may be what holds them up.
+  return any_asks && idle.size() * 2 >= ranks.size() ? std::vector<std::size_t>() : idle;
 }
 
 // Finds that processes which are there to work for others have no work.
@@ -100,7 +109,10 @@ std::vector<Finding> find_idle(const RuleInput& input) {
   const std::size_t all = input.view.ranks().size();
   const std::string who = idle.size() == all ? fmt::format("all {}", count_of(all, "process"))
                                              : ranks_words(input, idle);
-  finding.summary = fmt::format("{} wait{} for work{}", who, idle.size() == 1 ? "s" : "",
+  const bool asks = asks_again(input.view.ranks()[idle.front()]);
+  const std::string_view end = idle.size() == 1 ? "s" : "";
+  finding.summary = fmt::format("{} {}{} for {}{}", who, asks ? "ask" : "wait", end,
+                                asks ? "something, again and again" : "work",
                                 idle.size() == all ? ": the job is idle" : ", and the others move");
   finding.advice = {
       Advice("is a request under way? then run oddrank again: one that was lost looks "

@@ -39,11 +39,6 @@ std::pair<std::uint32_t, pid_t> key_of_pid(const ProcessCapture* process) {
   return {process->node, process->pid};
 }
 
-bool has_moved(const snapshot::GroupCounter& counter) {
-  return (counter.collectives_before >= 0 && counter.collectives > counter.collectives_before) ||
-         (counter.transfers_before >= 0 && counter.transfers > counter.transfers_before);
-}
-
 // Returns whether the decider has made a call between the samples: in the group of the call that it
 // is in, or in any group if that is unknown, no other thread makes calls, and the decider has not
 // stood in its call all the time.
@@ -57,7 +52,8 @@ bool has_made_calls(const RankView& rank) {
   const auto& groups = rank.process->groups;
   return std::any_of(groups.begin(), groups.end(), [&](const snapshot::ProcessGroup& group) {
     const bool meant = !known || is_group_of(group, *call);
-    return meant && std::any_of(group.counters.begin(), group.counters.end(), has_moved);
+    return meant &&
+           std::any_of(group.counters.begin(), group.counters.end(), snapshot::has_counted_on);
   });
 }
 
@@ -268,7 +264,8 @@ void JobView::take_poll(RankView& rank) {
   add_main_motion(rank);
   // Equal frames in two samples may belong to two iterations; the count of calls tells them apart.
   const bool before = rank.motion.settled && rank.decider->call;  // that it settled in this call
-  if (rank.motion.measured && !before && has_made_calls(rank)) {
+  rank.motion.calls = rank.motion.measured && !before && has_made_calls(rank);
+  if (rank.motion.calls) {
     (rank.decider->call ? rank.motion.stack : rank.motion.locals) = true;
   }
   const bool rests = !rank.decider->call && !rank.polls && rests_in_loop(*this, *rank.decider);

@@ -38,7 +38,11 @@ bool puts_out(const JobView& view, const snapshot::PythonLoop& loop) {
 }  // namespace
 
 bool writes(const snapshot::ProcessCapture& process, const snapshot::ThreadCapture& thread) {
-  return process.written_bytes > 0 && thread.wait.quiet_ms < snapshot::kOldWaitMs;
+  // What it sends in calls of its groups may be all that it has written.
+  const bool calls = std::ranges::any_of(process.groups, [](const snapshot::ProcessGroup& group) {
+    return std::ranges::any_of(group.counters, snapshot::has_counted_on);
+  });
+  return process.written_bytes > 0 && !calls && thread.wait.quiet_ms < snapshot::kOldWaitMs;
 }
 
 std::optional<LoopWork> loop_work(const JobView& view,

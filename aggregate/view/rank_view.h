@@ -29,6 +29,7 @@ struct Motion {
   bool measured = false;  // two samples at least
   bool stack = false;     // it was elsewhere
   bool locals = false;    // its Python functions have other values: it is further on
+  bool calls = false;     // it made calls of a group
   bool cpu = false;       // it used the CPU
   bool woke = false;      // it slept and woke more than once
   bool settled = false;   // it has not run for longer than a step lasts; earlier motion is left out

@@ -20,8 +20,8 @@
 #include "waits/ends/read_ends.h"
 #include "waits/node/join_processes.h"
 #include "waits/node/lock_file_ages.h"
-#include "waits/node/lock_file_owners.h"
 #include "waits/node/lock_holders.h"
+#include "waits/node/owners/lock_file_owners.h"
 #include "waits/node/uninterruptible.h"
 
 namespace oddrank::waits {

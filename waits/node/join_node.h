@@ -14,8 +14,8 @@
 #include "snapshot/capture.h"
 #include "waits/file_locks.h"
 #include "waits/node/node_pressure.h"
+#include "waits/node/owners/semaphore_owners.h"
 #include "waits/node/polled_locks.h"
-#include "waits/node/semaphore_owners.h"
 #include "waits/node/written_bytes.h"
 
 namespace oddrank::waits {

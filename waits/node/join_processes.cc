@@ -13,10 +13,10 @@
 
 #include "waits/frame_pattern.h"
 #include "waits/native_lock_names.h"
-#include "waits/node/allocator_lock.h"
 #include "waits/node/device_wait.h"
 #include "waits/node/node_family.h"
-#include "waits/node/once_locks.h"
+#include "waits/node/owners/allocator_lock.h"
+#include "waits/node/owners/once_locks.h"
 #include "waits/node/thread_motion.h"
 #include "waits/python/gil_wait.h"
 #include "waits/python/worker_pools.h"

@@ -1,4 +1,4 @@
-#include "waits/node/once_locks.h"
+#include "waits/node/owners/once_locks.h"
 
 #include <initializer_list>
 #include <string>

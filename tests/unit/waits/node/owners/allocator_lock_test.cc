@@ -1,4 +1,4 @@
-#include "waits/node/allocator_lock.h"
+#include "waits/node/owners/allocator_lock.h"
 
 #include <initializer_list>
 #include <string>

@@ -1,4 +1,4 @@
-#include "waits/node/once_locks.h"
+#include "waits/node/owners/once_locks.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -18,7 +18,7 @@ using snapshot::LockKind;
 using snapshot::Tables;
 using snapshot::ThreadCapture;
 
-constexpr std::size_t kMaxInnerFrames = 4;  // between the system call and the first call
+constexpr std::size_t kMaxFramesBefore = 4;  // between the system call and the first call
 
 enum class FirstCall : std::uint8_t { kNone, kOnce, kStatic };
 
@@ -34,12 +34,12 @@ const std::vector<FrameId>* frames_of(const ThreadCapture& thread, const Tables&
 }
 
 // Returns the frame at the inner end by which the thread waits for a first call.
-std::optional<std::size_t> waits_at(const ThreadCapture& thread, const Tables& tables) {
+std::optional<std::size_t> first_call_at(const ThreadCapture& thread, const Tables& tables) {
   const auto* frames = frames_of(thread, tables);
   if (thread.wait.on != snapshot::WaitOn::kLock || frames == nullptr) {
     return std::nullopt;
   }
-  for (std::size_t at = 0; at + 1 < frames->size() && at < kMaxInnerFrames; ++at) {
+  for (std::size_t at = 0; at + 1 < frames->size() && at < kMaxFramesBefore; ++at) {
     if (first_call(tables, (*frames)[at]) != FirstCall::kNone) {
       return at;
     }
@@ -66,7 +66,7 @@ bool is_within_first(const ThreadCapture& thread,
                      FrameId caller,
                      const Tables& tables) {
   const auto* frames = frames_of(thread, tables);
-  const auto own = waits_at(thread, tables);
+  const auto own = first_call_at(thread, tables);
   for (std::size_t at = own ? *own + 1 : 0; frames != nullptr && at < frames->size(); ++at) {
     const bool asks = at > 0 && first_call(tables, (*frames)[at - 1]) == FirstCall::kStatic;
     if (kind == FirstCall::kOnce ? first_call(tables, (*frames)[at]) == kind
@@ -83,7 +83,7 @@ void name_initialiser(const snapshot::ProcessCapture& process,
                       const ThreadCapture& thread,
                       const Tables& tables,
                       snapshot::Wait& wait) {
-  const auto at = waits_at(thread, tables);
+  const auto at = first_call_at(thread, tables);
   if (!at || wait.holder_tid != 0) {
     return;
   }

@@ -1,4 +1,4 @@
-#include "waits/node/lock_file_owners.h"
+#include "waits/node/owners/lock_file_owners.h"
 
 #include "tests/support/catch.h"
 

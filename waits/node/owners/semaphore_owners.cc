@@ -1,4 +1,4 @@
-#include "waits/node/semaphore_owners.h"
+#include "waits/node/owners/semaphore_owners.h"
 
 #include <algorithm>
 #include <cstdint>
