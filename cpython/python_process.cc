@@ -20,6 +20,7 @@
 #include "cpython/tasks/await_members.h"
 #include "cpython/tasks/find_greenlets.h"
 #include "cpython/tasks/find_tasks.h"
+#include "cpython/tasks/lock_holders.h"
 #include "cpython/thread_names.h"
 #include "cpython/thread_state.h"
 
@@ -491,6 +492,7 @@ Result<std::vector<PythonTask>> PythonProcess::tasks() const {
       read_chains(memory, find_parked_frames(memory, states.interpreters, impl_->modules));
   impl_->load_codes(memory, parked);
   impl_->load_codes(memory, chains);
+  find_lock_holders(memory, impl_->codes, waits);
   std::vector<PythonTask> tasks;
   for (const FrameChain& chain : parked) {
     PythonTask& task = tasks.emplace_back();

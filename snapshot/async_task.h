@@ -25,8 +25,8 @@ struct AsyncTask {
   TaskState state = TaskState::kUnknown;
   // Its coroutine and what that awaits, innermost first; only the coroutine if the task runs.
   StackId stack{};
-  // What the innermost of them awaits: the name of another task, or a type in angle brackets
-  // ("<Future>"); empty = neither.
+  // What the innermost of them awaits: the name of another task, also of the one that has the
+  // asyncio.Lock that it wants, or a type in angle brackets ("<Future>"); empty = neither.
   StringId awaits{};
   // If it awaits a future that waits for others (asyncio.gather, wait, a TaskGroup): the unfinished
   // ones, tasks first, each like `awaits`.

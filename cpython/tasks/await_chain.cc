@@ -20,6 +20,12 @@ struct TaskFields {
   Addr name{};
 };
 
+// Coroutines that Cython has compiled have types of their own ("_cython_3_0_11.coroutine").
+bool is_cythons(std::string_view type) {
+  return type.starts_with("_cython_") &&
+         (type.ends_with(".coroutine") || type.ends_with(".generator"));
+}
+
 // Finds the fields that matter here. The C struct of a task is in no header, and fields move
 // between versions. But three of them always follow each other: the coroutine, the name, and the
 // context (whose type is called "Context" up to 3.9).
@@ -33,7 +39,7 @@ std::optional<TaskFields> find_fields(PythonMemory& memory, Addr task) {
     }
     const Addr context = memory.pointer_or_null(at + 2 * kPointerSize);
     const std::string type = type_name(memory, coroutine);
-    if ((type == "coroutine" || type == "generator") && context != Addr{} &&
+    if ((type == "coroutine" || type == "generator" || is_cythons(type)) && context != Addr{} &&
         type_name(memory, context).ends_with("Context")) {
       return TaskFields{coroutine, memory.pointer_or_null(at + kPointerSize)};
     }
@@ -68,6 +74,59 @@ bool leads_on(std::string_view type) {
   return std::find(kTypes.begin(), kTypes.end(), type) != kTypes.end();
 }
 
+// Returns what a coroutine of Cython's awaits; null if it is not known. Its struct differs between
+// versions, and has few pointers: to its closure, to exceptions, to names, and to this.
+Addr awaited_by_cythons(PythonMemory& memory, Addr coroutine) {
+  constexpr std::size_t kCythonWords = 16;
+  for (std::size_t i = 0; i < kCythonWords; ++i) {
+    const Addr at = coroutine + memory.layout().object.head + i * kPointerSize;
+    const Addr object = memory.pointer_or_null(at);
+    const std::string type = object == Addr{} ? std::string() : type_name(memory, object);
+    if (has_frame(type) || leads_on(type) || is_cythons(type)) {
+      return object;
+    }
+  }
+  return Addr{};
+}
+
+Addr base_of_stack(PythonMemory& memory, const RawFrame& frame) {
+  const Layout& layout = memory.layout();
+  if (layout.frame.stack_base != kAbsent) {
+    return memory.pointer_or_null(frame.address + layout.frame.stack_base);
+  }
+  const Addr names = memory.pointer_or_null(frame.code + layout.code.local_names);
+  const auto count = memory.value<std::uint64_t>(names + layout.object.size).value_or(0);
+  return frame.address + layout.frame.localsplus +
+         std::min<std::uint64_t>(count, 4096) * kPointerSize;
+}
+
+// The slots of a suspended frame's value stack.
+struct SuspendedStack {
+  Addr base{};
+  std::uint64_t slots = 0;
+};
+
+// Returns no slots if they are not valid.
+SuspendedStack find_suspended_stack(PythonMemory& memory, const RawFrame& frame) {
+  constexpr std::uint64_t kMaxSlots = 4096;
+  const Layout& layout = memory.layout();
+  const Addr base = base_of_stack(memory, frame);
+  const Addr field = frame.address + layout.frame.stack_top;
+  Addr end{};
+  if (layout.semantics.stack_top == StackTopFormat::kPointer) {
+    end = memory.pointer_or_null(field);
+  } else {
+    const auto count = memory.value<std::int32_t>(field).value_or(0);
+    const Addr start = layout.semantics.stack_top == StackTopFormat::kDepth
+                           ? base
+                           : frame.address + layout.frame.localsplus;
+    end = start + static_cast<std::uint64_t>(std::max(count, 0)) * kPointerSize;
+  }
+  const std::uint64_t slots = (value_of(end) - value_of(base)) / kPointerSize;
+  return base == Addr{} || end < base || slots > kMaxSlots ? SuspendedStack()
+                                                           : SuspendedStack{base, slots};
+}
+
 class Follower {
  public:
   explicit Follower(PythonMemory& memory) : memory_(memory) {}
@@ -85,7 +144,6 @@ class Follower {
   TaskState stored_state(Addr coroutine);
   // Returns the state up to 3.10: a frame that executes does not store where its stack ends.
   TaskState state_of(const RawFrame& frame);
-  Addr base_of_stack(const RawFrame& frame);
   // Returns what a suspended frame awaits, from its stack; null if there is nothing or the stack is
   // not valid.
   Addr awaited_by(const RawFrame& frame);
@@ -105,6 +163,8 @@ void Follower::follow(const TaskFields& fields) {
     const std::string type = type_name(memory_, object);
     if (leads_on(type)) {
       object = memory_.pointer_or_null(object + memory_.layout().object.head);
+    } else if (is_cythons(type)) {
+      object = awaited_by_cythons(memory_, object);
     } else if (has_frame(type) && chain_.frames.size() == kMaxAwaits) {
       break;
     } else if (has_frame(type)) {
@@ -178,39 +238,15 @@ TaskState Follower::state_of(const RawFrame& frame) {
   return executes ? TaskState::kRuns : TaskState::kWaits;
 }
 
-Addr Follower::base_of_stack(const RawFrame& frame) {
-  const Layout& layout = memory_.layout();
-  if (layout.frame.stack_base != kAbsent) {
-    return memory_.pointer_or_null(frame.address + layout.frame.stack_base);
-  }
-  const Addr names = memory_.pointer_or_null(frame.code + layout.code.local_names);
-  const auto count = memory_.value<std::uint64_t>(names + layout.object.size).value_or(0);
-  return frame.address + layout.frame.localsplus +
-         std::min<std::uint64_t>(count, 4096) * kPointerSize;
-}
-
 Addr Follower::awaited_by(const RawFrame& frame) {
-  const Layout& layout = memory_.layout();
-  constexpr std::uint64_t kMaxStackBytes = 4096 * kPointerSize;
-  const Addr base = base_of_stack(frame);
-  const Addr field = frame.address + layout.frame.stack_top;
-  Addr end{};
-  if (layout.semantics.stack_top == StackTopFormat::kPointer) {
-    end = memory_.pointer_or_null(field);
-  } else {
-    const auto count = memory_.value<std::int32_t>(field).value_or(0);
-    const Addr start = layout.semantics.stack_top == StackTopFormat::kDepth
-                           ? base
-                           : frame.address + layout.frame.localsplus;
-    end = start + static_cast<std::uint64_t>(std::max(count, 0)) * kPointerSize;
-  }
   chain_.state = TaskState::kWaits;
-  const std::uint64_t below = layout.semantics.awaited_value * kPointerSize;
-  const std::uint64_t used = value_of(end) - value_of(base);
-  if (base == Addr{} || end < base || used < below || used > kMaxStackBytes) {
-    return Addr{};
-  }
-  return without_tags(layout, memory_.pointer_or_null(Addr{value_of(end) - below}));
+  const SuspendedStack stack = find_suspended_stack(memory_, frame);
+  const std::uint64_t below = memory_.layout().semantics.awaited_value;
+  return stack.slots < below
+             ? Addr{}
+             : without_tags(
+                   memory_.layout(),
+                   memory_.pointer_or_null(stack.base + (stack.slots - below) * kPointerSize));
 }
 
 void Follower::note_awaited(Addr object, const std::string& type) {
@@ -223,6 +259,17 @@ void Follower::note_awaited(Addr object, const std::string& type) {
 }
 
 }  // namespace
+
+std::vector<Addr> read_suspended_stack(PythonMemory& memory, const RawFrame& frame) {
+  const SuspendedStack stack = find_suspended_stack(memory, frame);
+  std::vector<Addr> values;
+  values.reserve(stack.slots);
+  for (std::uint64_t i = 0; i < stack.slots; ++i) {
+    values.push_back(
+        without_tags(memory.layout(), memory.pointer_or_null(stack.base + i * kPointerSize)));
+  }
+  return values;
+}
 
 AwaitChain read_await_chain(PythonMemory& memory, Addr task) {
   const auto fields = find_fields(memory, task);

@@ -31,4 +31,7 @@ struct AwaitChain {
 // Returns kUnknown and no frames if `task` is not a task (any more) or cannot be followed.
 AwaitChain read_await_chain(PythonMemory& memory, Addr task);
 
+// Returns the values on the stack of a frame that waits, outermost first; none if it is not valid.
+std::vector<Addr> read_suspended_stack(PythonMemory& memory, const RawFrame& frame);
+
 }  // namespace oddrank::cpython

@@ -115,6 +115,11 @@ async def wartet_auf_größe(event):
     await event.wait()
 
 
+async def locks(lock, future):
+    async with lock:
+        await middle(future)
+
+
 async def deep(depth, future):
     if depth == 0:
         await future
@@ -128,6 +133,8 @@ async def not_begun():
 
 # Name of a task -> the objects it waits for, if there are several.
 MEMBERS = {}
+# Name of a task -> that of the one that has the lock that it waits for.
+HAVE_LOCK = {"wants-lock": "has-lock", "too": "has-lock"}
 
 
 def name_of_awaited(awaited):
@@ -174,7 +181,8 @@ def tell(task, state):
     if state != "runs":
         shown = [(frame.f_lineno, name_of(frame)) for frame in task.get_stack()]
         assert shown == [frames[0][:2]], (shown, frames)
-    print("task", task.get_name(), state, "-" if awaited is None else name_of_awaited(awaited))
+    awaits = "-" if awaited is None else name_of_awaited(awaited)
+    print("task", task.get_name(), state, HAVE_LOCK.get(task.get_name(), awaits))
     for member in members_of(task.get_name(), awaited):
         print("member", member)
     for line, function, file in reversed(frames):
@@ -222,6 +230,9 @@ async def main():
     start("sleep", sleeps())
     start("größe", wartet_auf_größe(asyncio.Event()))
     start("deep", deep(40, future))
+    lock = asyncio.Lock()
+    for name in ("has-lock", *HAVE_LOCK):
+        start(name, locks(lock, future))
     await asyncio.sleep(0)
     await asyncio.sleep(0)
     start("new", not_begun())

@@ -1,0 +1,22 @@
+// Finds which task has the asyncio.Lock that another one waits for.
+//
+// Such a lock records no owner. But a coroutine in the body of `async with lock:` has the lock's
+// __aexit__ on the stack of its frame; one that still waits for the lock has it, too, and is in
+// Lock.acquire() itself. A lock that was acquired without `async with` leaves no trace.
+#pragma once
+
+#include <vector>
+
+#include "cpython/code_object.h"
+#include "cpython/python_memory.h"
+#include "cpython/tasks/await_chain.h"
+
+namespace oddrank::cpython {
+
+// Sets AwaitChain::awaits of the chains that end in Lock.acquire() to the name of the only other
+// task that has the lock. `codes` must have the code objects of all frames.
+void find_lock_holders(PythonMemory& memory,
+                       const CodeCache& codes,
+                       std::vector<AwaitChain>& chains);
+
+}  // namespace oddrank::cpython
