@@ -34,6 +34,7 @@
 #include "node/node_budget.h"
 #include "node/note_endings.h"
 #include "node/note_lost_python.h"
+#include "node/ray/collect_requests.h"
 #include "node/read_outside.h"
 #include "node/read_process.h"
 #include "node/settle_ranks.h"
@@ -300,6 +301,7 @@ void collect_beside(Capture& capture,
   collectives::add_counted_calls(capture);
   collect_log(capture, budget.beside());
   collect_step_tasks(capture, budget.beside());
+  collect_requests(capture, budget.beside());
   hardware.add_to(capture);
   add_programs(capture, std::move(programs));
 }

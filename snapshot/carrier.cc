@@ -149,6 +149,7 @@ template RasCommunicator Carrier::row(RasCommunicator);
 template LogLine Carrier::row(LogLine);
 template Device Carrier::row(Device);
 template LinkPort Carrier::row(LinkPort);
+template ResourceRequest Carrier::row(ResourceRequest);
 template CollectiveState Carrier::row(CollectiveState);
 template CaptureRows Carrier::row(CaptureRows);
 

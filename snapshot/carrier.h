@@ -33,7 +33,7 @@ class Carrier {
   FrameId frame(FrameId id);
   StackId stack(StackId id);
   // Carries a row with all rows that belong to it: ProcessCapture, FlightRecord, RasCommunicator,
-  // LogLine, Device, LinkPort, CollectiveState, CaptureRows.
+  // LogLine, Device, LinkPort, ResourceRequest, CollectiveState, CaptureRows.
   template <typename Row>
   Row row(Row row);
   // Rewrites a text that is in no table.

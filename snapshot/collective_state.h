@@ -124,12 +124,33 @@ struct LinkPort {
   bool operator==(const LinkPort&) const = default;
 };
 
+// Something that a scheduler within the job (Ray's) has not got free: resources for a task, an
+// actor or a placement group.
+struct ResourceRequest {
+  std::uint32_t node = 0;  // that said so
+  bool is_group = false;   // a placement group; else a task or an actor
+  StringId shape{};        // what is asked for, in the scheduler's words: "{'GPU': 4.0} * 2 (PACK)"
+  std::int64_t pending_ms = 0;  // it has been asked for at least this long
+  std::int64_t said_ms = 0;     // so long before the capture was that said
+  // The resource of which all nodes together have too little free; empty: none, or unknown. In
+  // thousandths.
+  StringId lacks{};
+  std::int64_t asked = 0;
+  std::int64_t free = 0;
+  std::int64_t total = 0;
+  std::vector<pid_t> holders;  // processes of this node that have some of it
+  StringId source{};           // the file
+
+  bool operator==(const ResourceRequest&) const = default;
+};
+
 struct CollectiveState {
   std::vector<FlightRecord> flight;  // in no order; several of one rank are possible
   std::vector<RasCommunicator> ras;
   std::vector<LogLine> log;
   std::vector<Device> devices;
   std::vector<LinkPort> ports;
+  std::vector<ResourceRequest> requests;
 
   bool operator==(const CollectiveState&) const = default;
 };

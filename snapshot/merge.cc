@@ -113,6 +113,7 @@ void Merger::add_collectives(CollectiveState rows,
   add(rows.log, into.log);
   add(rows.devices, into.devices);
   add(rows.ports, into.ports);
+  add(rows.requests, into.requests);
 }
 
 void Merger::add(const Capture& from) {

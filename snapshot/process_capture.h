@@ -62,9 +62,10 @@ struct ProcessCapture {
   StringId job_key{};            // distinguishes jobs on one node: "slurm 4711.0", "n0:29500"
   StringId name{};               // comm
   StringId executable{};
-  StringId command{};         // command line, cut at 4 KiB, secrets masked
-  StringId label{};           // what people call it: its title's name, or its script: "train.py"
-  StringId why{};             // if read is not kFull: a sentence
+  StringId command{};  // command line, cut at 4 KiB, secrets masked
+  StringId actor{};    // its id in a framework of actors (Ray); empty: it is none, or unknown
+  StringId label{};    // what people call it: its title's name, or its script: "train.py"
+  StringId why{};      // if read is not kFull: a sentence
   StringId python_version{};  // "3.11.7"; empty: no CPython found
   // Type of the last uncaught exception: sys.last_type, "ValueError". Empty if there was none in
   // the main thread. Libraries also set it if they print an exception.
@@ -100,7 +101,7 @@ struct ProcessCapture {
   SlimVector<Transfer> transfers;      // that do not get through; no order
   SlimVector<ProxyTransfer> proxies;   // of NCCL; by group, peer and direction
   std::vector<ThreadCapture> threads;  // main thread first
-  SlimVector<AsyncTask> tasks;         // only on request
+  SlimVector<AsyncTask> tasks;         // on request, and of those that serve others
   SlimVector<ProcessGroup> groups;     // of torch.distributed, oldest first
   SlimVector<StoreKey> store;          // all keys of the store that it, or its launcher, serves
 

@@ -78,9 +78,10 @@ struct PoolWait {
 // A wait that is at least this old is no slow step (docs/slurm.md): then two samples decide.
 inline constexpr std::int64_t kOldWaitMs = 5000;
 
-inline constexpr std::size_t kMaxAwaited = 8;      // rows of RareWaitFacts::awaited
-inline constexpr std::size_t kMaxKeptSockets = 8;  // of RareWaitFacts::kept
-inline constexpr std::size_t kMaxPoolPids = 4;     // PoolWait::pids
+inline constexpr std::size_t kMaxAwaited = 8;       // rows of RareWaitFacts::awaited
+inline constexpr std::size_t kMaxKeptSockets = 8;   // of RareWaitFacts::kept
+inline constexpr std::size_t kMaxPoolPids = 4;      // PoolWait::pids
+inline constexpr std::size_t kMaxAskedActors = 64;  // of AskedObjects
 
 // A connection that a thread has at hand, whatever it waits for.
 struct KeptSocket {
@@ -89,6 +90,16 @@ struct KeptSocket {
   StringId peer{};
 
   bool operator==(const KeptSocket&) const = default;
+};
+
+// The objects that a thread waits for in a call of a framework of actors (Ray).
+struct AskedObjects {
+  bool known = false;           // false: nothing is known of them
+  bool tasks = false;           // results of tasks of no actor are among them
+  bool others = false;          // objects that no task makes, which are there, or a placement group
+  SlimVector<StringId> actors;  // ids of those whose methods' results are among them
+
+  bool operator==(const AskedObjects&) const = default;
 };
 
 // Further facts of a wait, which few waits have.
@@ -108,6 +119,7 @@ struct RareWaitFacts {
   // separated by ", ". As the caller named it, without prefixes that stores add.
   StringId key{};
   SlimVector<KeptSocket> kept;
+  AskedObjects asked;
   StringId notes{};   // further evidence, for people
   StringId motion{};  // what the thread did between the samples, for people
 

@@ -32,6 +32,7 @@ snapshot::Wait to_capture(const ThreadWait& from, snapshot::Tables& tables) {
   rare.awaited_count = from.awaited_count;
   rare.own_wakers = from.own_wakers;
   rare.key = tables.string(from.key);
+  rare.asked = from.asked;
   wait.detail = tables.string(from.detail);
   rare.notes = tables.string(from.notes);
   wait.rare = std::move(rare);

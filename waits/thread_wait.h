@@ -36,6 +36,7 @@ struct ThreadWait {
   bool tells_wchan = false;       // `detail` names the kernel function
   std::vector<std::string> kept;  // as RareWaitFacts::kept: "socket:[31]"
   std::string key;
+  snapshot::AskedObjects asked;
   std::string detail;
   std::string notes;
 };

@@ -116,6 +116,10 @@ void fields(Io& io, Row& facts) {
   io.rows(RowTable::kAwaitedFiles, facts.awaited, kMaxAwaited);
   io.rows(RowTable::kKeptSockets, facts.kept, kMaxKeptSockets);
   io.rows(RowTable::kPoolPids, facts.pool.pids, kMaxPoolPids);
+  io("asked_known", facts.asked.known);
+  io("asked_tasks", facts.asked.tasks);
+  io("asked_others", facts.asked.others);
+  io.rows(RowTable::kAskedActors, facts.asked.actors, kMaxAskedActors);
 }
 
 template <typename Io, RowOf<Wait> Row>
@@ -322,6 +326,7 @@ void fields(Io& io, Row& process) {
   io("executable", process.executable);
   io("command", process.command);
   io("label", process.label);
+  io("actor", process.actor);
   io("role", process.role);
   io("state", process.state);
   io("start_us", process.start_us);
@@ -484,6 +489,21 @@ void fields(Io& io, Row& port) {
   io("transferred_later", port.transferred_later);
 }
 
+template <typename Io, RowOf<ResourceRequest> Row>
+void fields(Io& io, Row& request) {
+  io.index("node", request.node, RowTable::kNodes);
+  io("is_group", request.is_group);
+  io("shape", request.shape);
+  io("pending_ms", request.pending_ms);
+  io("said_ms", request.said_ms);
+  io("lacks", request.lacks);
+  io("asked", request.asked);
+  io("free", request.free);
+  io("total", request.total);
+  io("source", request.source);
+  io.rows(RowTable::kRequestHolders, request.holders);
+}
+
 template <typename Io, RowOf<CollectiveState> Row>
 void fields(Io& io, Row& state) {
   io.rows(RowTable::kFlightRecords, state.flight);
@@ -491,6 +511,7 @@ void fields(Io& io, Row& state) {
   io.rows(RowTable::kLogLines, state.log);
   io.rows(RowTable::kDevices, state.devices);
   io.rows(RowTable::kLinkPorts, state.ports);
+  io.rows(RowTable::kRequests, state.requests);
 }
 
 template <typename Io, RowOf<NodeCapture> Row>

@@ -36,6 +36,7 @@ enum class RowTable : std::uint8_t {
   kAwaitedFiles,
   kKeptSockets,
   kPoolPids,
+  kAskedActors,
   kSamples,
   kCalls,
   kFrameLocals,
@@ -52,6 +53,8 @@ enum class RowTable : std::uint8_t {
   kDevices,
   kDevicePids,
   kLinkPorts,
+  kRequests,
+  kRequestHolders,
 };
 
 struct RowTableFacts {
@@ -67,7 +70,7 @@ struct RowTableFacts {
 inline constexpr std::size_t kShownFrameBytes = 400;
 inline constexpr std::size_t kGrowth = 3;  // old and new storage of a vector, for a moment
 
-inline constexpr std::size_t kRowTables = static_cast<std::size_t>(RowTable::kLinkPorts) + 1;
+inline constexpr std::size_t kRowTables = static_cast<std::size_t>(RowTable::kRequestHolders) + 1;
 inline constexpr std::array<RowTableFacts, kRowTables> kRowTableFacts = {{
     {"capture"},
     {"frames", 2 * sizeof(Frame) + 64},
@@ -94,6 +97,7 @@ inline constexpr std::array<RowTableFacts, kRowTables> kRowTableFacts = {{
     {"awaited_files"},
     {"kept_sockets"},
     {"pool_pids"},
+    {"asked_actors"},
     {"samples", sizeof(ThreadSample) + 24, 4},
     {"calls"},
     {"frame_locals", kGrowth * sizeof(FrameLocals) + 48},
@@ -110,6 +114,8 @@ inline constexpr std::array<RowTableFacts, kRowTables> kRowTableFacts = {{
     {"devices"},
     {"device_pids"},
     {"link_ports"},
+    {"requests"},
+    {"request_holders"},
 }};
 
 constexpr const RowTableFacts& facts_of(RowTable table) {

@@ -1,5 +1,5 @@
-// Reads any bytes as the end of a job's output, and as the output of nvidia-smi: no crash, no hang,
-// and no more lines kept than promised.
+// Reads any bytes as the end of a job's output, as the output of nvidia-smi, and as Ray's status:
+// no crash, no hang, and no more kept than promised.
 #include "collectives/sources/log_lines.h"
 
 #include <cstddef>
@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "collectives/sources/gpu_table.h"
+#include "collectives/sources/ray_status.h"
 #include "tests/fuzz/peak_memory.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -24,5 +25,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   const std::size_t half = size / 2;
   (void)collectives::read_gpu_table(bytes.substr(0, half), bytes.substr(half), tables);
+  if (collectives::read_requests(bytes, tables).size() > collectives::kMaxRequests) {
+    std::abort();
+  }
+  for (const collectives::ResourceHold& hold : collectives::read_holds(bytes)) {
+    (void)collectives::has_some_of(hold, "CPU");
+  }
   return 0;
 }

@@ -20,6 +20,7 @@
 #include "waits/python/lock_files.h"
 #include "waits/python/polled_objects.h"
 #include "waits/python/python_locks.h"
+#include "waits/python/ray_objects.h"
 #include "waits/python/store_keys.h"
 #include "waits/wait_of_thread.h"
 
@@ -188,6 +189,7 @@ void finish(std::vector<ThreadWait>& waits,
     read_lock_files(*python, states, tables, process, waits);
     read_polled_objects(*python, states, tables, process, waits);
     read_store_keys(*python, states, process, waits);
+    read_ray_objects(*python, states, tables, process, waits);
     read_kept_sockets(*python, states, files, process, waits);
   }
   for (std::size_t i = 0; i < waits.size(); ++i) {

@@ -1,0 +1,138 @@
+#include "waits/python/ray_objects.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <cstring>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "base/hex.h"
+#include "cpython/locals.h"
+#include "cpython/objects/attributes.h"
+#include "cpython/objects/types.h"
+#include "waits/python/sampled_thread.h"
+
+namespace oddrank::waits {
+namespace {
+
+using attach::Addr;
+using cpython::PythonMemory;
+using cpython::PythonSample;
+using cpython::RawFrame;
+
+constexpr std::uint32_t kFirstPut = 100'000'000;  // number of the first object that no task returns
+
+using ActorId = std::array<std::uint8_t, 16>;
+struct ObjectId {
+  std::array<std::uint8_t, 8> task;
+  ActorId actor;
+  std::uint32_t number;
+};
+static_assert(sizeof(ObjectId) == 28);
+
+// Ids are objects of Cython classes: a table of functions and a hash come first.
+template <typename Id>
+std::optional<Id> read_id(PythonMemory& memory, Addr object, std::string_view type) {
+  return cpython::type_name(memory, object).ends_with(type)
+             ? memory.value<Id>(object + memory.layout().object.head + 2 * sizeof(std::uint64_t))
+             : std::nullopt;
+}
+
+std::string hex(const ActorId& id) {
+  return hex_bytes(std::as_bytes(std::span(id)));
+}
+
+bool is_nobody(const ActorId& id) {
+  return std::all_of(id.begin(), id.begin() + 12, [](std::uint8_t byte) { return byte == 0xff; });
+}
+
+std::vector<Addr> items_of(PythonMemory& memory, Addr list) {
+  std::vector<Addr> items;
+  if (!cpython::is_instance(memory, list, cpython::TypeFlag::kList)) {
+    return items;
+  }
+  const auto& object = memory.layout().object;
+  const auto count = memory.value<std::uint64_t>(list + object.size).value_or(0);
+  const Addr first = memory.pointer_or_null(list + object.list_items);
+  for (std::uint64_t i = 0; i < std::min<std::uint64_t>(count, kMaxAskedObjects); ++i) {
+    items.push_back(memory.pointer_or_null(first + i * sizeof(std::uint64_t)));
+  }
+  return items;
+}
+
+snapshot::AskedObjects asked_in(PythonMemory& memory, Addr list, snapshot::Tables& tables) {
+  snapshot::AskedObjects asked;
+  std::set<std::string> actors;
+  for (const Addr item : items_of(memory, list)) {
+    const auto id = read_id<ObjectId>(memory, item, "ObjectRef");
+    if (!id) {
+      return {};
+    }
+    asked.known = true;
+    if (id->number >= kFirstPut) {
+      asked.others = true;
+    } else if (is_nobody(id->actor)) {
+      asked.tasks = true;
+    } else {
+      actors.insert(hex(id->actor));
+    }
+  }
+  if (actors.size() > snapshot::kMaxAskedActors) {
+    return {};
+  }
+  for (const std::string& actor : actors) {
+    asked.actors.push_back(tables.string(actor));
+  }
+  return asked;
+}
+
+bool is_of_ray(PythonSample& python, const RawFrame& frame) {
+  return python.code(frame).file.ends_with("/ray/_private/worker.py");
+}
+
+std::string actor_of(PythonMemory& memory, Addr worker) {
+  const auto actors =
+      cpython::read_dict(memory, cpython::read_attribute(memory, worker, "actors"), 2);
+  const auto id =
+      actors.size() == 1 ? read_id<ActorId>(memory, actors.front().key, "ActorID") : std::nullopt;
+  return id ? hex(*id) : std::string();
+}
+
+}  // namespace
+
+void read_ray_objects(PythonSample& python,
+                      const std::vector<attach::ThreadState>& states,
+                      snapshot::Tables& tables,
+                      snapshot::ProcessCapture& process,
+                      std::vector<ThreadWait>& waits) {
+  PythonMemory& memory = python.memory();
+  for (std::size_t i = 0; i < waits.size(); ++i) {
+    const auto* thread = sampled_thread(python, states, process.threads[i].tid);
+    if (thread == nullptr) {
+      continue;
+    }
+    for (const RawFrame& frame : thread->frames) {
+      if (!is_of_ray(python, frame)) {
+        continue;
+      }
+      for (const std::string_view name : {"object_refs", "ray_waitables"}) {
+        if (const Addr list = cpython::read_local(memory, frame, name); list != Addr{}) {
+          waits[i].asked = asked_in(memory, list, tables);
+        }
+      }
+      const Addr worker = cpython::read_local(memory, frame, "self");
+      if (process.actor == snapshot::StringId{} && worker != Addr{}) {
+        process.actor = tables.string(actor_of(memory, worker));
+      }
+      if (waits[i].asked.known) {
+        break;
+      }
+    }
+  }
+}
+
+}  // namespace oddrank::waits
