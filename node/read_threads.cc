@@ -30,6 +30,11 @@ void take_place(const ranks::ReportedWorld& told, snapshot::ProcessCapture& proc
   process.world_size = told.world_size;
 }
 
+bool runs_for_others(snapshot::JobRole role) {
+  return role != snapshot::JobRole::kUnknown && role != snapshot::JobRole::kController &&
+         role != snapshot::JobRole::kService;
+}
+
 // Frames of MPI and of its components hold MPI's objects, those of JAX its gloo's.
 bool is_mpi(std::string_view path) {
   const Library library = snapshot::library_of(path);
@@ -70,6 +75,8 @@ Result<stacks::Collected> read_threads(const attach::Target& target,
                                        snapshot::ProcessCapture& process) {
   stacks::CollectOptions collect = static_cast<const stacks::CollectOptions&>(options);
   collect.mask_text = mask_text;
+  // Coroutines may run what others wait for.
+  collect.tasks = collect.tasks || runs_for_others(process.role);
   collect.visit_python = [&](const cpython::PythonProcess& python) {
     take_place(collectives::collect_groups(python, tables, process), process);
     process.exception = tables.string(cpython::last_exception(python));

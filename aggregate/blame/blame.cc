@@ -8,6 +8,7 @@
 #include "aggregate/rules/all_rules.h"
 #include "aggregate/rules/local_story.h"
 #include "aggregate/rules/short_sleepers.h"
+#include "aggregate/view/coroutines.h"
 #include "aggregate/view/decider.h"
 #include "aggregate/view/thread_cycle.h"
 #include "aggregate/words/wait_words.h"
@@ -79,9 +80,9 @@ bool lacks_reader(const JobView& view, const RankView& rank) {
   return waits_for_reader(view, rank) && !has_end_outside(view, rank) && !is_at_own_pipe(rank);
 }
 
-// Returns whether frames or the file show that somebody outside of the job is to answer.
+// Returns whether frames or a file show that somebody outside of the job is to answer.
 bool is_answered_outside(const JobView& view, const RankView& rank) {
-  return waits_at_terminal(view, rank) || talks_to_service(view, rank);
+  return waits_at_terminal(view, rank) || talks_to_service(view, rank) || rank.lacks_resources();
 }
 
 // Python's frames are not needed if the call is known.
@@ -180,7 +181,8 @@ BlockedOn blocked_on(const RuleInput& input, std::size_t at) {
   if (input.graph.waits[at]) {
     return BlockedOn::kRanks;
   }
-  if (input.graph.in_call[at] || rank.polls == PollOn::kWork) {
+  const bool awaits_unknown = rank.speaks_by_coroutine() && !rank.coroutine->inside;
+  if (input.graph.in_call[at] || rank.polls == PollOn::kWork || awaits_unknown) {
     return BlockedOn::kCall;
   }
   const bool needs_others = is_open(input.view, rank) || may_need_others(input.view, rank);

@@ -17,6 +17,7 @@
 #include "aggregate/view/decider.h"
 #include "aggregate/view/loop_work.h"
 #include "aggregate/view/polling.h"
+#include "aggregate/view/remote_calls.h"
 #include "aggregate/view/thread_cycle.h"
 
 namespace oddrank::aggregate {
@@ -366,7 +367,9 @@ Suspects choose_vague(const RuleInput& input, std::vector<std::size_t> ranks) {
   // A rank for which nobody waits may be the one for which an awaited rank waits.
   std::vector<std::size_t> like = ranks;
   for (std::size_t at = 0; at < blame.blocked.size(); ++at) {
-    if (blame.blocked[at] == BlockedOn::kSomebody && !input.graph.awaited[at]) {
+    const auto* decider = input.view.ranks()[at].decider;
+    if (blame.blocked[at] == BlockedOn::kSomebody && !input.graph.awaited[at] &&
+        (decider == nullptr || !waits_to_serve(input.view.model(), *decider))) {
       like.push_back(at);
     }
   }

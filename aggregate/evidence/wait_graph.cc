@@ -13,6 +13,7 @@
 #include "aggregate/view/decider.h"
 #include "aggregate/view/rank_set.h"
 #include "aggregate/view/remote_calls.h"
+#include "aggregate/words/resource_words.h"
 #include "aggregate/words/wait_words.h"
 #include "base/printable.h"
 
@@ -38,6 +39,7 @@ bool is_end_before_others(const std::vector<Slot>& slots, const Slot& slot) {
 // Returns whether the rank does something of its own, or asks for something again and again.
 bool is_active(const JobView& view, const RankView& rank) {
   return rank.decider != nullptr && !rank.decider->call &&
+         !waits_to_serve(view.model(), *rank.decider) &&
          (rank.polls || is_at_work(*rank.decider, view.model()));
 }
 
@@ -248,14 +250,20 @@ void GraphBuilder::add_servers(std::size_t at) {
   graph_.net.nodes[net].owner = static_cast<std::uint32_t>(at);
   graph_.net.nodes[net].join = Join::kOneOf;
   for (const std::size_t to : rank.servers) {
+    if (!rank.wants.empty()) {
+      show(node, to, {resources_words(view_, rank), "it has some of that", HowKnown::kFrames},
+           true);
+      graph_.net.wait(net, to);
+      continue;
+    }
     const RankView& server = view_.ranks()[to];
     const auto frame =
         server.sample() == nullptr ? std::nullopt : view_.model().user_frame(*server.sample());
     const std::string evidence =
         fmt::format("thread {} of it runs {}", server.decider->tid,
                     frame ? frame->name : std::string("a function for another rank"));
-    show(node, to, {call.value_or("an answer"), evidence, HowKnown::kFrames},
-         rank.servers.size() > 1);
+    const HowKnown how = rank.speaks_by_coroutine() ? HowKnown::kExclusion : HowKnown::kFrames;
+    show(node, to, {call.value_or("an answer"), evidence, how}, rank.servers.size() > 1);
     graph_.net.wait(net, to);
   }
 }

@@ -255,6 +255,8 @@ constexpr auto kStoryPatterns = std::to_array<StoryPattern>({
     {kServesCall, kPythonCode, "/ray/util/tracing/tracing_helper.py", "_resume_span",
      "a call of Ray"},
     {kRemoteCall, kPythonCode, "/ray/_private/worker.py", "wait", "a call of Ray"},
+    {kRemoteCall, kPythonCode, "/ray/util/placement_group.py", "_call_placement_group_ready",
+     "a placement group of Ray"},
     // Monarch 0.7: actors run their endpoints on a thread of their own.
     {kRemoteCall, kPythonCode, "/monarch/_src/actor/future.py", "get", "a call of Monarch"},
     {kServesLoop, kPythonCode, "/monarch/_src/actor/actor_mesh.py", "_sync_dispatch_loop",
@@ -268,6 +270,9 @@ constexpr auto kStoryPatterns = std::to_array<StoryPattern>({
      "a step of the workers"},
     {kServesLoop, kPythonCode, "/vllm/v1/executor/multiproc_executor.py", "worker_busy_loop",
      "a step of the workers"},
+    {kAwaitsCoroutine, kPythonCode, "/asyncio/locks.py", "", ""},
+    {kAwaitsCoroutine, kPythonCode, "/asyncio/queues.py", "", ""},
+    {kSleep, kPythonCode, "/asyncio/tasks.py", "sleep", "sleeps"},
     {kGets, kPythonCode, "/vllm/distributed/device_communicators/shm_broadcast.py", "", ""},
     {kGets, kPythonCode, "/vllm/v1/engine/core.py", "_process_input_queue", ""},
     {kGets, kPythonCode, "/zmq/", "", ""},

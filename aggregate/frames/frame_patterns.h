@@ -38,27 +38,28 @@ struct FramePattern {
 };
 
 enum class Story : std::uint8_t {
-  kLoader,        // waits for batches of its input pipeline
-  kLoaderWorker,  // is a worker of an input pipeline
-  kPoolWorker,    // is a worker process of a pool
-  kQueueIdle,     // waits to be given work: no sign of trouble
-  kQueueFeeder,   // sends what other threads put into a queue
-  kFailed,        // handles an error, or runs an exit handler
-  kEnds,          // has left the program's main function in order
-  kExternal,      // talks to a service outside of the job
-  kSleep,         // sleeps on purpose
-  kYields,        // lets others run, and goes on
-  kIdle,          // waits for events, connections or signals: not what the program does
-  kPool,          // the loop of a pool's thread, or of a background service
-  kRest,          // frames of an event loop around such a loop's wait for work
-  kEngine,        // autograd's own thread, which runs collectives for the main thread
-  kStore,         // waits for a key of a store, for itself and not for a library
-  kConnects,      // has yet to reach the store in which the ranks meet
-  kRemoteCall,    // waits for what another rank does for it
-  kServesCall,    // runs a function for another rank
-  kServesLoop,    // a loop that runs such functions: it has one if Python code is inside
-  kGets,          // how such loops, and event loops, wait for the next one
-  kCommunicates,  // is inside a communication library
+  kLoader,           // waits for batches of its input pipeline
+  kLoaderWorker,     // is a worker of an input pipeline
+  kPoolWorker,       // is a worker process of a pool
+  kQueueIdle,        // waits to be given work: no sign of trouble
+  kQueueFeeder,      // sends what other threads put into a queue
+  kFailed,           // handles an error, or runs an exit handler
+  kEnds,             // has left the program's main function in order
+  kExternal,         // talks to a service outside of the job
+  kSleep,            // sleeps on purpose
+  kYields,           // lets others run, and goes on
+  kIdle,             // waits for events, connections or signals: not what the program does
+  kPool,             // the loop of a pool's thread, or of a background service
+  kRest,             // frames of an event loop around such a loop's wait for work
+  kEngine,           // autograd's own thread, which runs collectives for the main thread
+  kStore,            // waits for a key of a store, for itself and not for a library
+  kConnects,         // has yet to reach the store in which the ranks meet
+  kRemoteCall,       // waits for what another rank does for it
+  kServesCall,       // runs a function for another rank
+  kServesLoop,       // a loop that runs such functions: it has one if Python code is inside
+  kAwaitsCoroutine,  // a coroutine waits for what another one of its event loop does
+  kGets,             // how such loops, and event loops, wait for the next one
+  kCommunicates,     // is inside a communication library
 };
 
 // Matches a frame whose file (Python) or module (native) contains `file` and whose function

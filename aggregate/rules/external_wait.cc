@@ -1,13 +1,16 @@
 // The culprit waits for an answer from outside of the job: for a socket whose other end is no
 // process of the job. Either a library that talks to services is on the stack, or (no more than
-// possible) every rank was read and none has the other end.
+// possible) every rank was read and none has the other end. Or for resources that the cluster does
+// not have, or that processes of the job have that do nothing.
 #include <algorithm>
+#include <utility>
 
 #include <fmt/format.h>
 
 #include "aggregate/evidence/wait_end.h"
 #include "aggregate/rules/all_rules.h"
 #include "aggregate/rules/local_story.h"
+#include "aggregate/words/resource_words.h"
 #include "aggregate/words/wait_sentence.h"
 #include "aggregate/words/wait_words.h"
 #include "base/printable.h"
@@ -39,6 +42,33 @@ std::string terminal_words(const JobView& view, const RankView& rank) {
              : "waits for somebody to type at " + path;
 }
 
+// A request that has just become pending may be granted yet, or be granted already.
+bool will_be_pending(const snapshot::ResourceRequest& request) {
+  constexpr std::int64_t kLongPendingMs = 30'000;
+  return request.asked > request.total || request.pending_ms >= kLongPendingMs;
+}
+
+Finding wait_for_resources(const RuleInput& input,
+                           const std::vector<std::size_t>& ranks,
+                           Finding finding) {
+  const RankView& first = input.view.ranks()[ranks.front()];
+  const snapshot::ResourceRequest& request = *first.wants.front();
+  const bool sure =
+      will_be_pending(request) && (first.caller->wait.rare->asked.known || request.is_group);
+  if (!sure) {
+    finding.confidence = std::min(finding.confidence, Confidence::kPossible);
+  }
+  finding.summary = sentence(input, ranks, [&input](const RankView& rank) {
+    return fmt::format("waits for {}: {}", resources_words(input.view, rank),
+                       shortage_words(input.view, rank));
+  });
+  finding.advice = {on(first, "ray status -v  (what is asked for, and what there is)"),
+                    "ask for less, end actors that have what is missing, or add nodes"};
+  finding.disproves = {"the request being granted"};
+  finding.weakness = "it may wait for something else than this request";
+  return finding;
+}
+
 }  // namespace
 
 std::vector<Finding> external_wait(const RuleInput& input) {
@@ -49,6 +79,9 @@ std::vector<Finding> external_wait(const RuleInput& input) {
   Finding finding = accuse(input, Kind::kExternalWait, ranks, Evidence::kOwnStall);
   if (finding.confidence > Confidence::kLikely) {
     finding.confidence = Confidence::kLikely;  // only file names show that the peer is outside
+  }
+  if (input.view.ranks()[ranks.front()].lacks_resources()) {
+    return {wait_for_resources(input, ranks, std::move(finding))};
   }
   const WaitEnd end(input.view, input.view.ranks()[ranks.front()]);
   const RankView& first = end.view();

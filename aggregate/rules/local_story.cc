@@ -6,6 +6,7 @@
 #include "aggregate/evidence/server_waits.h"
 #include "aggregate/evidence/wait_end.h"
 #include "aggregate/rules/all_rules.h"
+#include "aggregate/view/coroutines.h"
 #include "aggregate/view/decider.h"
 #include "aggregate/view/thread_cycle.h"
 #include "aggregate/words/wait_words.h"
@@ -198,7 +199,7 @@ bool is_in_device(const RuleInput& input, const RankView& rank) {
 }
 
 bool is_outside(const RuleInput& input, const RankView& rank) {
-  if (waits_at_terminal(input.view, rank)) {
+  if (waits_at_terminal(input.view, rank) || rank.lacks_resources()) {
     return true;
   }
   if (rank.sample() == nullptr || rank.decider->wait.on != WaitOn::kSocket ||
@@ -258,6 +259,9 @@ bool waits_for_key(const JobView& view, const RankView& rank) {
 }
 
 bool may_need_others(const JobView& view, const RankView& rank) {
+  if (rank.speaks_by_coroutine()) {
+    return !rank.coroutine->circle;
+  }
   if (waits_for_key(view, rank)) {
     return true;
   }

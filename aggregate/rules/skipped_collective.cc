@@ -21,6 +21,7 @@
 #include "aggregate/view/decider.h"
 #include "aggregate/view/left_loop.h"
 #include "aggregate/view/polling.h"
+#include "aggregate/words/coroutine_words.h"
 #include "aggregate/words/wait_sentence.h"
 #include "aggregate/words/wait_words.h"
 #include "base/printable.h"
@@ -44,6 +45,9 @@ std::string poll_words(const Poll& poll) {
 std::string elsewhere(const RuleInput& input, const RankView& rank) {
   if (rank.decider->call) {
     return "waits in " + call_words(input.view, *rank.decider->call);
+  }
+  if (rank.speaks_by_coroutine()) {
+    return coroutine_words(input.view, *rank.coroutine);
   }
   const auto frame = input.view.model().user_frame(*rank.sample());
   const std::string where =

@@ -86,6 +86,13 @@ JobView::JobView(const Capture& capture, FrameModel& model) : capture_(capture),
 // Takes over who may owe the callers their answers (remote_calls.h): these threads speak for their
 // ranks.
 void JobView::take_servers() {
+  for (RankView& rank : ranks_) {
+    if (rank.presence == Presence::kRead && !rank.process->tasks.empty()) {
+      if (auto coroutine = find_serving_coroutine(model_, *rank.process)) {
+        rank.coroutine = &coroutines_.emplace_back(*std::move(coroutine));
+      }
+    }
+  }
   // Ray and Monarch look for signals while they wait: they wake, and go on waiting.
   for (RankView& rank : ranks_) {
     if (rank.decider != nullptr && remote_call(model_, *rank.decider)) {
@@ -94,11 +101,12 @@ void JobView::take_servers() {
       motion.cpu = motion.cpu && (motion.stack || motion.locals);
     }
   }
-  for (const RemoteWait& wait : find_remote_waits(model_, ranks_)) {
+  for (const RemoteWait& wait : find_remote_waits(model_, ranks_, capture_.collectives.requests)) {
     // The main thread's first, and then that of the thread that runs a function for others, which
     // speaks for the rank instead.
     ranks_[wait.caller].caller = wait.thread;
     ranks_[wait.caller].servers.clear();
+    ranks_[wait.caller].wants = {wait.wants.begin(), wait.wants.end()};
     for (const RemoteWait::Server& each : wait.servers) {
       ranks_[wait.caller].servers.push_back(each.rank);
       speak_for(ranks_[each.rank], *each.thread);

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <optional>
 #include <string>
@@ -14,6 +15,7 @@
 
 #include "aggregate/frames/frame_model.h"
 #include "aggregate/view/call_words.h"
+#include "aggregate/view/coroutines.h"
 #include "aggregate/view/rank_view.h"
 #include "snapshot/capture.h"
 #include "snapshot/rank_lists.h"
@@ -106,7 +108,8 @@ class JobView {
   const snapshot::Capture& capture_;
   FrameModel& model_;
   std::vector<RankView> ranks_;
-  std::size_t first_ranked_ = kNone;  // in ranks_: from here on each has its number
+  std::deque<ServingCoroutine> coroutines_;  // to which ranks_ points
+  std::size_t first_ranked_ = kNone;         // in ranks_: from here on each has its number
   std::unordered_map<const snapshot::ProcessCapture*, std::size_t> rank_of_process_;
   std::vector<const snapshot::ProcessCapture*> by_pid_;  // sorted by node and pid
   // By local and peer address; null if several processes have the same.

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <csignal>
 
+#include "aggregate/view/coroutines.h"
+
 namespace oddrank::aggregate {
 
 using snapshot::ProcessCapture;
@@ -44,6 +46,10 @@ Presence presence_of(const ProcessCapture& process) {
   }
   // Returns whether /proc gave a state letter.
   return process.state == '?' ? Presence::kUnread : Presence::kPartial;
+}
+
+bool RankView::speaks_by_coroutine() const {
+  return coroutine != nullptr && decider == &coroutine->thread;
 }
 
 bool RankView::in_part() const {

@@ -39,6 +39,8 @@ struct Motion {
   bool still() const { return measured && !moved(); }
 };
 
+struct ServingCoroutine;
+
 struct RankView {
   std::int32_t rank = -1;  // -1: a process given by pid, without a rank
   std::string host;        // "" = unknown
@@ -58,6 +60,12 @@ struct RankView {
   // JobView::ranks(). The decider of each is the thread that runs it.
   SlimVector<std::size_t> servers;
   const snapshot::ThreadCapture* caller = nullptr;  // the thread that waits for them
+  // Requests for resources, of which the caller waits for one. Then `servers` have some of what is
+  // asked for.
+  SlimVector<const snapshot::ResourceRequest*> wants;
+  // That runs a function for callers; it speaks for the rank if `decider` is its thread. Null:
+  // none.
+  const ServingCoroutine* coroutine = nullptr;
   bool launched = false;  // the launcher says that it started this rank, on a node that answered
   // Its calls, if they were read from its memory beside the stacks; null if not.
   const snapshot::FlightRecord* recorded = nullptr;
@@ -71,6 +79,9 @@ struct RankView {
   // unknown.
   char state() const;
   const snapshot::ThreadSample* sample() const;  // the decider's last
+  bool speaks_by_coroutine() const;
+  // Returns whether it waits for resources that nobody at work has.
+  bool lacks_resources() const { return !wants.empty() && servers.empty(); }
   // Returns whether something of it was read, but not all; `why` says what is missing.
   bool in_part() const;
   // Returns whether the decider was in state T or t in every sample: another tool may stop a thread

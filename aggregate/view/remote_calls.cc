@@ -1,8 +1,10 @@
 #include "aggregate/view/remote_calls.h"
 
 #include <algorithm>
-#include <array>
 #include <utility>
+
+#include "aggregate/view/coroutines.h"
+#include "aggregate/view/wanted_resources.h"
 
 namespace oddrank::aggregate {
 
@@ -26,26 +28,72 @@ std::optional<std::string_view> served_call(FrameModel& model, const ThreadCaptu
                                                    : std::nullopt;
 }
 
+// Returns whether the thread is in the loop of this story, and in no function that it calls.
+bool rests_inside(FrameModel& model, const ThreadCapture& thread, Story story) {
+  if (thread.samples.empty() || thread.call) {
+    return false;
+  }
+  const auto loop = model.story(thread.samples.back(), story);
+  return loop && !model.works_inside(thread.samples.back(), *loop);
+}
+
 Servers servers_of(FrameModel& model, const std::vector<RankView>& ranks, std::string_view call) {
   Servers servers;
   for (std::size_t at = 0; at < ranks.size(); ++at) {
-    if (const auto* thread = serving_thread(model, *ranks[at].process, call)) {
+    if (const auto* thread = serving_thread(model, ranks[at], call)) {
       servers.push_back({at, thread});
     }
   }
   return servers;
 }
 
+// Returns whether the process may run what the thread has asked for: an actor's methods are run by
+// nobody else.
+bool may_be_asked(const ThreadCapture& caller,
+                  const ProcessCapture& server,
+                  const std::vector<RankView>& ranks) {
+  const snapshot::AskedObjects& asked = caller.wait.rare->asked;
+  if (!asked.known) {
+    return true;
+  }
+  if (server.actor == snapshot::StringId{}) {
+    return asked.tasks || asks_unseen_actor(asked, ranks);
+  }
+  return std::find(asked.actors.begin(), asked.actors.end(), server.actor) != asked.actors.end();
+}
+
+bool is_its_coroutine(const RankView& rank, const ThreadCapture& thread) {
+  return rank.coroutine != nullptr && &rank.coroutine->thread == &thread;
+}
+
+// Returns the same as remote_call(), also of a coroutine: it may wait for another process, or for a
+// caller that is yet to come.
+std::optional<std::string_view> call_of(FrameModel& model,
+                                        const RankView& rank,
+                                        const ThreadCapture& thread) {
+  return is_its_coroutine(rank, thread) ? served_call(model, thread) : remote_call(model, thread);
+}
+
 // Returns those of the servers that may owe the caller its answer.
-Servers meant(FrameModel& model, Servers servers, std::size_t caller) {
-  std::erase_if(servers, [caller](const auto& server) { return server.rank == caller; });
-  const auto ends = std::count_if(servers.begin(), servers.end(), [&model](const auto& server) {
-    return !server.thread->call && !remote_call(model, *server.thread);
+// `alone`: also the only one, if it waits for an answer itself.
+Servers meant(FrameModel& model,
+              const std::vector<RankView>& ranks,
+              Servers servers,
+              bool alone = true) {
+  const auto ends = std::count_if(servers.begin(), servers.end(), [&](const auto& server) {
+    return !server.thread->call && !call_of(model, ranks[server.rank], *server.thread);
   });
-  return servers.size() == 1 || ends == 1 ? servers : Servers();
+  return (alone && servers.size() == 1) || ends == 1 ? servers : Servers();
 }
 
 }  // namespace
+
+bool asks_unseen_actor(const snapshot::AskedObjects& asked, const std::vector<RankView>& ranks) {
+  return std::ranges::any_of(asked.actors, [&](snapshot::StringId actor) {
+    return std::ranges::none_of(ranks,
+                                [&](const RankView& rank) { return rank.process->actor == actor; });
+  });
+}
 
 std::optional<std::string_view> remote_call(FrameModel& model, const ThreadCapture& thread) {
   if (thread.samples.empty() || thread.call) {
@@ -56,10 +104,10 @@ std::optional<std::string_view> remote_call(FrameModel& model, const ThreadCaptu
 }
 
 const ThreadCapture* serving_thread(FrameModel& model,
-                                    const ProcessCapture& process,
+                                    const RankView& rank,
                                     std::string_view call) {
   const ThreadCapture* serving = nullptr;
-  for (const ThreadCapture& thread : process.threads) {
+  for (const ThreadCapture& thread : rank.process->threads) {
     if (served_call(model, thread) != call) {
       continue;
     }
@@ -69,18 +117,19 @@ const ThreadCapture* serving_thread(FrameModel& model,
       return nullptr;
     }
   }
-  return serving;
+  const ThreadCapture* coroutine = rank.coroutine == nullptr ? nullptr : &rank.coroutine->thread;
+  return serving != nullptr || coroutine == nullptr || served_call(model, *coroutine) != call
+             ? serving
+             : coroutine;
 }
 
 bool waits_for_work(FrameModel& model, const ThreadCapture& thread) {
-  if (thread.samples.empty() || thread.call) {
-    return false;
-  }
-  const snapshot::ThreadSample& sample = thread.samples.back();
-  return std::ranges::any_of(std::array{Story::kServesLoop, Story::kIdle}, [&](Story story) {
-    const auto loop = model.story(sample, story);
-    return loop && !model.works_inside(sample, *loop);
-  });
+  return rests_inside(model, thread, Story::kServesLoop) ||
+         rests_inside(model, thread, Story::kIdle);
+}
+
+bool waits_to_serve(FrameModel& model, const ThreadCapture& thread) {
+  return rests_inside(model, thread, Story::kServesLoop);
 }
 
 bool runs_function(FrameModel& model, const ThreadCapture& thread) {
@@ -113,13 +162,83 @@ std::vector<const ThreadCapture*> keepers_of(const snapshot::ProcessCapture& pro
   return found;
 }
 
-std::vector<RemoteWait> find_remote_waits(FrameModel& model, const std::vector<RankView>& ranks) {
+namespace {
+
+struct Caller {
+  std::size_t rank = 0;
+  const ThreadCapture* thread = nullptr;
+  std::string_view call;
+};
+
+// Returns the requests for resources that the caller may wait for, and who is at work and has what
+// is missing; nothing if it is not known which of these is meant.
+RemoteWait wants_of(FrameModel& model,
+                    const std::vector<RankView>& ranks,
+                    const std::vector<snapshot::ResourceRequest>& requests,
+                    const Caller& caller) {
+  RemoteWait wait{caller.rank, caller.thread, {}, {}};
+  const RankView& rank = ranks[caller.rank];
+  if (is_its_coroutine(rank, *caller.thread) && rank.coroutine->inside) {
+    return wait;
+  }
+  wait.wants = find_wanted(ranks, requests, *caller.thread, caller.call);
+  Servers at_work;
+  for (std::size_t at = 0; at < ranks.size() && !wait.wants.empty(); ++at) {
+    const auto& threads = ranks[at].process->threads;
+    const auto runs = std::ranges::find_if(
+        threads, [&model](const auto& thread) { return runs_function(model, thread); });
+    const ThreadCapture* thread = runs != threads.end()            ? &*runs
+                                  : ranks[at].coroutine != nullptr ? &ranks[at].coroutine->thread
+                                                                   : nullptr;
+    if (at != caller.rank && thread != nullptr) {
+      at_work.push_back({at, thread});
+    }
+  }
+  Servers holders;
+  for (const RemoteWait::Server& server : at_work) {
+    const auto is = [&](snapshot::Known known) {
+      return std::ranges::any_of(wait.wants, [&](const auto* request) {
+        return holds(*request, *ranks[server.rank].process) == known;
+      });
+    };
+    if (is(snapshot::Known::kUnknown)) {
+      wait.wants.clear();
+      return wait;
+    }
+    if (is(snapshot::Known::kYes)) {
+      holders.push_back(server);
+    }
+  }
+  wait.servers = meant(model, ranks, holders);
+  if (wait.servers.empty() && !holders.empty()) {
+    wait.wants.clear();
+  }
+  return wait;
+}
+
+RemoteWait find_answer(FrameModel& model,
+                       const std::vector<RankView>& ranks,
+                       const std::vector<snapshot::ResourceRequest>& requests,
+                       const Caller& caller) {
+  Servers servers = servers_of(model, ranks, caller.call);
+  std::erase_if(servers, [&](const auto& server) {
+    return server.rank == caller.rank ||
+           !may_be_asked(*caller.thread, *ranks[server.rank].process, ranks);
+  });
+  if (servers.empty()) {
+    return wants_of(model, ranks, requests, caller);
+  }
+  // What a coroutine waits for is not known: a caller of it may be the only one that is left.
+  const bool is_coroutine = is_its_coroutine(ranks[caller.rank], *caller.thread);
+  return {caller.rank, caller.thread, meant(model, ranks, std::move(servers), !is_coroutine), {}};
+}
+
+}  // namespace
+
+std::vector<RemoteWait> find_remote_waits(FrameModel& model,
+                                          const std::vector<RankView>& ranks,
+                                          const std::vector<snapshot::ResourceRequest>& requests) {
   std::vector<RemoteWait> waits;
-  struct Caller {
-    std::size_t rank = 0;
-    const ThreadCapture* thread = nullptr;
-    std::string_view call;
-  };
   std::vector<Caller> callers;
   for (std::size_t at = 0; at < ranks.size(); ++at) {
     if (ranks[at].presence != Presence::kRead || ranks[at].sample() == nullptr) {
@@ -131,10 +250,9 @@ std::vector<RemoteWait> find_remote_waits(FrameModel& model, const std::vector<R
   }
   // A server that waits for an answer itself is a caller, too, whatever its main thread does.
   for (std::size_t i = 0; i < callers.size(); ++i) {
-    const auto [caller, thread, call] = callers[i];
-    RemoteWait wait{caller, thread, meant(model, servers_of(model, ranks, call), caller)};
+    RemoteWait wait = find_answer(model, ranks, requests, callers[i]);
     for (const RemoteWait::Server& server : wait.servers) {
-      const auto next = remote_call(model, *server.thread);
+      const auto next = call_of(model, ranks[server.rank], *server.thread);
       const bool known = std::any_of(callers.begin(), callers.end(), [&](const auto& each) {
         return each.thread == server.thread;
       });
@@ -142,7 +260,7 @@ std::vector<RemoteWait> find_remote_waits(FrameModel& model, const std::vector<R
         callers.push_back({server.rank, server.thread, *next});
       }
     }
-    if (!wait.servers.empty()) {
+    if (!wait.servers.empty() || !wait.wants.empty()) {
       waits.push_back(std::move(wait));
     }
   }

@@ -10,6 +10,7 @@
 
 #include "aggregate/frames/frame_model.h"
 #include "aggregate/view/rank_view.h"
+#include "snapshot/collective_state.h"
 #include "snapshot/process_capture.h"
 
 namespace oddrank::aggregate {
@@ -19,16 +20,24 @@ namespace oddrank::aggregate {
 std::optional<std::string_view> remote_call(FrameModel& model,
                                             const snapshot::ThreadCapture& thread);
 
-// Returns the thread of the process that runs a function for a caller of `call` (see above). If
-// several threads do so at the same place, it is the first. Null: no thread does, or they are at
-// different places.
+// Returns the thread of the rank that runs a function for a caller of `call` (see above). If
+// several threads do so at the same place, it is the first; if none does, it is a coroutine's
+// (coroutines.h). Null: nobody does, or threads at different places.
 const snapshot::ThreadCapture* serving_thread(FrameModel& model,
-                                              const snapshot::ProcessCapture& process,
+                                              const RankView& rank,
                                               std::string_view call);
+
+// Returns whether one of the actors that are asked has no process that is known to be it. All ranks
+// have a process.
+bool asks_unseen_actor(const snapshot::AskedObjects& asked, const std::vector<RankView>& ranks);
 
 // Returns whether the thread waits for what comes next in an event loop, or in a loop that runs
 // functions for others.
 bool waits_for_work(FrameModel& model, const snapshot::ThreadCapture& thread);
+
+// Returns whether the thread is in a loop that runs functions for others, and runs none of them: it
+// does nothing by itself.
+bool waits_to_serve(FrameModel& model, const snapshot::ThreadCapture& thread);
 
 // Returns whether the thread runs a function for a caller.
 bool runs_function(FrameModel& model, const snapshot::ThreadCapture& thread);
@@ -42,13 +51,18 @@ struct RemoteWait {
     const snapshot::ThreadCapture* thread = nullptr;
   };
   std::vector<Server> servers;
+  // Requests for resources that are not free: what the caller waits for cannot begin before. Then
+  // the servers are those that have some of what is asked for, and run a function.
+  std::vector<const snapshot::ResourceRequest*> wants;
 };
 
 // Finds who owes the answers. Several threads may run functions: if all of them but one wait for
 // another's answer, that one ends every way, and all may be meant. If more do something of their
 // own, which one is meant is not known, and nobody is: nor if a rank was not read, which may be the
-// one.
-std::vector<RemoteWait> find_remote_waits(FrameModel& model, const std::vector<RankView>& ranks);
+// one. An actor that the caller has not asked is not meant. `requests`: of the job.
+std::vector<RemoteWait> find_remote_waits(FrameModel& model,
+                                          const std::vector<RankView>& ranks,
+                                          const std::vector<snapshot::ResourceRequest>& requests);
 
 // Returns the threads of `server` that have the waiter's connection at hand, and do not wait at it
 // for what the waiter sends: they owe the answer.

@@ -137,6 +137,9 @@ def ray(arguments, *rest, least=(), **more):
 
 
 ROLLOUTS = ("rollout0", "rollout1", "learner")
+# Before there is an actor, a driver is not found by itself.
+MISSING = {"kinds": ("external_wait",), "named": ("driver",), "idle": True, "by_pid": True}
+COROUTINES = {"kinds": ("stuck_rank",), "named": ("store",), "idle": True}
 JOBS = {
     "vllm_idle": vllm(TENSOR_PARALLEL, FEW),
     "vllm_busy": vllm(TENSOR_PARALLEL, ENDLESS),
@@ -184,8 +187,30 @@ JOBS = {
     "roles_ray_gloo": ray("collective.py", end_loader("trainer1", "shard.1"),
                           ("input_stall", "stuck_rank", "skipped_collective"),
                           least=("trainer0", "trainer2")),
-    "roles_ray_pg": ray("placed.py 3", kinds=("unknown",), idle=True, by_pid=True),
+    "roles_ray_pg": ray("placed.py 3", **MISSING),
     "roles_ray_pg_healthy": ray("placed.py 2", least=("shard0", "shard1")),
+    "roles_ray_group": ray("demands.py group", **MISSING),
+    "roles_ray_group_wait": ray("demands.py group_wait", **MISSING),
+    "roles_ray_group_late": ray("demands.py late", least=("trainer",), by_pid=True),
+    "roles_ray_actor": ray("demands.py actor", **MISSING),
+    "roles_ray_task": ray("demands.py task", **MISSING),
+    "roles_ray_actor_held": ray("demands.py held", least=("trainer",), **MISSING),
+    "roles_ray_actor_busy": ray("demands.py busy", pipe("trainer", "shard.1"), IO_STALL,
+                                least=("trainer",)),
+    "roles_ray_loader": ray("demands.py loaders", pipe("loader", "shard.1"), IO_STALL),
+    "roles_ray_nested": ray("demands.py nested", **{**MISSING, "named": ("trainer",)}),
+    "roles_ray_coroutine_lock": ray("coroutines.py lock", least=("trainer",), **COROUTINES),
+    "roles_ray_coroutine_event": ray("coroutines.py event", least=("trainer",), **COROUTINES),
+    "roles_ray_coroutine_queue": ray("coroutines.py queue", least=("trainer",), **COROUTINES),
+    "roles_ray_coroutine_healthy": ray("coroutines.py none", least=("store", "trainer")),
+    "roles_ray_coroutine_relay": ray("coroutines.py relay", pipe("trainer", "shard.1"), IO_STALL,
+                                     least=("store", "trainer", "relay")),
+    "roles_ray_coroutine_consumer": ray(f"coroutines.py consume {ENDLESS}",
+                                        least=("store", "consumer")),
+    "roles_ray_coroutine_producer": ray(f"coroutines.py consume {FEW}", idle=True,
+                                        least=("store", "consumer")),
+    "roles_ray_coroutine_fifo": ray("coroutines.py none", pipe("trainer", "shard.1"), IO_STALL,
+                                    least=("store", "trainer")),
     "roles_ray_driver_lock": ray("rollouts.py", lock("driver", "checkpoint"), LOCK, least=ROLLOUTS),
     "roles_ray_data": ray("batches.py", pipe("featurize12", "shard.12"), IO_STALL),
 }

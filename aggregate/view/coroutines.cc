@@ -1,0 +1,147 @@
+#include "aggregate/view/coroutines.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <map>
+#include <utility>
+
+namespace oddrank::aggregate {
+
+using snapshot::AsyncTask;
+using snapshot::ProcessCapture;
+using snapshot::TaskState;
+using snapshot::ThreadCapture;
+
+namespace {
+
+snapshot::ThreadSample sample_of(const AsyncTask& task) {
+  snapshot::ThreadSample sample;
+  sample.stack = task.stack;
+  return sample;
+}
+
+class Coroutines {
+ public:
+  Coroutines(FrameModel& model, const ProcessCapture& process);
+
+  // Returns the innermost task that this one waits for: the first of several, and the one that has
+  // its lock. Null: it waits for no task.
+  const AsyncTask* next(const AsyncTask& task) const;
+  bool serves(const AsyncTask& task) {
+    return model_.story(sample_of(task), Story::kServesCall).has_value();
+  }
+  bool sleeps(const AsyncTask& task) { return stands_in(task, Story::kSleep); }
+  bool waits_inside(const AsyncTask& task) {
+    return next(task) != nullptr || stands_in(task, Story::kAwaitsCoroutine);
+  }
+
+ private:
+  const AsyncTask* find(snapshot::StringId name) const;
+  bool stands_in(const AsyncTask& task, Story story);
+
+  FrameModel& model_;
+  std::map<snapshot::StringId, const AsyncTask*> by_name_;  // null: several have it
+};
+
+Coroutines::Coroutines(FrameModel& model, const ProcessCapture& process) : model_(model) {
+  for (const AsyncTask& task : process.tasks) {
+    const auto [at, is_new] = by_name_.try_emplace(task.name, &task);
+    at->second = is_new ? &task : nullptr;
+  }
+}
+
+const AsyncTask* Coroutines::find(snapshot::StringId name) const {
+  const auto at = name == snapshot::StringId{} ? by_name_.end() : by_name_.find(name);
+  return at == by_name_.end() ? nullptr : at->second;
+}
+
+const AsyncTask* Coroutines::next(const AsyncTask& task) const {
+  if (const AsyncTask* other = find(task.awaits)) {
+    return other;
+  }
+  for (const snapshot::StringId member : task.members) {
+    if (const AsyncTask* other = find(member)) {
+      return other;
+    }
+  }
+  return nullptr;
+}
+
+bool Coroutines::stands_in(const AsyncTask& task, Story story) {
+  const snapshot::ThreadSample sample = sample_of(task);
+  const auto hit = model_.story(sample, story);
+  return hit && hit->frame == model_.all_frames(sample).front();
+}
+
+// Returns the only thread that waits in an event loop, if no other one runs the program; else null.
+const ThreadCapture* only_loop(FrameModel& model, const ProcessCapture& process) {
+  const ThreadCapture* loop = nullptr;
+  for (const ThreadCapture& thread : process.threads) {
+    if (!thread.has_python || thread.samples.empty()) {
+      continue;
+    }
+    const auto frame = model.user_frame(thread.samples.back());
+    const bool is_loop = model.story(thread.samples.back(), Story::kIdle).has_value();
+    if ((is_loop && loop != nullptr) || (!is_loop && frame && frame->user)) {
+      return nullptr;
+    }
+    loop = is_loop ? &thread : loop;
+  }
+  return loop;
+}
+
+// Returns the loop's thread as if it stood where the task does.
+ThreadCapture thread_of(const ThreadCapture& loop, const AsyncTask& task) {
+  ThreadCapture thread = loop;
+  for (snapshot::ThreadSample& sample : thread.samples.stored()) {
+    sample.stack = task.stack;
+    sample.python_stack = {};
+  }
+  thread.locals.clear();
+  thread.loops.clear();
+  thread.wait = {};
+  thread.wait.on = snapshot::WaitOn::kThread;
+  thread.wait.inferred = true;
+  thread.wait.quiet_ms = loop.wait.quiet_ms;
+  return thread;
+}
+
+}  // namespace
+
+std::optional<ServingCoroutine> find_serving_coroutine(FrameModel& model,
+                                                       const ProcessCapture& process) {
+  constexpr std::size_t kMaxWay = 32;
+  Coroutines coroutines(model, process);
+  ServingCoroutine found;
+  found.inside = true;
+  for (const AsyncTask& task : process.tasks) {
+    if (task.state == TaskState::kParked || task.state == TaskState::kLeftBehind) {
+      continue;
+    }
+    if (task.state != TaskState::kWaits || coroutines.sleeps(task)) {
+      return std::nullopt;
+    }
+    found.inside = found.inside && coroutines.waits_inside(task);
+    SlimVector<const AsyncTask*> way;
+    bool circle = false;
+    for (const AsyncTask* at = coroutines.serves(task) ? &task : nullptr;
+         at != nullptr && way.size() < kMaxWay && !circle; at = coroutines.next(*at)) {
+      circle = std::find(way.begin(), way.end(), at) != way.end();
+      if (!circle) {
+        way.push_back(at);
+      }
+    }
+    if (way.size() > found.way.size()) {
+      found.way = std::move(way);
+      found.circle = circle;
+    }
+  }
+  const ThreadCapture* loop = found.way.empty() ? nullptr : only_loop(model, process);
+  if (loop == nullptr) {
+    return std::nullopt;
+  }
+  found.thread = thread_of(*loop, *found.way.front());
+  return found;
+}
+
+}  // namespace oddrank::aggregate

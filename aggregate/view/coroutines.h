@@ -1,0 +1,31 @@
+// Coroutines that run a function for a caller in another process, as threads of a server do
+// (remote_calls.h): those of asynchronous actors. While all of them wait, the thread of their event
+// loop is idle, and one of them speaks for the process.
+#pragma once
+
+#include <optional>
+
+#include "aggregate/frames/frame_model.h"
+#include "base/small/slim_vector.h"
+#include "snapshot/process_capture.h"
+
+namespace oddrank::aggregate {
+
+struct ServingCoroutine {
+  // Made up: the thread of the event loop, as if it stood where the coroutine waits. (The tasks are
+  // those of the last sample; whether they moved before, the loop's thread shows.)
+  snapshot::ThreadCapture thread;
+  // The task that runs the function, and those for which it waits: each waits for the next.
+  SlimVector<const snapshot::AsyncTask*> way;
+  bool circle = false;  // the last of them waits for one of them
+  // All tasks of the process wait for what another coroutine of it does (at a lock, an event, a
+  // queue); false: one waits for something else, perhaps for an answer of another process.
+  bool inside = false;
+};
+
+// Returns nullopt if no coroutine serves a caller, or if something else of the process may go on: a
+// task that runs or sleeps, a thread of the program, a second event loop.
+std::optional<ServingCoroutine> find_serving_coroutine(FrameModel& model,
+                                                       const snapshot::ProcessCapture& process);
+
+}  // namespace oddrank::aggregate

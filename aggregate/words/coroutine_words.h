@@ -1,0 +1,15 @@
+// A coroutine that serves a caller, and what it waits for, in words.
+#pragma once
+
+#include <string>
+
+#include "aggregate/view/coroutines.h"
+#include "aggregate/view/job_view.h"
+
+namespace oddrank::aggregate {
+
+// Returns "has a coroutine in Store.fill (store.py:33), which waits in Lock.acquire for Store.take
+// (store.py:27), which waits in Event.wait".
+std::string coroutine_words(const JobView& view, const ServingCoroutine& coroutine);
+
+}  // namespace oddrank::aggregate
