@@ -18,6 +18,7 @@
 #include "cpython/objects/signal_handler.h"
 #include "cpython/tasks/await_chain.h"
 #include "cpython/tasks/await_members.h"
+#include "cpython/tasks/awaited_source.h"
 #include "cpython/tasks/find_greenlets.h"
 #include "cpython/tasks/find_tasks.h"
 #include "cpython/tasks/lock_holders.h"
@@ -512,6 +513,9 @@ Result<std::vector<PythonTask>> PythonProcess::tasks() const {
     room -= members.names.size();
     task.members = std::move(members.names);
     task.members_cut = members.cut;
+    if (chain.awaited != Addr{}) {
+      task.object = awaited_ray_object(memory, chain.awaited);
+    }
     task.cut = chain.cut;
     task.name = std::move(chain.name);
     task.state = chain.state;

@@ -17,6 +17,7 @@
 #include "base/result.h"
 #include "cpython/bytecode/frame_loops.h"
 #include "cpython/objects/contents_options.h"
+#include "cpython/objects/ray_ids.h"
 #include "cpython/python_memory.h"
 #include "cpython/python_sample.h"
 #include "elf/elf_image.h"
@@ -95,6 +96,7 @@ struct PythonTask {
   // What the innermost frame awaits: the name of another task, also of the one that has the
   // asyncio.Lock that it wants; "<Future>", "<_GatheringFuture>"; "" if it awaits something else.
   std::string awaits;
+  std::optional<RayObject> object;  // of Ray, for which the awaited future stands
   // If it awaits a future that waits for others (await_members.h): the unfinished ones, tasks
   // first, each in the form of `awaits`.
   std::vector<std::string> members;

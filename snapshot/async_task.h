@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "snapshot/ids.h"
+#include "snapshot/wait.h"
 
 namespace oddrank::snapshot {
 
@@ -31,6 +32,7 @@ struct AsyncTask {
   // If it awaits a future that waits for others (asyncio.gather, wait, a TaskGroup): the unfinished
   // ones, tasks first, each like `awaits`.
   std::vector<StringId> members;
+  AskedObjects asked;  // for which the future that it awaits stands
 
   bool operator==(const AsyncTask&) const = default;
 };

@@ -92,7 +92,7 @@ struct KeptSocket {
   bool operator==(const KeptSocket&) const = default;
 };
 
-// The objects that a thread waits for in a call of a framework of actors (Ray).
+// What a thread or a task waits for from others in a framework of actors (Ray).
 struct AskedObjects {
   bool known = false;           // false: nothing is known of them
   bool tasks = false;           // results of tasks of no actor are among them

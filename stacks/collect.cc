@@ -282,6 +282,14 @@ void Collector::add_tasks() {
       row.members.push_back(tables_.string(member));
     }
     row.state = state_of(task.state);
+    if (task.object) {
+      row.asked.known = true;
+      row.asked.tasks = task.object->by == cpython::RayMaker::kTask;
+      row.asked.others = task.object->by == cpython::RayMaker::kNobody;
+      if (task.object->by == cpython::RayMaker::kActor) {
+        row.asked.actors.push_back(tables_.string(task.object->actor));
+      }
+    }
     snapshot::Stack stack;
     stack.end = task.cut ? StackEnd::kLimit : StackEnd::kUnknown;
     for (const snapshot::Frame& frame : converter_.python(task.frames)) {

@@ -10,6 +10,7 @@
 #include "aggregate/evidence/graph_builder.h"
 #include "aggregate/evidence/named_rank.h"
 #include "aggregate/evidence/server_waits.h"
+#include "aggregate/view/coroutines.h"
 #include "aggregate/view/decider.h"
 #include "aggregate/view/rank_set.h"
 #include "aggregate/view/remote_calls.h"
@@ -262,7 +263,8 @@ void GraphBuilder::add_servers(std::size_t at) {
     const std::string evidence =
         fmt::format("thread {} of it runs {}", server.decider->tid,
                     frame ? frame->name : std::string("a function for another rank"));
-    const HowKnown how = rank.speaks_by_coroutine() ? HowKnown::kExclusion : HowKnown::kFrames;
+    const bool guessed = rank.speaks_by_coroutine() && rank.coroutine->inside;
+    const HowKnown how = guessed ? HowKnown::kExclusion : HowKnown::kFrames;
     show(node, to, {call.value_or("an answer"), evidence, how}, rank.servers.size() > 1);
     graph_.net.wait(net, to);
   }

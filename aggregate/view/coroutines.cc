@@ -73,6 +73,16 @@ bool Coroutines::stands_in(const AsyncTask& task, Story story) {
   return hit && hit->frame == model_.all_frames(sample).front();
 }
 
+// Adds what one task asks for to what others do.
+void add_asked(const snapshot::AskedObjects& from, snapshot::AskedObjects& into) {
+  into.known = into.known && from.known;
+  into.tasks = into.tasks || from.tasks;
+  into.others = into.others || from.others;
+  for (const snapshot::StringId actor : from.actors) {
+    into.actors.push_back(actor);
+  }
+}
+
 // Returns the only thread that waits in an event loop, if no other one runs the program; else null.
 const ThreadCapture* only_loop(FrameModel& model, const ProcessCapture& process) {
   const ThreadCapture* loop = nullptr;
@@ -114,6 +124,8 @@ std::optional<ServingCoroutine> find_serving_coroutine(FrameModel& model,
   Coroutines coroutines(model, process);
   ServingCoroutine found;
   found.inside = true;
+  snapshot::AskedObjects asked;
+  asked.known = true;
   for (const AsyncTask& task : process.tasks) {
     if (task.state == TaskState::kParked || task.state == TaskState::kLeftBehind) {
       continue;
@@ -121,7 +133,10 @@ std::optional<ServingCoroutine> find_serving_coroutine(FrameModel& model,
     if (task.state != TaskState::kWaits || coroutines.sleeps(task)) {
       return std::nullopt;
     }
-    found.inside = found.inside && coroutines.waits_inside(task);
+    if (!coroutines.waits_inside(task)) {
+      found.inside = false;
+      add_asked(task.asked, asked);
+    }
     SlimVector<const AsyncTask*> way;
     bool circle = false;
     for (const AsyncTask* at = coroutines.serves(task) ? &task : nullptr;
@@ -141,6 +156,9 @@ std::optional<ServingCoroutine> find_serving_coroutine(FrameModel& model,
     return std::nullopt;
   }
   found.thread = thread_of(*loop, *found.way.front());
+  if (!found.inside && asked.known) {
+    found.thread.wait.rare.edit().asked = std::move(asked);
+  }
   return found;
 }
 

@@ -19,7 +19,8 @@ struct ServingCoroutine {
   SlimVector<const snapshot::AsyncTask*> way;
   bool circle = false;  // the last of them waits for one of them
   // All tasks of the process wait for what another coroutine of it does (at a lock, an event, a
-  // queue); false: one waits for something else, perhaps for an answer of another process.
+  // queue); false: one waits for something else, perhaps for an answer of another process. If all
+  // such objects are known, the made-up thread asks for them (RareWaitFacts::asked).
   bool inside = false;
 };
 

@@ -228,9 +228,10 @@ RemoteWait find_answer(FrameModel& model,
   if (servers.empty()) {
     return wants_of(model, ranks, requests, caller);
   }
-  // What a coroutine waits for is not known: a caller of it may be the only one that is left.
-  const bool is_coroutine = is_its_coroutine(ranks[caller.rank], *caller.thread);
-  return {caller.rank, caller.thread, meant(model, ranks, std::move(servers), !is_coroutine), {}};
+  // If it is not known what a coroutine waits for, a caller of it may be the only one that is left.
+  const bool known = !is_its_coroutine(ranks[caller.rank], *caller.thread) ||
+                     caller.thread->wait.rare->asked.known;
+  return {caller.rank, caller.thread, meant(model, ranks, std::move(servers), known), {}};
 }
 
 }  // namespace

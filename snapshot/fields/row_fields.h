@@ -99,6 +99,14 @@ void fields(Io& io, Row& socket) {
   io("peer", socket.peer);
 }
 
+template <typename Io, RowOf<AskedObjects> Row>
+void asked_fields(Io& io, Row& asked, RowTable actors) {
+  io("asked_known", asked.known);
+  io("asked_tasks", asked.tasks);
+  io("asked_others", asked.others);
+  io.rows(actors, asked.actors, kMaxAskedActors);
+}
+
 template <typename Io, RowOf<RareWaitFacts> Row>
 void fields(Io& io, Row& facts) {
   io("wait_local", facts.local);
@@ -116,10 +124,7 @@ void fields(Io& io, Row& facts) {
   io.rows(RowTable::kAwaitedFiles, facts.awaited, kMaxAwaited);
   io.rows(RowTable::kKeptSockets, facts.kept, kMaxKeptSockets);
   io.rows(RowTable::kPoolPids, facts.pool.pids, kMaxPoolPids);
-  io("asked_known", facts.asked.known);
-  io("asked_tasks", facts.asked.tasks);
-  io("asked_others", facts.asked.others);
-  io.rows(RowTable::kAskedActors, facts.asked.actors, kMaxAskedActors);
+  asked_fields(io, facts.asked, RowTable::kAskedActors);
 }
 
 template <typename Io, RowOf<Wait> Row>
@@ -229,6 +234,7 @@ void fields(Io& io, Row& task) {
   io("stack", task.stack);
   io("awaits", task.awaits);
   io.rows(RowTable::kTaskMembers, task.members);
+  asked_fields(io, task.asked, RowTable::kTaskActors);
 }
 
 template <typename Io, RowOf<GroupCounter> Row>

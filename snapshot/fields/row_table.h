@@ -32,6 +32,7 @@ enum class RowTable : std::uint8_t {
   kCrashes,
   kTasks,
   kTaskMembers,
+  kTaskActors,
   kThreads,
   kAwaitedFiles,
   kKeptSockets,
@@ -93,6 +94,7 @@ inline constexpr std::array<RowTableFacts, kRowTables> kRowTableFacts = {{
     {"crashes"},
     {"tasks", sizeof(AsyncTask) + 256, kShownFrameBytes},  // reports list every task
     {"task_members", 16},
+    {"task_actors", 16},
     {"threads", sizeof(ThreadCapture) + 408},
     {"awaited_files"},
     {"kept_sockets"},

@@ -1,18 +1,14 @@
 #include "waits/python/ray_objects.h"
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
-#include <cstring>
-#include <optional>
 #include <set>
-#include <span>
 #include <string>
 #include <string_view>
 
-#include "base/hex.h"
 #include "cpython/locals.h"
 #include "cpython/objects/attributes.h"
+#include "cpython/objects/ray_ids.h"
 #include "cpython/objects/types.h"
 #include "waits/python/sampled_thread.h"
 
@@ -23,32 +19,6 @@ using attach::Addr;
 using cpython::PythonMemory;
 using cpython::PythonSample;
 using cpython::RawFrame;
-
-constexpr std::uint32_t kFirstPut = 100'000'000;  // number of the first object that no task returns
-
-using ActorId = std::array<std::uint8_t, 16>;
-struct ObjectId {
-  std::array<std::uint8_t, 8> task;
-  ActorId actor;
-  std::uint32_t number;
-};
-static_assert(sizeof(ObjectId) == 28);
-
-// Ids are objects of Cython classes: a table of functions and a hash come first.
-template <typename Id>
-std::optional<Id> read_id(PythonMemory& memory, Addr object, std::string_view type) {
-  return cpython::type_name(memory, object).ends_with(type)
-             ? memory.value<Id>(object + memory.layout().object.head + 2 * sizeof(std::uint64_t))
-             : std::nullopt;
-}
-
-std::string hex(const ActorId& id) {
-  return hex_bytes(std::as_bytes(std::span(id)));
-}
-
-bool is_nobody(const ActorId& id) {
-  return std::all_of(id.begin(), id.begin() + 12, [](std::uint8_t byte) { return byte == 0xff; });
-}
 
 std::vector<Addr> items_of(PythonMemory& memory, Addr list) {
   std::vector<Addr> items;
@@ -68,17 +38,15 @@ snapshot::AskedObjects asked_in(PythonMemory& memory, Addr list, snapshot::Table
   snapshot::AskedObjects asked;
   std::set<std::string> actors;
   for (const Addr item : items_of(memory, list)) {
-    const auto id = read_id<ObjectId>(memory, item, "ObjectRef");
-    if (!id) {
+    const auto object = cpython::read_ray_object(memory, item);
+    if (!object) {
       return {};
     }
     asked.known = true;
-    if (id->number >= kFirstPut) {
-      asked.others = true;
-    } else if (is_nobody(id->actor)) {
-      asked.tasks = true;
-    } else {
-      actors.insert(hex(id->actor));
+    asked.tasks = asked.tasks || object->by == cpython::RayMaker::kTask;
+    asked.others = asked.others || object->by == cpython::RayMaker::kNobody;
+    if (object->by == cpython::RayMaker::kActor) {
+      actors.insert(object->actor);
     }
   }
   if (actors.size() > snapshot::kMaxAskedActors) {
@@ -97,9 +65,8 @@ bool is_of_ray(PythonSample& python, const RawFrame& frame) {
 std::string actor_of(PythonMemory& memory, Addr worker) {
   const auto actors =
       cpython::read_dict(memory, cpython::read_attribute(memory, worker, "actors"), 2);
-  const auto id =
-      actors.size() == 1 ? read_id<ActorId>(memory, actors.front().key, "ActorID") : std::nullopt;
-  return id ? hex(*id) : std::string();
+  return actors.size() != 1 ? std::string()
+                            : cpython::read_ray_actor(memory, actors.front().key).value_or("");
 }
 
 }  // namespace

@@ -1,10 +1,6 @@
 // What threads that wait in ray.get() and ray.wait() wait for: results of which actors' methods, of
-// tasks, or objects of another kind; and which actor a worker of Ray is.
-//
-// An object's id (ray.ObjectRef) tells it: 8 bytes for the task that makes it, 16 for the actor
-// that runs this, 4 for the number of the result. A task without an actor has 12 bytes 0xff there.
-// What is not the result of a task has a high number: it was put into the store, and so is there,
-// or it stands for a placement group. (Source: src/ray/common/id.h of Ray 2.9 to 2.60.)
+// tasks, or objects of another kind; and which actor a worker of Ray is
+// (cpython/objects/ray_ids.h).
 #pragma once
 
 #include <vector>

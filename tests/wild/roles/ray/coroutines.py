@@ -2,7 +2,7 @@
 
 WHAT: lock (one has the lock and waits for what the other does when it has the lock), event (that
 nobody sets), queue (into which nobody puts), none (all is served), relay (another one awaits the
-answer of a third actor), consume (an actor takes what the driver makes: as many ITEMS).
+answer of a third actor, and a fourth sleeps in its method), consume (an actor takes what the driver makes: as many ITEMS).
 """
 import asyncio
 import sys
@@ -68,6 +68,12 @@ class Relay:
 
 
 @ray.remote
+class Watcher:
+    def watch(self):
+        time.sleep(10**6)
+
+
+@ray.remote
 class Consumer:
     def __init__(self, store):
         self.store = store
@@ -95,6 +101,8 @@ def main():
     trainer = Trainer.remote(store)
     if what == "relay":
         trainer = Relay.remote(trainer)
+        watcher = Watcher.remote()
+        watcher.watch.remote()
     if what == "consume":
         consumer = Consumer.remote(store)
         consumer.consume.remote()

@@ -1,0 +1,29 @@
+// Ids of Ray, which are objects of Cython classes: which actor or task is to make an object
+// (ray.ObjectRef), and which actor an ActorID means.
+//
+// An object's id has 8 bytes for the task that makes it, 16 for the actor that runs this, 4 for the
+// number of the result. A task without an actor has 12 bytes 0xff there. What is not the result of
+// a task has a high number: it was put into the store, and so is there, or it stands for a
+// placement group. (Source: src/ray/common/id.h of Ray 2.9 to 2.60.)
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "cpython/python_memory.h"
+
+namespace oddrank::cpython {
+
+enum class RayMaker : std::uint8_t { kActor, kTask, kNobody };
+
+struct RayObject {
+  RayMaker by = RayMaker::kNobody;
+  std::string actor;  // kActor: its id in hexadecimal digits
+};
+
+// Return nullopt if the object is no such id.
+std::optional<RayObject> read_ray_object(PythonMemory& memory, Addr object);
+std::optional<std::string> read_ray_actor(PythonMemory& memory, Addr object);
+
+}  // namespace oddrank::cpython
