@@ -10,6 +10,7 @@
 #include "aggregate/rules/short_sleepers.h"
 #include "aggregate/view/coroutines.h"
 #include "aggregate/view/decider.h"
+#include "aggregate/view/remote_calls.h"
 #include "aggregate/view/thread_cycle.h"
 #include "aggregate/words/wait_words.h"
 #include "snapshot/flight_calls.h"
@@ -184,6 +185,11 @@ BlockedOn blocked_on(const RuleInput& input, std::size_t at) {
   const bool awaits_unknown = rank.speaks_by_coroutine() && !rank.coroutine->inside;
   if (input.graph.in_call[at] || rank.polls == PollOn::kWork || awaits_unknown) {
     return BlockedOn::kCall;
+  }
+  // That the loop runs for a moment, whatever wakes it, is no work.
+  if (!input.graph.awaited[at] && rank.decider != nullptr &&
+      waits_to_serve(input.view.model(), *rank.decider)) {
+    return BlockedOn::kSomebody;
   }
   const bool needs_others = is_open(input.view, rank) || may_need_others(input.view, rank);
   const BlockedOn vague = needs_others && !input.graph.lacks_own_key[at] ? BlockedOn::kSomebody

@@ -288,13 +288,20 @@ std::vector<std::size_t> find_odd(const RuleInput& input, const std::vector<Bloc
   return odd;
 }
 
+// Returns whether it is an actor that has ended: they come and go, and who asks a dead one for
+// something gets an error.
+bool is_past_actor(const RankView& rank) {
+  return rank.rank < 0 && rank.presence == Presence::kDead && rank.process != nullptr &&
+         rank.process->role == snapshot::JobRole::kActor;
+}
+
 // Finds the ranks whose own place explains them. A rank that is held counts always, any other only
 // if no rank is seen in a call: then nothing tells who waits for whom.
 std::vector<std::size_t> find_alone(const RuleInput& input, const std::vector<BlockedOn>& blocked) {
   std::vector<std::size_t> alone;
   for (std::size_t at = 0; at < blocked.size(); ++at) {
     const bool counts = !input.anybody_in_call || is_held(input, input.view.ranks()[at]);
-    if (input.graph.awaited[at] || !counts) {
+    if (input.graph.awaited[at] || !counts || is_past_actor(input.view.ranks()[at])) {
       continue;
     }
     const Kind story = local_story(input, at);

@@ -208,4 +208,52 @@ TEST_CASE("a coroutine that waits for what a caller brings is not at fault while
   CHECK(seen.rank(kActor).servers == SlimVector<std::size_t>{3});
 }
 
+TEST_CASE("a coroutine that awaits the answer of an actor waits for that actor") {
+  const tests::TaskSpec awaits = {
+      "Task-1", {py("Relay.step", "/job/relay.py", 9), kServes}, "<Future>", {}};
+  for (const bool known : {false, true}) {
+    CaptureBuilder job = driver_and_actors();
+    ask(job, std::to_string(kActor));
+    work(job, 3);
+    work(job, 5);
+    add_tasks(job, {awaits});
+    snapshot::AskedObjects& asked = process_of(job, kActor).tasks.back().asked;
+    asked.known = known;
+    if (known) {
+      asked.actors.push_back(job.capture.tables.string("5"));
+    }
+    const Viewed seen(std::move(job));
+    CHECK(seen.rank(kActor).servers ==
+          (known ? SlimVector<std::size_t>{5} : SlimVector<std::size_t>()));
+  }
+}
+
+TEST_CASE("an idle worker whose loop runs for a moment is not at work") {
+  CaptureBuilder job = driver_and_actors();
+  ask(job, std::to_string(kActor));
+  add_tasks(job, {kHasLock, kWantsLock});
+  ThreadSpec woken = waiting({py("Worker.main_loop", kWorker, 9)});
+  woken.state = 'R';
+  woken.wait.on = snapshot::WaitOn::kNothing;
+  woken.cpu_step_us = 5000;
+  tests::replace(job, 3, woken);
+  const Viewed seen(std::move(job));
+  CHECK(diagnose(seen.view).verdict.kind == Kind::kStuckRank);
+}
+
+TEST_CASE("an actor that has ended is missing to nobody") {
+  CaptureBuilder job = driver_and_actors();
+  for (snapshot::ProcessCapture& process : job.capture.processes) {
+    process.role = snapshot::JobRole::kActor;
+    process.rank = process.world_size = -1;
+  }
+  job.capture.job.world_size = -1;
+  for (snapshot::NodeCapture& node : job.capture.nodes) {
+    node.expected_ranks.clear();
+  }
+  job.capture.processes.back().state = 'Z';
+  const Viewed seen(std::move(job));
+  CHECK(diagnose(seen.view).verdict.kind == Kind::kUnknown);
+}
+
 }  // namespace oddrank::aggregate
