@@ -1,7 +1,7 @@
 // What Ray says of its resources in the files of its session: which requests are pending, of what
 // there is too little, and which processes have some of it.
 //
-// Ray's monitor writes a status into monitor.log on the head node every five seconds (Ray 2.9 to
+// Ray's monitor writes a status into monitor.log on the head node every five seconds (seen with Ray
 // 2.60; `ray status` prints the same). Each node's raylet writes debug_state.txt every ten seconds,
 // with what its workers have.
 #pragma once

@@ -4,7 +4,7 @@
 // An object's id has 8 bytes for the task that makes it, 16 for the actor that runs this, 4 for the
 // number of the result. A task without an actor has 12 bytes 0xff there. What is not the result of
 // a task has a high number: it was put into the store, and so is there, or it stands for a
-// placement group. (Source: src/ray/common/id.h of Ray 2.9 to 2.60.)
+// placement group. (Source: src/ray/common/id.h; seen with Ray 2.60.)
 #pragma once
 
 #include <cstdint>
