@@ -101,6 +101,9 @@ void SetupComparison::add_rank(std::size_t at) {
     return;  // it could not be read
   }
   for (const std::string_view name : kAgreed) {
+    if (process.replica != snapshot::StringId{} && name == "MASTER_PORT") {
+      continue;  // each replica has a store of its own
+    }
     const auto value = snapshot::variable_of(view_.capture().tables, process, name);
     facts_[{true, name}][value.value_or(std::string_view())].push_back(at);
   }

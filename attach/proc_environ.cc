@@ -13,11 +13,13 @@ namespace {
 constexpr std::size_t kMaxEnviron = std::size_t{8} << 20;
 constexpr std::size_t kMaxValue = 512;
 
-constexpr std::array<std::string_view, 84> kKept = {
+constexpr std::array<std::string_view, 86> kKept = {
     // torchrun, accelerate, deepspeed, and scripts that imitate them
     "RANK", "LOCAL_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "GROUP_RANK", "GROUP_WORLD_SIZE",
     "NODE_RANK", "MASTER_ADDR", "MASTER_PORT", "TORCHELASTIC_RUN_ID", "TORCHELASTIC_RESTART_COUNT",
     "TORCHELASTIC_MAX_RESTARTS",
+    // torchft
+    "TORCHFT_LIGHTHOUSE", "REPLICA_GROUP_ID",
     // Slurm
     "SLURM_JOB_ID", "SLURM_STEP_ID", "SLURM_PROCID", "SLURM_LOCALID", "SLURM_NODEID",
     "SLURM_NTASKS", "SLURM_STEP_NUM_TASKS", "SLURM_STEP_NUM_NODES", "SLURM_STEP_TASKS_PER_NODE",

@@ -11,6 +11,7 @@
 #include "reach/wire/node_clock.h"
 #include "snapshot/format/decode_many.h"
 #include "snapshot/merge.h"
+#include "snapshot/replicas/number_replicas.h"
 
 namespace oddrank::cli {
 namespace {
@@ -101,6 +102,7 @@ snapshot::Capture join_answers(snapshot::JobInfo job, const reach::GatherResult&
         part.nodes = {{nodes[i].host, false, capture.error().what, 0, {}, {}}};
         merger.add(std::move(part));
       });
+  snapshot::number_replicas(whole);
   if (!whole.nodes.empty()) {
     auto& notes = whole.job.notes;
     notes.insert(notes.end(), gathered.notes.begin(), gathered.notes.end());

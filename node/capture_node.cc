@@ -51,6 +51,7 @@
 #include "snapshot/carrier.h"
 #include "snapshot/jobs/jobs.h"
 #include "snapshot/join_samples.h"
+#include "snapshot/replicas/number_replicas.h"
 #include "snapshot/rewrite.h"
 #include "waits/ends/linked_jobs.h"
 #include "waits/node/join_node.h"
@@ -469,6 +470,7 @@ Result<Capture> capture_node(NodeRequest request, const CaptureOptions& options)
   if (options.inlines) {
     add_inlines_in_child(capture, budget.beside());
   }
+  snapshot::number_replicas(capture);
   capture.job.world_size = snapshot::world_size_of(capture);
   capture.job.hosts = {capture.nodes.front().host};
   capture.nodes.front().took_us = static_cast<std::uint64_t>(

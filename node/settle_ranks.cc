@@ -82,12 +82,13 @@ struct Family {
 // made a small group of their own, their numbers are not those of the job.
 std::vector<Family> find_families(const Capture& capture) {
   std::vector<Family> families;
-  std::map<std::tuple<std::uint32_t, std::string_view, std::int32_t>, int> uses;
+  using Use = std::tuple<std::uint32_t, snapshot::StringId, snapshot::StringId, std::int32_t>;
+  std::map<Use, int> uses;
   for (std::size_t i = 0; i < capture.processes.size(); ++i) {
     const ProcessCapture& process = capture.processes[i];
     List below = ranks_below(capture, process);
     const auto use = [&](const ProcessCapture& rank) {
-      ++uses[{process.node, capture.tables.text(process.job_key), rank.rank}];
+      ++uses[{process.node, process.job_key, process.replica, rank.rank}];
     };
     if (!below.empty()) {
       for (const std::size_t at : below) {
@@ -101,8 +102,7 @@ std::vector<Family> find_families(const Capture& capture) {
   std::erase_if(families, [&](const Family& family) {
     const ProcessCapture& outer = capture.processes[family.outer];
     return std::any_of(family.ranks.begin(), family.ranks.end(), [&](std::size_t at) {
-      const std::string_view job = capture.tables.text(outer.job_key);
-      return uses[{outer.node, job, capture.processes[at].rank}] > 1;
+      return uses[{outer.node, outer.job_key, outer.replica, capture.processes[at].rank}] > 1;
     });
   });
   return families;
@@ -172,6 +172,8 @@ void number_children(Capture& capture) {
       process.local_rank = owner->second->local_rank;
       process.world_size = owner->second->world_size;
       process.job_key = owner->second->job_key;
+      process.replica = owner->second->replica;
+      process.replica_rank = owner->second->replica_rank;
     }
   }
 }

@@ -28,6 +28,7 @@
 #include "ranks/discover.h"
 #include "snapshot/locals_change.h"
 #include "snapshot/loops/loop_polls.h"
+#include "snapshot/replicas/number_replicas.h"
 
 namespace oddrank::node {
 namespace {
@@ -345,6 +346,7 @@ Result<snapshot::Capture> find_ranks(const std::string& slurm_job) {
                             snapshot::Capture found;
                             found.nodes.emplace_back();
                             const Status status = ranks::discover(discover, found);
+                            snapshot::number_replicas(found);
                             send_capture(fd, status
                                                  ? Result<snapshot::Capture>(std::move(found))
                                                  : Result<snapshot::Capture>(fail(status.error())));

@@ -11,6 +11,7 @@
 
 #include "ranks/process_label.h"
 #include "ranks/process_role.h"
+#include "ranks/replicas.h"
 
 namespace oddrank::ranks {
 
@@ -162,6 +163,9 @@ void add_roles(RankTable& table) {
     const bool service = row.rank < 0 && (table.tree[row.process].role == ProcessRole::kUtility ||
                                           is_infrastructure(facts));
     row.role = service ? JobRole::kService : role_of_title(facts.arguments);
+    if (row.rank < 0 && is_lighthouse(facts.arguments)) {
+      row.role = JobRole::kServer;
+    }
     if (row.rank < 0 && row.role == JobRole::kUnknown && starters.contains(row.process)) {
       row.role = JobRole::kController;
     }

@@ -22,6 +22,7 @@
 #include "ranks/field_record.h"
 #include "ranks/process_role.h"
 #include "ranks/rank_identity.h"
+#include "ranks/replicas.h"
 #include "ranks/slurm/slurm_step.h"
 
 namespace oddrank::ranks {
@@ -116,7 +117,8 @@ void read_details(ProcessFacts& facts, bool of_family) {
   if (environment) {
     facts.environment = *std::move(environment);
     const auto identity = identify_rank(facts.environment, true);
-    with_links = with_links || identity;
+    with_links = with_links || identity || facts.environment.has("TORCHFT_LIGHTHOUSE") ||
+                 is_lighthouse(facts.arguments);
     if (identity) {
       // A setuid program is of the user who runs it.
       const auto status = attach::read_proc_status(facts.stat.pid);

@@ -66,6 +66,7 @@ void add_children(RankTable& table, std::size_t heads) {
     const RankRow head = table.rows[owner];
     RankRow& row = table.add_row(i, false, head.owner);
     number_as(head, row);
+    row.replica = head.replica;
     row.role = role_of_title(table.facts[i].arguments);
   }
 }

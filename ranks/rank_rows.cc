@@ -33,6 +33,8 @@ void append_row(const ProcessFacts& facts, const RankRow& row, Capture& capture)
   process.rank = row.rank;
   process.local_rank = row.local_rank;
   process.world_size = row.world_size;
+  process.replica = capture.tables.string(row.replica);
+  process.replica_rank = row.replica.empty() ? -1 : row.rank;
   process.job_key = capture.tables.string(row.job);
   process.name = capture.tables.string(facts.stat.name);
   process.executable = capture.tables.string(facts.executable);

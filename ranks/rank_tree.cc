@@ -12,6 +12,7 @@
 #include "ranks/rank_notes.h"
 #include "ranks/rank_siblings.h"
 #include "ranks/rank_table.h"
+#include "ranks/replicas.h"
 #include "ranks/self_reports.h"
 
 namespace oddrank::ranks {
@@ -82,7 +83,7 @@ std::vector<std::int32_t> expected_ranks(const RankTable& table) {
   std::set<std::int32_t> found;
   std::set<std::int32_t> listed;
   for (const RankRow& row : table.rows) {
-    jobs.insert(row.job);
+    jobs.insert(row.replica + row.job);
     if (row.rank >= 0) {
       found.insert(row.rank);
     }
@@ -131,11 +132,13 @@ RankDecision decide_ranks(const std::vector<ProcessFacts>& facts, const Discover
   if (options.pids.empty()) {
     add_ranks(table);
     add_unidentified(table);
+    join_replicas(table);
     add_families(table);
     add_waiting_launchers(table);
   } else {
     add_given(table);
     forget_lone_numbers(table);
+    join_replicas(table);
   }
   RankDecision decision;
   decision.expected = expected_ranks(table);

@@ -56,7 +56,8 @@ struct RankRow {
   std::int32_t local_rank = -1;
   std::int32_t world_size = -1;
   std::string job;
-  std::string why;  // anything odd about it, as a sentence; mostly empty
+  std::string replica;  // of the job, in which `rank` is the number (replicas.h); mostly empty
+  std::string why;      // anything odd about it, as a sentence; mostly empty
 };
 
 struct RankDecision {

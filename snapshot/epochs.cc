@@ -11,6 +11,7 @@
 #include "snapshot/carrier.h"
 #include "snapshot/intern_table.h"
 #include "snapshot/merge.h"
+#include "snapshot/replicas/number_replicas.h"
 
 namespace oddrank::snapshot {
 namespace {
@@ -193,6 +194,7 @@ std::vector<Capture> EpochJoiner::take() {
       CaptureRows rows = joined(*parts[i]);
       merger.add_rows(carrier ? carrier->row(std::move(rows)) : std::move(rows));
     }
+    number_replicas(whole);
   }
   *this = {};
   return times;

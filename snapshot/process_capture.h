@@ -59,8 +59,13 @@ struct ProcessCapture {
   // one (jobs/join_jobs.h).
   std::int32_t first_rank = 0;
   std::int32_t world_size = -1;  // as this process was configured
-  StringId job_key{};            // distinguishes jobs on one node: "slurm 4711.0", "n0:29500"
-  StringId name{};               // comm
+  // Where a job has replicas that number their ranks alike, `rank` is a number in the whole job
+  // (snapshot/replicas/number_replicas.h), and these are what tells the replica apart, and the
+  // rank's own number in it. "" and -1 otherwise.
+  StringId replica{};
+  std::int32_t replica_rank = -1;
+  StringId job_key{};  // distinguishes jobs on one node: "slurm 4711.0", "n0:29500"
+  StringId name{};     // comm
   StringId executable{};
   StringId command{};  // command line, cut at 4 KiB, secrets masked
   StringId actor{};    // its id in a framework of actors (Ray); empty: it is none, or unknown

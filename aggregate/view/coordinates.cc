@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "base/printable.h"
+#include "snapshot/replicas/number_replicas.h"
 
 namespace oddrank::aggregate {
 namespace {
@@ -31,11 +32,13 @@ Coordinates coordinates_of(const JobView& view, const RankView& rank) {
   }
   std::map<std::string, std::optional<std::size_t>> places;
   for (const snapshot::ProcessGroup& group : rank.process->groups) {
+    const bool is_default =
+        group.is_default || view.text(group.label) == snapshot::kDefaultOfReplica;
     const std::string name = printable(view.text(group.label), kNameColumns);
     const std::vector<std::int32_t>& members = view.ranks_of(group.members);
     const auto at = std::find(members.begin(), members.end(), rank.rank);
     // In a dimension of one all ranks are alike.
-    if (name.empty() || group.is_default || members.size() < 2 || at == members.end()) {
+    if (name.empty() || is_default || members.size() < 2 || at == members.end()) {
       continue;
     }
     const auto place = static_cast<std::size_t>(at - members.begin());

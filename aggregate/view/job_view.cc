@@ -423,7 +423,8 @@ std::string JobView::name(const RankView& rank) {
     where += (where.empty() || part.empty() ? "" : ", ") + std::string(part);
   };
   if (rank.process != nullptr &&
-      (rank.process->role != snapshot::JobRole::kUnknown || rank.process->first_rank > 0)) {
+      (rank.process->role != snapshot::JobRole::kUnknown || rank.process->first_rank > 0 ||
+       rank.process->replica != snapshot::StringId{})) {
     add(rank.label);
   }
   add(rank.host);

@@ -328,6 +328,8 @@ void fields(Io& io, Row& process) {
   io("first_rank", process.first_rank);
   io("world_size", process.world_size);
   io("job_key", process.job_key);
+  io("replica", process.replica);
+  io("replica_rank", process.replica_rank);
   io("name", process.name);
   io("executable", process.executable);
   io("command", process.command);

@@ -13,6 +13,7 @@
 #include "base/shell_words.h"
 #include "snapshot/carrier.h"
 #include "snapshot/jobs/linked_jobs.h"
+#include "snapshot/replicas/number_replicas.h"
 
 namespace oddrank::snapshot {
 namespace {
@@ -123,6 +124,9 @@ std::vector<JobShare> jobs_to_judge(const Capture& capture) {
 }
 
 std::int32_t world_size_of(const Capture& capture) {
+  if (const std::int32_t of_replicas = ranks_of_replicas(capture); of_replicas > 0) {
+    return of_replicas;
+  }
   std::int32_t of_groups = -1;
   std::int32_t of_variables = -1;
   for (const ProcessCapture& process : capture.processes) {

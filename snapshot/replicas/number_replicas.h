@@ -1,0 +1,35 @@
+// Numbers the ranks of replicas through the job: each replica has a rank 0 of its own, and groups
+// and calls by its own numbers. (Which processes are replicas of one job: ranks/replicas.h.)
+#pragma once
+
+#include <string_view>
+
+#include "snapshot/capture.h"
+
+namespace oddrank::snapshot {
+
+// The groups of torchft's calls, which no process has objects of: all ranks meet at the lighthouse;
+// and the ranks that have the same number in each replica exchange gradients.
+inline constexpr std::string_view kLighthouse = "lighthouse";
+inline constexpr std::string_view kAcrossReplicas = "across replicas";
+
+// Returns whether the group, which a call names, is one of these.
+constexpr bool is_of_replicas(std::string_view group) {
+  return group == kLighthouse || group == kAcrossReplicas;
+}
+
+// The label of what is the default group within a replica.
+inline constexpr std::string_view kDefaultOfReplica = "default of its replica";
+
+// Gives each rank of a replica its number in the job, and a label that says its place; the groups,
+// calls and recorders of these processes name ranks by the same numbers, and the default group of a
+// replica becomes a group of its ranks. Replicas follow each other in the order of their variables
+// REPLICA_GROUP_ID, or else as they were started, node by node; one of the same name and the same
+// ranks on another node is another replica. Call it once all calls are known, and again if more
+// nodes have been added.
+void number_replicas(Capture& capture);
+
+// Returns the number of ranks of the largest job of replicas; -1 if there is none.
+std::int32_t ranks_of_replicas(const Capture& capture);
+
+}  // namespace oddrank::snapshot
