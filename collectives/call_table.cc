@@ -157,6 +157,9 @@ constexpr std::array kNativeCalls = {
     of_all("shm_allreduce", "all_reduce"),
     of_all("shm_all_gather", "all_gather"),
     of_all("shm_gather", "gather"),
+    // The meetings of torchft: of all replicas at the lighthouse, and of the ranks of one.
+    of_all("<torchft::ManagerClient>::__pymethod__quorum__", "quorum"),
+    of_all("<torchft::ManagerClient>::__pymethod_should_commit__", "should_commit"),
     of_all("ncclAllReduce", "all_reduce"),
     of_all("ncclAllGather", "all_gather"),
     of_all("ncclReduceScatter", "reduce_scatter"),
@@ -221,8 +224,9 @@ constexpr std::string_view kOpenMpiEnd = "ompi_mpi_finalize";
 
 // Every name of the table contains one of these, mangled or not: most frames are ruled out without
 // demangling them.
-constexpr std::array<std::string_view, 8> kHints = {
-    "c10d", "gloo", "nccl", "bootstrap", "MPI_", "CoordinationService", "shm_", kOpenMpiEnd};
+constexpr std::array<std::string_view, 9> kHints = {"c10d",      "gloo",    "nccl",
+                                                    "bootstrap", "MPI_",    "CoordinationService",
+                                                    "shm_",      "torchft", kOpenMpiEnd};
 
 std::string_view last_part(std::string_view qualified) {
   const auto dot = qualified.rfind('.');

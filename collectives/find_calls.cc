@@ -24,6 +24,7 @@
 #include "collectives/number_calls.h"
 #include "collectives/possible_transfers.h"
 #include "snapshot/rank_text.h"
+#include "snapshot/replicas/number_replicas.h"
 
 namespace oddrank::collectives {
 namespace {
@@ -398,13 +399,23 @@ CollectiveCall native_call(const CallFrames& frames,
   call.kind = native.rendezvous.call != nullptr ? CallKind::kRendezvous : match.call->kind;
   call.op = tables.string(match.call->op);
   std::string evidence = "frame " + frames.describe(match.index);
+  const std::size_t caller = python_caller(frames, match.index);
+  // The groups of torchft are not torch's: it makes them anew after each quorum.
+  const bool of_torchft =
+      caller < frames.size() && frames.file(caller).find("torchft/") != std::string_view::npos;
   const bool of_torch = match.call->name.starts_with("c10d::");
-  if (call.kind != CallKind::kRendezvous && of_torch && groups.only() != nullptr) {
+  const bool of_members = call.kind == CallKind::kCollective || call.kind == CallKind::kRendezvous;
+  if (of_torchft && of_members && match.call->name.find("torchft") == std::string_view::npos) {
+    call.group = tables.string(snapshot::kAcrossReplicas);
+  } else if (call.kind != CallKind::kRendezvous && of_torch && groups.only() != nullptr) {
     groups.fill(*groups.only(), call);
     evidence += ", the only group of this process";
   }
-  const std::size_t caller = python_caller(frames, match.index);
-  const bool of_transfers = of_torch && call.kind == CallKind::kCollective &&
+  if (match.call->op == "quorum") {
+    call.group = tables.string(snapshot::kLighthouse);
+  }
+  call.whole_world = call.whole_world || match.call->op == "should_commit";
+  const bool of_transfers = of_torch && !of_torchft && call.kind == CallKind::kCollective &&
                             match.call->op.empty() && caller < frames.size() &&
                             waits_for_transfers(frames, caller);
   const bool of_jax = match.call->name.starts_with("gloo::") && call.kind == CallKind::kCollective;

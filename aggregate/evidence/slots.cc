@@ -13,6 +13,7 @@
 #include "aggregate/view/rank_set.h"
 #include "aggregate/words/wait_words.h"
 #include "base/printable.h"
+#include "snapshot/replicas/number_replicas.h"
 
 namespace oddrank::aggregate {
 
@@ -151,6 +152,18 @@ void drop_done(const JobView& view, Slot& slot) {
   std::sort(slot.beside.begin(), slot.beside.end());
 }
 
+// Returns whether ranks of several replicas have not come: how many of these the lighthouse wants
+// is not known, but if it wants one, it wants all its ranks.
+bool wants_some_replicas(const JobView& view, const Slot& slot) {
+  std::set<std::int32_t> first_ranks;
+  for (const std::size_t at : slot.absent) {
+    const RankView& rank = view.ranks()[at];
+    const bool known = rank.process != nullptr && rank.process->replica_rank >= 0;
+    first_ranks.insert(rank.rank - (known ? rank.process->replica_rank : 0));
+  }
+  return slot.of_lighthouse && first_ranks.size() > 1;
+}
+
 bool root_gives(const Slot& slot) {
   return slot.op.starts_with("broadcast") || slot.op.starts_with("scatter");
 }
@@ -166,7 +179,8 @@ bool root_takes(const Slot& slot) {
 bool waits_for_some(const Slot& slot) {
   constexpr auto kOperations = std::to_array<std::string_view>(
       {"neighbors", "scan", "exscan", "all_to_allv", "comm_create_group", "wait", "test"});
-  return std::find(kOperations.begin(), kOperations.end(), slot.op) != kOperations.end();
+  return slot.wants_some ||
+         std::find(kOperations.begin(), kOperations.end(), slot.op) != kOperations.end();
 }
 
 bool may_be_same(const Slot& slot, const Slot& other) {
@@ -337,6 +351,7 @@ std::vector<Slot> find_slots(const JobView& view) {
       slot.root = call.root;
       slot.words = call_words(view, call);
       slot.evidence = printable(view.text(call.evidence), 200);
+      slot.of_lighthouse = snapshot::is_of_replicas(view.text(call.group));
     }
     slot.inside.push_back(at);
     known = &slot;
@@ -354,12 +369,16 @@ std::vector<Slot> find_slots(const JobView& view) {
   for (Slot& slot : slots) {
     const std::set<std::size_t> members = members_of(view, slot);
     if (!members.empty()) {
-      // A rendezvous includes the whole world by rule, not by evidence.
-      const bool guessed = slot.kind == CallKind::kRendezvous && slot.group == "world" &&
-                           !view.ranks()[slot.inside.front()].decider->call->whole_world;
+      // A rendezvous includes the whole world, or replica, by rule, not by evidence.
+      const RankView& first = view.ranks()[slot.inside.front()];
+      const bool of_replica = first.process->replica != StringId{};
+      const bool guessed = slot.kind == CallKind::kRendezvous &&
+                           (slot.group == "world" || (of_replica && !slot.of_lighthouse)) &&
+                           !first.decider->call->whole_world;
       slot.membership = guessed ? Membership::kAssumed : Membership::kKnown;
       fill_absent(members, slot);
       drop_done(view, slot);
+      slot.wants_some = wants_some_replicas(view, slot);
     }
   }
   assume_world(view, slots);

@@ -41,6 +41,11 @@ struct Slot {
   // program; or they have given different roots, and the number is unknown: they may be in
   // different calls.
   bool mixed = false;
+  // The lighthouse of torchft decides who its members are: it is a quorum, or a collective of those
+  // who were in the last one. `wants_some`: ranks of several replicas are absent, and any of these
+  // may be wanted.
+  bool of_lighthouse = false;
+  bool wants_some = false;
   // Members in a call of the same operation whose group or number could not be read: it may be this
   // call. They are not counted as absent.
   std::vector<std::size_t> unclear;

@@ -193,7 +193,8 @@ void GraphBuilder::add_slot(std::size_t at) {
   }
   for (const std::size_t rank : slot.absent) {
     const bool left = has_left(rank);
-    show(node, rank, {"has not entered", ""}, assumed || left);
+    const HowKnown how = slot.of_lighthouse ? HowKnown::kFrames : HowKnown::kMemory;
+    show(node, rank, {"has not entered", "", how}, assumed || left);
     if (!left || one_of) {
       net.wait(members, rank);
     }
@@ -271,6 +272,10 @@ void GraphBuilder::add_servers(std::size_t at) {
 }
 
 void GraphBuilder::add_named_rank(std::size_t at) {
+  if (view_.ranks()[at].process != nullptr &&
+      view_.ranks()[at].process->replica != snapshot::StringId{}) {
+    return;  // names have the numbers of the replica
+  }
   const std::string name = awaited_name(view_, view_.ranks()[at]);
   const std::string shown = printable(name, 60);
   if (const auto owner = store_keys_.owner_of(name)) {

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "collectives/find_calls.h"
+#include "snapshot/replicas/number_replicas.h"
 #include "tests/support/catch.h"
 #include "tests/unit/collectives/thread_builder.h"
 
@@ -122,6 +123,25 @@ TEST_CASE("functional collectives have the group's name") {
   ThreadBuilder builder = in_two_groups();
   builder.python("all_reduce", kC10dFile, 3245, {{"group_name", "'5'"}});
   CHECK(builder_text(builder, found_call(builder).group) == "5");
+}
+
+TEST_CASE("the calls of torchft are those of its own groups") {
+  ThreadBuilder quorum;
+  quorum.native("<torchft::ManagerClient>::__pymethod__quorum__")
+      .python("Manager._async_quorum", "/v/torchft/manager.py");
+  CHECK(builder_text(quorum, found_call(quorum).op) == "quorum");
+  CHECK(builder_text(quorum, found_call(quorum).group) == snapshot::kLighthouse);
+  ThreadBuilder commit;
+  commit.native("<torchft::ManagerClient>::__pymethod_should_commit__")
+      .python("Manager.should_commit", "/v/torchft/manager.py");
+  CHECK(found_call(commit).whole_world);
+  ThreadBuilder gradients;  // the only group of torch is not the one that is meant
+  add_group(gradients, "0", "");
+  gradients.native("_ZN4c10d4Work4waitENSt6chrono8durationIlSt5ratioILl1ELl1000EEEE")
+      .python("_ManagedWork.wait", "/v/torchft/manager.py")
+      .python("DistributedDataParallel._comm_hook", "/v/torchft/ddp.py");
+  CHECK(builder_text(gradients, found_call(gradients).group) == snapshot::kAcrossReplicas);
+  CHECK_FALSE(found_call(gradients).whole_world);
 }
 
 }  // namespace

@@ -184,4 +184,23 @@ TEST_CASE("ranks that give different roots are not in the same call") {
   CHECK(slots[0].mixed);
 }
 
+TEST_CASE("a quorum may want one of several replicas, but all ranks of it") {
+  auto job = tests::eight_ranks(tests::sleeping());
+  ThreadSpec quorum = tests::in_all_reduce();
+  quorum.call->op = "quorum";
+  quorum.call->group = "lighthouse";
+  quorum.call->whole_world = false;
+  quorum.call->members = {0, 1, 2, 3, 4, 5, 6, 7};
+  for (std::int32_t rank = 0; rank < 8; ++rank) {  // two ranks a replica
+    job.process(tests::pid_of(rank)).replica_rank = rank % 2;
+  }
+  for (std::int32_t rank = 0; rank < 6; ++rank) {
+    tests::replace(job, rank, quorum);
+  }
+  CHECK(slots_of(job)[0].absent == std::vector<std::size_t>{6, 7});
+  CHECK_FALSE(lets_some_leave(slots_of(job)[0]));
+  tests::replace(job, 4, tests::sleeping());
+  CHECK(lets_some_leave(slots_of(job)[0]));
+}
+
 }  // namespace oddrank::aggregate
