@@ -411,6 +411,12 @@ CollectiveCall native_call(const CallFrames& frames,
     groups.fill(*groups.only(), call);
     evidence += ", the only group of this process";
   }
+  if (match.call->name.starts_with("shm_")) {
+    // Its frames do not say of which group it is.
+    const std::vector<std::int32_t> members = groups.common_members();
+    call.members = members.empty() ? call.members : tables.string(snapshot::rank_text(members));
+    evidence += members.empty() ? "" : ", all groups of this process have the same members";
+  }
   if (match.call->op == "quorum") {
     call.group = tables.string(snapshot::kLighthouse);
   }

@@ -1,6 +1,8 @@
 #include "collectives/group_join.h"
 
 #include <algorithm>
+#include <numeric>
+#include <utility>
 
 #include "base/parse_number.h"
 #include "collectives/collect_groups.h"
@@ -89,6 +91,27 @@ const ProcessGroup* GroupJoin::of_name(std::string_view text) const {
 
 const ProcessGroup* GroupJoin::only() const {
   return groups_.size() == 1 ? &groups_.front() : nullptr;
+}
+
+std::vector<std::int32_t> GroupJoin::common_members() const {
+  std::vector<std::int32_t> common;
+  for (const ProcessGroup& group : groups_) {
+    if (group.size == 1) {
+      continue;
+    }
+    std::vector<std::int32_t> members = snapshot::ranks_of(tables_.text(group.members));
+    const std::int32_t size = std::clamp<std::int32_t>(group.size, 0, snapshot::kMaxRanks);
+    if (group.is_default) {
+      members.resize(static_cast<std::size_t>(size));
+      std::iota(members.begin(), members.end(), 0);
+    }
+    std::ranges::sort(members);
+    if (members.empty() || (!common.empty() && members != common)) {
+      return {};
+    }
+    common = std::move(members);
+  }
+  return common;
 }
 
 void GroupJoin::fill(const ProcessGroup& group, snapshot::CollectiveCall& call) const {

@@ -125,6 +125,21 @@ TEST_CASE("functional collectives have the group's name") {
   CHECK(builder_text(builder, found_call(builder).group) == "5");
 }
 
+TEST_CASE("a call in shared memory has the members that all groups of the process have") {
+  const auto members_with = [](std::string_view second) {
+    ThreadBuilder builder;
+    for (const std::string_view members : {std::string_view(), std::string_view("1,0"), second}) {
+      add_group(builder, members, members);
+      builder.capture.processes[0].groups.back().size = members == "0" ? 1 : 2;
+    }
+    builder.native("_Z13shm_allreducelRN2at6TensorE").python("all_reduce", "/v/communicator.py");
+    return builder_text(builder, found_call(builder).members);
+  };
+  CHECK(members_with("0") == "0-1");
+  CHECK(members_with("0,1") == "0-1");
+  CHECK(members_with("0,2").empty());
+}
+
 TEST_CASE("the calls of torchft are those of its own groups") {
   ThreadBuilder quorum;
   quorum.native("<torchft::ManagerClient>::__pymethod__quorum__")
