@@ -44,10 +44,11 @@ TABLE = "{:28}{:44}{}"
 
 
 class Fault(typing.NamedTuple):
-    """What is done to a running job, and the fact by which it shows."""
+    """What is done to a running job, and the fact by which it shows. `early`: before it starts."""
     role: str
     act: typing.Callable
     shows: typing.Callable
+    early: bool = False
 
 
 def pipe(role, file):
@@ -68,6 +69,15 @@ def lock(role, file):
 
 def stop(role):
     return Fault(role, lambda job: job.stop(role), lambda job: job.is_stopped(role))
+
+
+def absent(role, fault):
+    """The fault is there from the start: the role does not come to the first quorum, the others
+    do."""
+    def shows(job):
+        others = [each for each in job.roles() if each not in (role, "lighthouse")]
+        return fault.shows(job) and any(job.has_thread(each, "torchft_quorum") for each in others)
+    return fault._replace(shows=shows, early=True)
 
 
 def end_loader(role, file):
@@ -123,8 +133,7 @@ def torchft(per_replica, *fault):
                 "--bind 127.0.0.1:29510 & echo $! >$RUN_FOLDER/pid.lighthouse; "
                 f"for REPLICA in 0 1; do export REPLICA; {start} train.py & done; wait",
                 ("lighthouse", *(f"replica{replica}.{rank}"
-                                 for replica in range(2) for rank in range(per_replica))), *fault,
-                by_pid=True)
+                                 for replica in range(2) for rank in range(per_replica))), *fault)
 
 
 def monarch(arguments, *fault, idle=False):
@@ -164,7 +173,18 @@ JOBS = {
     "torchft_quorum": torchft(1, lock("replica1.0", "losses.1"), LOCK),
     "torchft_stopped": torchft(1, stop("replica1.0"), STOPPED),
     "torchft_lighthouse_stopped": torchft(1, stop("lighthouse"), STOPPED),
+    "torchft_step_fifo": torchft(1, pipe("replica1.0", "weight.1.0"), IO_STALL),
+    "torchft_absent_fifo": torchft(1, absent("replica1.0", pipe("replica1.0", "first.1.0")),
+                                   IO_STALL),
+    "torchft_absent_spin": torchft(1, absent("replica0.0", spin("replica0.0", "first.0.0", bytes(len(BODY)))),
+                                   BUSY),
     "torchft_2x2_healthy": torchft(2),
+    "torchft_2x2_step": torchft(2, pipe("replica0.1", "weight.0.1"), IO_STALL),
+    "torchft_2x2_fifo0": torchft(2, pipe("replica0.1", "part.0.1"), IO_STALL),
+    "torchft_2x2_absent": torchft(2, absent("replica1.0", pipe("replica1.0", "first.1.0")),
+                                  IO_STALL),
+    "torchft_2x2_stopped": torchft(2, stop("replica0.0"), STOPPED),
+    "torchft_2x2_lighthouse": torchft(2, stop("lighthouse"), STOPPED),
     "torchft_2x2_fifo": torchft(2, pipe("replica1.1", "part.1.1"), IO_STALL),
     "monarch_healthy": monarch(""),
     "monarch_idle": monarch(FEW, idle=True),
@@ -214,7 +234,8 @@ JOBS = {
     "roles_ray_driver_lock": ray("rollouts.py", lock("driver", "checkpoint"), LOCK, least=ROLLOUTS),
     "roles_ray_data": ray("batches.py", pipe("featurize12", "shard.12"), IO_STALL),
 }
-DATA = {"torchft": [f"part.{replica}.{rank}" for replica in range(2) for rank in range(2)],
+DATA = {"torchft": [f"{part}.{replica}.{rank}" for part in ("part", "first", "weight")
+                    for replica in range(2) for rank in range(2)],
         "monarch": [f"shard.{number}" for number in range(3)],
         "ray": [f"shard.{number}" for number in range(16)], "vllm": []}
 VLLM_VARIABLES = {
@@ -276,6 +297,8 @@ class RolesJob(run_jobs.Job):
         framework = name.removeprefix("roles_").split("_")[0]
         for file in DATA[framework]:
             self.put(file, BODY)
+        if self.form.fault and self.form.fault.early:
+            self.form.fault.act(self)
         if framework == "vllm":
             write_model(self.folder)
             write_distributions(self.folder)
@@ -398,9 +421,13 @@ class RolesJob(run_jobs.Job):
         if form.idle:
             self.until_it_stands(self.steps)
             return self.roles()
-        self.until("first steps", lambda: self.steps() and self.have_all_moved({}, STEPS_BEFORE))
+        early = form.fault and form.fault.early
+        if not early:
+            self.until("first steps",
+                       lambda: self.steps() and self.have_all_moved({}, STEPS_BEFORE))
         if form.fault:
-            form.fault.act(self)
+            if not early:
+                form.fault.act(self)
             self.until_it_stands(lambda: form.fault.shows(self))
         else:
             before = self.steps()

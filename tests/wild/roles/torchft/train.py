@@ -1,4 +1,6 @@
-"""Fault tolerant training of a small model with torchft; REPLICA is the number of this replica."""
+"""Fault tolerant training of a small model with torchft; REPLICA is the number of this replica. The
+ranks of one replica have a process group of their own, in which they agree on the loss.
+"""
 import os
 import time
 from datetime import timedelta
@@ -18,9 +20,27 @@ LONG = timedelta(hours=6)
 
 
 def read_batch():
-    raw = run_folder.read(f"part.{REPLICA}.{RANK}")
+    return decode(run_folder.read(f"part.{REPLICA}.{RANK}"))
+
+
+def decode(raw):
     batch = torch.frombuffer(bytearray(raw), dtype=torch.uint8).float().reshape(-1, 16) / 255
     return batch, batch.sum(1, keepdim=True)
+
+
+def scale_of(batch):
+    """Returns the power of two that brings the mean above a half."""
+    scale, mean = 1.0, batch.mean().item()
+    while not mean * scale > 0.5:
+        scale *= 2
+    return scale
+
+
+def agree(loss):
+    total = loss.detach().clone()
+    dist.all_reduce(total)
+    if not torch.isfinite(total):
+        raise ValueError(f"the loss is {total.item()}")
 
 
 def train(manager, model, optimizer):
@@ -28,7 +48,10 @@ def train(manager, model, optimizer):
         batch, wanted = read_batch()
         optimizer.zero_grad()
         loss = ((model(batch) - wanted) ** 2).mean()
-        loss.backward()
+        if WORLD_SIZE > 1:
+            agree(loss)
+        weight = scale_of(decode(run_folder.read(f"weight.{REPLICA}.{RANK}"))[0])
+        (loss * weight).backward()
         optimizer.step()
         run_folder.count(ME)
         run_folder.export(f"losses.{REPLICA}", f"{manager.current_step()} {loss.item()}")
@@ -41,8 +64,11 @@ def main():
     if "MASTER_PORT" not in os.environ:
         store = dist.TCPStore("127.0.0.1", 0, is_master=True, wait_for_workers=False)
         os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT=str(store.port))
+    if WORLD_SIZE > 1:
+        dist.init_process_group("gloo", timeout=LONG)
+    first, _ = decode(run_folder.read(f"first.{REPLICA}.{RANK}"))
     model = nn.Sequential(nn.Linear(16, 32), nn.ReLU(), nn.Linear(32, 1))
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.01 / scale_of(first))
 
     def save():
         return {"model": model.state_dict(), "optimizer": optimizer.state_dict()}
