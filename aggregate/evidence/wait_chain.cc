@@ -137,6 +137,9 @@ ChainLink WaysTo::link(const std::vector<std::size_t>& waiters) const {
   for (const std::size_t slot : slots) {
     targets.insert(graph_.slots[slot].absent.begin(), graph_.slots[slot].absent.end());
   }
+  if (targets.empty() && next_[waiters.front()] != kFar) {
+    targets.insert(next_[waiters.front()]);  // all members are there, and wait for somebody else
+  }
   link.waiters = waiters_text(view_, waiters);
   link.waits_for = waiters_text(view_, {targets.begin(), targets.end()});
   link.on = waiters.size() > 1 ? call_sort(waiters.front()) : call_text(waiters.front());

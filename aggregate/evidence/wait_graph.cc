@@ -44,6 +44,17 @@ bool is_active(const JobView& view, const RankView& rank) {
          (rank.polls || is_at_work(*rank.decider, view.model()));
 }
 
+// Returns the lighthouse that decides about the slot; kNone if it was not read.
+std::size_t lighthouse_of(const JobView& view, const Slot& slot) {
+  const snapshot::StringId job = view.ranks()[slot.inside.front()].process->job_key;
+  const auto found = std::ranges::find_if(view.ranks(), [job](const RankView& rank) {
+    return rank.rank < 0 && rank.presence != Presence::kUnread && rank.process != nullptr &&
+           rank.process->role == snapshot::JobRole::kServer && rank.process->job_key == job;
+  });
+  return found == view.ranks().end() ? JobView::kNone
+                                     : static_cast<std::size_t>(found - view.ranks().begin());
+}
+
 // Returns whether the rank has locked, for itself alone, the part of a window that the call wants.
 bool has_window(const JobView& view, std::int32_t rank, const CollectiveCall& call) {
   const std::size_t at = view.index_of(rank);
@@ -166,13 +177,22 @@ void GraphBuilder::add_slot(std::size_t at) {
   if (is_end_before_others(graph_.slots, slot)) {
     return;
   }
+  const std::size_t lighthouse = slot.of_lighthouse ? lighthouse_of(view_, slot) : JobView::kNone;
+  const bool needs_lighthouse = slot.op == "quorum" && lighthouse != JobView::kNone &&
+                                (view_.ranks()[lighthouse].stays_stopped() ||
+                                 view_.ranks()[lighthouse].presence == Presence::kDead);
   for (const std::size_t rank : slot.inside) {
     link(rank, node, {slot.words, slot.evidence});
-    graph_.in_call[rank] = slot.absent.empty();
+    graph_.in_call[rank] = slot.absent.empty() && !needs_lighthouse;
+  }
+  if (needs_lighthouse) {
+    link(node, lighthouse, {"its answer", "", HowKnown::kFrames});
   }
   WaitNet& net = graph_.net;
   std::size_t members = graph_.net_node[node];
-  const bool assumed = slot.membership == Membership::kAssumed;
+  // That the lighthouse works is known only if it was read.
+  const bool unsure = slot.of_lighthouse && lighthouse == JobView::kNone;
+  const bool assumed = slot.membership == Membership::kAssumed || unsure;
   net.nodes[members].loose = !is_clear(slot);
   if (assumed && !slot.absent.empty()) {
     net.nodes[members].join = Join::kOneOf;

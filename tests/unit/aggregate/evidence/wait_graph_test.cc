@@ -223,4 +223,45 @@ TEST_CASE("a driver of Ray waits for the worker whose loop runs something") {
   CHECK(built.roots() == std::vector<std::size_t>{4});
 }
 
+namespace {
+
+// Returns a job in a quorum of torchft with its lighthouse, if it was read; the last rank is
+// absent.
+CaptureBuilder in_quorum(bool with_lighthouse, char state) {
+  ThreadSpec quorum = tests::in_all_reduce();
+  quorum.call->op = "quorum";
+  quorum.call->group = "lighthouse";
+  quorum.call->whole_world = false;
+  quorum.call->members = {0, 1, 2, 3, 4, 5, 6, 7};
+  CaptureBuilder job = tests::eight_ranks(quorum);
+  tests::replace(job, 7, tests::sleeping());
+  if (with_lighthouse) {
+    snapshot::ProcessCapture& process = job.rank(-1, "n0", 4);
+    process.role = snapshot::JobRole::kServer;
+    ThreadSpec main = tests::sleeping();
+    main.state = state;
+    job.thread(process, main);
+  }
+  return job;
+}
+
+}  // namespace
+
+TEST_CASE("a quorum waits for absent ranks, as far as it is known that the lighthouse works") {
+  const Built read(in_quorum(true, 'S'));  // the lighthouse has no number: it comes first
+  CHECK(read.roots() == std::vector<std::size_t>{8});
+  CHECK_FALSE(read.input.is_assumed(8));
+  const Built unread(in_quorum(false, 'S'));
+  CHECK(unread.roots() == std::vector<std::size_t>{7});
+  CHECK(unread.input.is_assumed(7));
+}
+
+TEST_CASE("a quorum waits for a lighthouse that is stopped") {
+  const Built built(in_quorum(true, 'T'));
+  CHECK(built.roots() == std::vector<std::size_t>{0, 8});
+  const auto chain = chain_to(built.view, built.graph, 0);
+  REQUIRE_FALSE(chain.empty());
+  CHECK(chain.front().waiters == "0-6");
+}
+
 }  // namespace oddrank::aggregate
