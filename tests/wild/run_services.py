@@ -14,8 +14,6 @@ import run_jobs
 from run_jobs import Failed, PORT, PYTHON
 
 REASONS = {"fifo": ("io_stall",), "compute": ("busy_rank",), "lock": ("file_lock",)}
-# Nobody that was found is at fault, and the engine is none of the ranks.
-NOBODY = dict.fromkeys(REASONS, ("unknown",))
 
 
 class Form:
@@ -32,10 +30,16 @@ SERVICES = {
     **{f"ray_{form}": Form(f"{PYTHON} ray_actors.py {form}", REASONS, ALL_THREE)
        for form in ("actors", "chain", "tasks")},
     "ray_group": Form(f"{PYTHON} ray_actors.py group", REASONS, ALL_THREE, found=ALL_THREE),
-    **{f"serving_{way}": Form(f"{PYTHON} serving.py {way} {PORT}", REASONS, TWO, found=TWO)
+    **{f"serving_{way}": Form(f"{PYTHON} serving.py {way} {PORT}", REASONS, ("engine", *TWO),
+                               found=("engine", *TWO))
        for way in ("ipc", "tcp")},
-    "serving_engine_alone": Form(f"WHO=engine {PYTHON} serving.py ipc {PORT}", NOBODY, TWO, found=TWO,
-                                 stands=None),
+    "serving_engine_found": Form(f"WHO=engine {PYTHON} serving.py ipc {PORT}",
+                                 {reason: REASONS[reason] for reason in ("fifo", "lock")},
+                                 ("engine", *TWO), found=("engine", *TWO), stands="engine"),
+    # That it computes is no fault unless somebody is seen to wait; the front is not read.
+    "serving_engine_computes": Form(f"WHO=engine {PYTHON} serving.py ipc {PORT}",
+                                    {"compute": ("unknown",)}, ("engine", *TWO),
+                                    found=("engine", *TWO), stands=None),
     **{f"serving_{way}_engine": Form(f"WHO=engine {PYTHON} serving.py {way} {PORT}", REASONS,
                                      ("front", "engine", *TWO), stands="engine")
        for way in ("ipc", "tcp")},
@@ -64,7 +68,8 @@ def check(job, program):
         report = job.oddrank(program)
     finally:
         job.end()
-    found = {str(row["rank"]): row["pid"] for row in report["ranks"]}
+    found = {"engine" if row["role"] == "engine" else str(row["rank"]): row["pid"]
+             for row in report["ranks"]}
     if job.form.found and found != pids:
         raise Failed(f"ranks {found}, and not {pids}; notes {report['notes']}")
     verdict = report["verdict"]
