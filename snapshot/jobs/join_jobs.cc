@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::int32_t kMaxMet = 4096;  // members of a group that was made by hand
 
-bool is_numbered(const ProcessCapture& process) {
+bool has_number(const ProcessCapture& process) {
   return process.rank >= 0 && process.job_key != StringId{};
 }
 
@@ -35,7 +35,7 @@ std::vector<JobNumbers> jobs_to_number(const Capture& capture) {
   std::map<StringId, std::set<std::int32_t>> ranks;
   std::map<StringId, std::int32_t> sizes;
   for (const ProcessCapture& process : capture.processes) {
-    if (is_numbered(process)) {
+    if (has_number(process)) {
       ranks[process.job_key].insert(process.rank);
       std::int32_t& size = sizes[process.job_key];
       size = std::max({size, process.world_size, process.rank + 1});
@@ -207,7 +207,7 @@ void JobJoiner::number(const std::vector<JobNumbers>& jobs) {
   }
   for (ProcessCapture& process : capture_.processes) {
     const auto job = std::ranges::find(jobs, tables_.text(process.job_key), &JobNumbers::key);
-    if (is_numbered(process) && job != jobs.end()) {
+    if (has_number(process) && job != jobs.end()) {
       number(process, *job);
       process.world_size = total;
     }
@@ -247,8 +247,7 @@ void JobJoiner::place_members() {
     members.resize(static_cast<std::size_t>(row.size), -1);
     if (row.rank >= 0 && row.rank < row.size) {
       std::int32_t& place = members[static_cast<std::size_t>(row.rank)];
-      place =
-          place == -1 && is_numbered(process) ? process.rank : -2;  // two of one number: unknown
+      place = place == -1 && has_number(process) ? process.rank : -2;  // two of one number: unknown
     }
   });
   each([&](ProcessCapture& process, ProcessGroup& row) {

@@ -34,9 +34,16 @@ void add_replica(CaptureBuilder& job, std::string_view host, pid_t first, std::s
     process.job_key = tables.string("torchft n0:29510");
     process.replica = tables.string(name);
     process.replica_rank = rank;
-    process.groups.push_back({tables.string("0"), {}, tables.string("gloo"), true, {}, rank, 2});
     process.groups.push_back(
-        {tables.string("7"), {}, tables.string("gloo"), false, tables.string("1,0"), 1 - rank, 2});
+        {tables.string("0"), {}, tables.string("gloo"), true, {}, {}, rank, 2});
+    process.groups.push_back({tables.string("7"),
+                              {},
+                              tables.string("gloo"),
+                              false,
+                              tables.string("1,0"),
+                              {},
+                              1 - rank,
+                              2});
     job.thread(process, in_call("all_reduce", "", true));
     ThreadSpec quorum = in_call("quorum", kLighthouse);
     quorum.python_name = "async_quorum_0";
