@@ -325,10 +325,11 @@ Status check_jobs(Capture& capture, const NodeRequest& request) {
   if (!request.any_job && snapshot::job_keys(capture).size() > 1) {
     together = waits::linked_jobs_of_node(capture);
   }
-  for (const std::string& wanted : {job_beside(capture, request.beside), request.select}) {
-    if (!wanted.empty()) {
-      ODDRANK_TRY_STATUS(snapshot::select_job(capture, wanted, together));
-    }
+  if (const std::string job = job_beside(capture, request.beside); !job.empty()) {
+    ODDRANK_TRY_STATUS(snapshot::select_job(capture, job, together));
+  }
+  if (!request.select.empty()) {
+    ODDRANK_TRY_STATUS(snapshot::select_job(capture, request.select, together));
   }
   const std::vector<std::string> keys = snapshot::job_keys(capture);
   if (keys.size() <= 1 || request.any_job || !request.pids.empty() || !request.slurm_job.empty() ||
@@ -370,6 +371,13 @@ void note_ended_main_threads(Capture& capture) {
                                             (threads.size() == 1 ? "lives" : "live"));
     }
   }
+}
+
+// Adds what the processes show of their job, once all is read.
+void add_job(Capture& capture) {
+  snapshot::number_replicas(capture);
+  capture.job.world_size = snapshot::world_size_of(capture);
+  capture.job.hosts = {capture.nodes.front().host};
 }
 
 // Puts the processes of threads that were named by their tids in the place of these.
@@ -470,9 +478,7 @@ Result<Capture> capture_node(NodeRequest request, const CaptureOptions& options)
   if (options.inlines) {
     add_inlines_in_child(capture, budget.beside());
   }
-  snapshot::number_replicas(capture);
-  capture.job.world_size = snapshot::world_size_of(capture);
-  capture.job.hosts = {capture.nodes.front().host};
+  add_job(capture);
   capture.nodes.front().took_us = static_cast<std::uint64_t>(
       std::chrono::duration_cast<std::chrono::microseconds>(Deadline::Clock::now() - started)
           .count());

@@ -55,7 +55,7 @@ std::optional<RayObject> awaited_ray_object(PythonMemory& memory, Addr future) {
   for (const Addr callback : pointed_at(memory, future, kFutureWords, "function")) {
     for (const Addr value : closure_of(memory, callback)) {
       const Addr object = value == Addr{} ? value : read_attribute(memory, value, "object_ref");
-      if (const auto found = object == Addr{} ? std::nullopt : read_ray_object(memory, object)) {
+      if (auto found = object == Addr{} ? std::nullopt : read_ray_object(memory, object)) {
         return found;
       }
     }

@@ -43,6 +43,7 @@ void find_lock_holders(PythonMemory& memory,
                        std::vector<AwaitChain>& chains) {
   constexpr std::size_t kMaxLocks = 16;  // that are looked for
   std::vector<Addr> locks;
+  locks.reserve(chains.size());
   for (const AwaitChain& chain : chains) {
     locks.push_back(awaited_lock(memory, codes, chain));
   }

@@ -4,10 +4,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "snapshot/carrier.h"
@@ -20,8 +22,10 @@ namespace {
 
 constexpr std::int32_t kMaxMet = 4096;  // members of a group that was made by hand
 
+constexpr auto kMaxJobRanks = static_cast<std::int32_t>(kMaxRanks);
+
 bool has_number(const ProcessCapture& process) {
-  return process.rank >= 0 && process.job_key != StringId{};
+  return process.rank >= 0 && process.rank < kMaxJobRanks && process.job_key != StringId{};
 }
 
 struct JobNumbers {
@@ -70,12 +74,16 @@ class JobJoiner {
   void place_members();
 
  private:
+  // Where members of a group met, without the host, which each may call differently, and how many.
+  using Meeting = std::pair<std::string, std::int32_t>;
+
   void number(ProcessCapture& process, const JobNumbers& job);
   void take_group(const ProcessGroup& row, const ProcessGroup& before, ProcessCapture& process);
   void drop_words_on_ranks();
   StringId shifted(StringId members, std::int32_t by);
   StringId all_of(std::int32_t first, std::int32_t size);
   FlightRecord* record_of(const ProcessCapture& process);
+  std::optional<Meeting> meeting_of(const ProcessGroup& row) const;
 
   Capture& capture_;
   Tables& tables_;
@@ -85,6 +93,9 @@ class JobJoiner {
 StringId JobJoiner::shifted(StringId members, std::int32_t by) {
   std::vector<std::int32_t> ranks = ranks_of(tables_.text(members));
   for (std::int32_t& rank : ranks) {
+    if (rank >= kMaxJobRanks) {
+      return {};
+    }
     rank += by;
   }
   return tables_.string(rank_text(ranks));
@@ -153,7 +164,9 @@ void JobJoiner::number(ProcessCapture& process, const JobNumbers& job) {
   }
   process.first_rank = job.first;
   process.rank += job.first;
-  const auto shift = [&job](std::int32_t& rank) { rank += rank >= 0 ? job.first : 0; };
+  const auto shift = [&job](std::int32_t& rank) {
+    rank = rank < 0 || rank >= kMaxJobRanks ? -1 : rank + job.first;
+  };
   for (ThreadCapture& thread : process.threads) {
     if (CollectiveCall* call = thread.call ? &*thread.call : nullptr) {
       const ProcessGroup* row = find_group_of(process.groups, *call);
@@ -227,37 +240,41 @@ void JobJoiner::number(const std::vector<JobNumbers>& jobs) {
 }
 
 void JobJoiner::place_members() {
-  // By where they met, without the host, which each may call differently, and by size.
-  using Meeting = std::tuple<std::string, std::int32_t>;
   std::map<Meeting, std::vector<std::int32_t>> met;
-  const auto meeting_of = [this](const ProcessGroup& row) {
-    return Meeting(met_without_host(tables_.text(row.met_at)), row.size);
-  };
-  const auto each = [this](const auto& visit) {
-    for (ProcessCapture& process : capture_.processes) {
-      for (ProcessGroup& row : process.groups) {
-        if (row.met_at != StringId{} && row.size > 0 && row.size <= kMaxMet) {
-          visit(process, row);
-        }
+  for (const ProcessCapture& process : capture_.processes) {
+    for (const ProcessGroup& row : process.groups) {
+      if (const auto meeting = meeting_of(row); meeting && row.rank >= 0 && row.rank < row.size) {
+        auto& members = met[*meeting];
+        members.resize(static_cast<std::size_t>(row.size), -1);
+        std::int32_t& place = members[static_cast<std::size_t>(row.rank)];
+        // Two that say the same number are not known to be one group.
+        place = place == -1 && has_number(process) ? process.rank : -2;
       }
     }
-  };
-  each([&](const ProcessCapture& process, const ProcessGroup& row) {
-    auto& members = met[meeting_of(row)];
-    members.resize(static_cast<std::size_t>(row.size), -1);
-    if (row.rank >= 0 && row.rank < row.size) {
-      std::int32_t& place = members[static_cast<std::size_t>(row.rank)];
-      place = place == -1 && has_number(process) ? process.rank : -2;  // two of one number: unknown
+  }
+  const auto is_known = [](std::int32_t rank) { return rank >= 0; };
+  for (ProcessCapture& process : capture_.processes) {
+    for (ProcessGroup& row : process.groups) {
+      if (row.met_at == StringId{}) {
+        continue;
+      }
+      const auto meeting = meeting_of(row);
+      const auto members = meeting ? met[*meeting] : std::vector<std::int32_t>();
+      const ProcessGroup before = row;
+      row.members =
+          tables_.string(std::ranges::all_of(members, is_known) ? rank_text(members) : "");
+      take_group(row, before, process);
+      row.met_at = StringId{};
     }
-  });
-  each([&](ProcessCapture& process, ProcessGroup& row) {
-    const auto& members = met[meeting_of(row)];
-    const bool whole = std::ranges::all_of(members, [](std::int32_t rank) { return rank >= 0; });
-    const ProcessGroup before = row;
-    row.members = tables_.string(whole ? rank_text(members) : std::string());
-    take_group(row, before, process);
-    row.met_at = StringId{};
-  });
+  }
+}
+
+// Returns nothing if it was made by no hand, or where they met is not known.
+std::optional<JobJoiner::Meeting> JobJoiner::meeting_of(const ProcessGroup& row) const {
+  const std::string_view place = met_without_host(tables_.text(row.met_at));
+  return place.empty() || row.size <= 0 || row.size > kMaxMet
+             ? std::nullopt
+             : std::optional(Meeting(place, row.size));
 }
 
 }  // namespace

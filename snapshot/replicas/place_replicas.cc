@@ -71,6 +71,7 @@ std::vector<ReplicaKey> Replicas::in_order() const {
     }
   }
   std::vector<ReplicaKey> keys;
+  keys.reserve(order.size());
   for (const auto& [key, place] : order) {
     keys.push_back(key);
   }

@@ -69,6 +69,23 @@ std::string actor_of(PythonMemory& memory, Addr worker) {
                             : cpython::read_ray_actor(memory, actors.front().key).value_or("");
 }
 
+// Reads what the frame, which is one of Ray's, asks for, and of which actor the process is.
+void read_ray_frame(PythonMemory& memory,
+                    const RawFrame& frame,
+                    snapshot::Tables& tables,
+                    snapshot::ProcessCapture& process,
+                    ThreadWait& wait) {
+  for (const std::string_view name : {"object_refs", "ray_waitables"}) {
+    if (const Addr list = cpython::read_local(memory, frame, name); list != Addr{}) {
+      wait.asked = asked_in(memory, list, tables);
+    }
+  }
+  const Addr worker = cpython::read_local(memory, frame, "self");
+  if (process.actor == snapshot::StringId{} && worker != Addr{}) {
+    process.actor = tables.string(actor_of(memory, worker));
+  }
+}
+
 }  // namespace
 
 void read_ray_objects(PythonSample& python,
@@ -83,20 +100,8 @@ void read_ray_objects(PythonSample& python,
       continue;
     }
     for (const RawFrame& frame : thread->frames) {
-      if (!is_of_ray(python, frame)) {
-        continue;
-      }
-      for (const std::string_view name : {"object_refs", "ray_waitables"}) {
-        if (const Addr list = cpython::read_local(memory, frame, name); list != Addr{}) {
-          waits[i].asked = asked_in(memory, list, tables);
-        }
-      }
-      const Addr worker = cpython::read_local(memory, frame, "self");
-      if (process.actor == snapshot::StringId{} && worker != Addr{}) {
-        process.actor = tables.string(actor_of(memory, worker));
-      }
-      if (waits[i].asked.known) {
-        break;
+      if (is_of_ray(python, frame) && !waits[i].asked.known) {
+        read_ray_frame(memory, frame, tables, process, waits[i]);
       }
     }
   }

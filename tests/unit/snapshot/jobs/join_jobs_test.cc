@@ -124,6 +124,25 @@ TEST_CASE("a capture with unique numbers stays as it is") {
   CHECK(&OneNumbering(jobs.capture()).capture() == &jobs.capture());
 }
 
+TEST_CASE("groups that met at an unknown place have no members") {
+  TwoJobs jobs;
+  jobs.call(10, {.op = "broadcast", .group = "sync", .members = {0, 1}, .root = 0});
+  for (const pid_t pid : {10, 20}) {
+    jobs.process(pid).groups[1].met_at = jobs.capture().tables.string(" sync/");
+  }
+  const OneNumbering one(jobs.capture());
+  CHECK(with_pid(one.capture(), 10).threads[0].call->members == StringId{});
+}
+
+TEST_CASE("a list of ranks without a bound is unknown") {
+  TwoJobs jobs;
+  jobs.call(20, {.op = "all_reduce", .group = "tp", .members = {0, INT32_MAX}, .root = INT32_MAX});
+  const OneNumbering one(jobs.capture());
+  const CollectiveCall& call = *with_pid(one.capture(), 20).threads[0].call;
+  CHECK(call.members == StringId{});
+  CHECK(call.root == -1);
+}
+
 TEST_CASE("numbers without a bound are not joined") {
   TwoJobs jobs;
   jobs.process(20).world_size = INT32_MAX;
