@@ -1,9 +1,13 @@
 // A rank has ended in order, or is about to, while the others make at least one call more: one side
 // counts its steps differently.
+#include <algorithm>
+
 #include <fmt/format.h>
 
+#include "aggregate/evidence/wait_end.h"
 #include "aggregate/rules/all_rules.h"
 #include "aggregate/rules/local_story.h"
+#include "aggregate/words/wait_words.h"
 
 namespace oddrank::aggregate {
 namespace {
@@ -17,6 +21,32 @@ std::string ending_predicate(const RuleInput& input, const RankView& rank) {
                      hit ? hit->pattern->words : "its end");
 }
 
+bool stands_in_exit(const RankView& rank) {
+  return rank.presence == Presence::kRead && rank.decider->wait.quiet_ms >= snapshot::kOldWaitMs;
+}
+
+// All ranks end. What is left of the job is held up by what the last of them wait for.
+std::vector<Finding> held_in_exit(const RuleInput& input, std::vector<std::size_t> ranks) {
+  std::erase_if(ranks,
+                [&input](std::size_t at) { return !stands_in_exit(input.view.ranks()[at]); });
+  if (ranks.empty()) {
+    return {};
+  }
+  Finding finding = accuse(input, Kind::kStuckRank, ranks, Evidence::kOwnStall);
+  finding.confidence = std::min(finding.confidence, Confidence::kLikely);
+  finding.summary = sentence(input, ranks, [&input](const RankView& rank) {
+    const WaitEnd end(input.view, rank);
+    return fmt::format("{}, and {}{}", ending_predicate(input, rank), end.way_words(),
+                       stuck_words(input.view, *end.view().process));
+  });
+  const RankView& first = input.view.ranks()[ranks.front()];
+  const WaitEnd end(input.view, first);
+  finding.advice = {on_live(first, fmt::format("oddrank node {}", end.view().pid()))};
+  finding.disproves = {"the process ending by itself: then it was only slow"};
+  finding.weakness = "it may only be slow";
+  return {finding};
+}
+
 }  // namespace
 
 std::vector<Finding> early_exit(const RuleInput& input) {
@@ -25,8 +55,8 @@ std::vector<Finding> early_exit(const RuleInput& input) {
   for (const RankView& rank : input.view.ranks()) {
     read += rank.presence == Presence::kRead || rank.presence == Presence::kDead ? 1 : 0;
   }
-  if (ranks.empty() || (ranks.size() == read && read > 1)) {
-    return {};  // all of them end: the job does
+  if (ranks.empty() || (ranks.size() == read && input.view.ranks().size() > 1)) {
+    return held_in_exit(input, ranks);
   }
   const RankView& first = input.view.ranks()[ranks.front()];
   const bool gone = first.presence == Presence::kDead;

@@ -325,7 +325,6 @@ void fields(Io& io, Row& process) {
   io("owner", process.owner);
   io("rank", process.rank);
   io("local_rank", process.local_rank);
-  io("first_rank", process.first_rank);
   io("world_size", process.world_size);
   io("job_key", process.job_key);
   io("replica", process.replica);
