@@ -85,6 +85,26 @@ Result<std::string> read_all(int fd, const std::string& path, std::size_t limit)
   return read_until(fd, path, limit, EndsAt::kEmptyRead);
 }
 
+std::string read_end(int fd, std::size_t most) {
+  struct stat info {};
+  if (::fstat(fd, &info) != 0 || info.st_size <= 0) {
+    return {};
+  }
+  const auto size = static_cast<std::size_t>(info.st_size);
+  std::string text(std::min(size, most), '\0');
+  std::size_t got = 0;
+  while (got < text.size()) {
+    const auto more = ::pread(fd, text.data() + got, text.size() - got,
+                              static_cast<off_t>(size - text.size() + got));
+    if (more <= 0) {
+      break;
+    }
+    got += static_cast<std::size_t>(more);
+  }
+  text.resize(got);
+  return text;
+}
+
 Result<std::string> read_link(const std::string& path) {
   std::array<char, 4096> target{};
   const ssize_t length = ::readlink(path.c_str(), target.data(), target.size());

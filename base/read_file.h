@@ -28,6 +28,9 @@ Result<std::string> read_record(const std::string& path, std::size_t limit);
 Result<std::string> read_record_of(int fd, const std::string& path, std::size_t limit);
 Result<std::string> reread_record(int fd, const std::string& path, std::size_t limit);
 
+// Returns the last bytes of an open file, at most so many; fewer, or none, if they cannot be read.
+std::string read_end(int fd, std::size_t most);
+
 // Returns the target of a symbolic link, for instance /proc/7/exe; at most 4096 bytes.
 Result<std::string> read_link(const std::string& path);
 

@@ -51,7 +51,6 @@
 #include "snapshot/carrier.h"
 #include "snapshot/jobs/jobs.h"
 #include "snapshot/join_samples.h"
-#include "snapshot/replicas/number_replicas.h"
 #include "snapshot/rewrite.h"
 #include "waits/ends/linked_jobs.h"
 #include "waits/node/join_node.h"
@@ -373,13 +372,6 @@ void note_ended_main_threads(Capture& capture) {
   }
 }
 
-// Adds what the processes show of their job, once all is read.
-void add_job(Capture& capture) {
-  snapshot::number_replicas(capture);
-  capture.job.world_size = snapshot::world_size_of(capture);
-  capture.job.hosts = {capture.nodes.front().host};
-}
-
 // Puts the processes of threads that were named by their tids in the place of these.
 void name_processes(NodeRequest& request, std::vector<std::string>& notes) {
   for (pid_t& pid : request.pids) {
@@ -478,7 +470,7 @@ Result<Capture> capture_node(NodeRequest request, const CaptureOptions& options)
   if (options.inlines) {
     add_inlines_in_child(capture, budget.beside());
   }
-  add_job(capture);
+  settle_job(capture);
   capture.nodes.front().took_us = static_cast<std::uint64_t>(
       std::chrono::duration_cast<std::chrono::microseconds>(Deadline::Clock::now() - started)
           .count());

@@ -6,8 +6,6 @@
 #include "collectives/find_calls.h"
 #include "node/settle_ranks.h"
 #include "snapshot/format/capture_file.h"
-#include "snapshot/jobs/jobs.h"
-#include "snapshot/replicas/number_replicas.h"
 #include "snapshot/rewrite.h"
 
 namespace oddrank::node {
@@ -27,9 +25,7 @@ void Drafts::offer(snapshot::Capture& so_far, const std::function<void()>& compl
         }
         settle_ranks(so_far);
         collectives::find_calls(so_far);
-        snapshot::number_replicas(so_far);
-        so_far.job.world_size = snapshot::world_size_of(so_far);
-        so_far.job.hosts = {so_far.nodes.front().host};
+        settle_job(so_far);
         send_bytes(fd, snapshot::encode_capture(snapshot::without_secrets(std::move(so_far))));
       },
       every_};

@@ -12,6 +12,8 @@
 
 #include "collectives/backend_threads.h"
 #include "ranks/rank_identity.h"
+#include "snapshot/jobs/jobs.h"
+#include "snapshot/replicas/number_replicas.h"
 #include "snapshot/variable.h"
 
 namespace oddrank::node {
@@ -267,6 +269,12 @@ void settle_ranks(Capture& capture) {
   capture.processes = std::move(kept);
   number_children(capture);
   note_contradictions(capture);
+}
+
+void settle_job(Capture& capture) {
+  snapshot::number_replicas(capture);
+  capture.job.world_size = snapshot::world_size_of(capture);
+  capture.job.hosts = {capture.nodes.front().host};
 }
 
 }  // namespace oddrank::node

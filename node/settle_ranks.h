@@ -18,4 +18,7 @@ namespace oddrank::node {
 // Call it after the first sample, when frames have no names yet, and again when they have.
 void settle_ranks(snapshot::Capture& capture);
 
+// Adds what the processes of a node show of their job. Call it once all calls are known.
+void settle_job(snapshot::Capture& capture);
+
 }  // namespace oddrank::node

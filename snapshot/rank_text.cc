@@ -50,6 +50,11 @@ std::string rank_text(std::span<const std::int32_t> ranks, RankSteps steps) {
   return text;
 }
 
+std::string range_text(std::int32_t first, std::int32_t size) {
+  const std::string begin = std::to_string(first);
+  return size < 1 ? "" : size == 1 ? begin : begin + "-" + std::to_string(first + size - 1);
+}
+
 Result<std::vector<std::int32_t>> parse_rank_text(std::string_view text, std::size_t limit) {
   const auto bad = [text] {
     return fail(Errc::kBadData, "not a set of ranks: '" + std::string(text.substr(0, 80)) + "'",

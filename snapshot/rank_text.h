@@ -20,6 +20,9 @@ inline constexpr std::size_t kMaxRanks = std::size_t{1} << 17;  // of one list
 enum class RankSteps : std::uint8_t { kAny = 0, kOne };
 std::string rank_text(std::span<const std::int32_t> ranks, RankSteps steps = RankSteps::kAny);
 
+// Returns that of so many ranks from the first one on: "4-7", "4"; "" if there are none.
+std::string range_text(std::int32_t first, std::int32_t size);
+
 // Reads such a list back. Fails with kBadData if it is not one, or has more than `limit` ranks.
 Result<std::vector<std::int32_t>> parse_rank_text(std::string_view text, std::size_t limit);
 

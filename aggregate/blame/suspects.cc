@@ -288,8 +288,8 @@ std::vector<std::size_t> find_odd(const RuleInput& input, const std::vector<Bloc
   return odd;
 }
 
-// Returns whether it is an actor that has ended: they come and go, and who asks a dead one for
-// something gets an error.
+// Returns whether it is an actor that has ended: they come and go, and a caller of a dead one gets
+// an error.
 bool is_past_actor(const RankView& rank) {
   return rank.rank < 0 && rank.presence == Presence::kDead && rank.process != nullptr &&
          rank.process->role == snapshot::JobRole::kActor;

@@ -55,7 +55,10 @@ std::vector<Finding> early_exit(const RuleInput& input) {
   for (const RankView& rank : input.view.ranks()) {
     read += rank.presence == Presence::kRead || rank.presence == Presence::kDead ? 1 : 0;
   }
-  if (ranks.empty() || (ranks.size() == read && input.view.ranks().size() > 1)) {
+  if (ranks.empty()) {
+    return {};
+  }
+  if (ranks.size() == read && input.view.ranks().size() > 1) {
     return held_in_exit(input, ranks);
   }
   const RankView& first = input.view.ranks()[ranks.front()];

@@ -1,7 +1,6 @@
 #include "node/ray/collect_requests.h"
 
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <optional>
@@ -15,6 +14,7 @@
 #include "attach/proc_fds.h"
 #include "base/clock_us.h"
 #include "base/isolated.h"
+#include "base/read_file.h"
 #include "collectives/sources/ray_status.h"
 #include "node/isolated_read.h"
 #include "snapshot/carrier.h"
@@ -74,13 +74,8 @@ std::optional<FileEnd> end_of_file(const attach::NamedFiles& files, const std::s
   if (!fd || ::fstat(fd->get(), &info) != 0) {
     return std::nullopt;
   }
-  const auto size = static_cast<std::size_t>(std::max<off_t>(info.st_size, 0));
-  std::string text(std::min(size, kMaxStatusBytes), '\0');
-  const auto got =
-      ::pread(fd->get(), text.data(), text.size(), static_cast<off_t>(size - text.size()));
-  text.resize(static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
   const auto now = static_cast<std::int64_t>(clock_us(CLOCK_REALTIME) / 1000);
-  return FileEnd{std::move(text),
+  return FileEnd{read_end(fd->get(), kMaxStatusBytes),
                  std::max<std::int64_t>(0, now - static_cast<std::int64_t>(info.st_mtime) * 1000)};
 }
 

@@ -13,8 +13,8 @@
 namespace oddrank::node {
 
 // Adds to Capture::collectives.requests. Asks for nothing if no process runs Ray's functions, if
-// these are of several sessions, or if the status is older than a minute; on nodes other than the
-// head node there is none. Uses a child with a deadline. Precondition: one thread (it forks).
+// these are of several sessions, or if the status is older than a minute; only the head node has
+// one. Uses a child with a deadline. Precondition: one thread (it forks).
 void collect_requests(snapshot::Capture& capture, std::chrono::milliseconds timeout);
 
 }  // namespace oddrank::node

@@ -15,6 +15,7 @@
 #include "attach/proc_root.h"
 #include "base/isolated.h"
 #include "base/printable.h"
+#include "base/read_file.h"
 #include "base/unique_fd.h"
 #include "collectives/sources/log_lines.h"
 #include "node/isolated_read.h"
@@ -30,27 +31,7 @@ constexpr std::size_t kMaxEnd = std::size_t{4} << 20;        // of each file
 constexpr std::size_t kMaxAllEnds = std::size_t{256} << 20;  // of all, which share it
 constexpr std::size_t kMaxFiles = 1024;
 
-// Runs in the child: reading a file of the target may block.
-std::string end_of(int fd, std::size_t most) {
-  struct stat info {};
-  if (::fstat(fd, &info) != 0 || info.st_size <= 0) {
-    return {};
-  }
-  const auto size = static_cast<std::size_t>(info.st_size);
-  std::string text(std::min(size, most), '\0');
-  std::size_t got = 0;
-  while (got < text.size()) {
-    const auto more = ::pread(fd, text.data() + got, text.size() - got,
-                              static_cast<off_t>(size - text.size() + got));
-    if (more <= 0) {
-      break;
-    }
-    got += static_cast<std::size_t>(more);
-  }
-  text.resize(got);
-  return text;
-}
-
+// Read in the child: reading a file of the target may block.
 struct LogFile {
   UniqueFd fd;
   std::string path;
@@ -95,7 +76,8 @@ Capture read_files(const LogFiles& files) {
       std::min(kMaxEnd, kMaxAllEnds / std::max<std::size_t>(1, files.open.size()));
   std::size_t left_out = 0;
   for (const auto& [id, file] : files.open) {
-    auto read = collectives::read_log_lines(end_of(file.fd.get(), each), file.rank, answer.tables);
+    auto read =
+        collectives::read_log_lines(read_end(file.fd.get(), each), file.rank, answer.tables);
     left_out += read.left_out;
     for (snapshot::LogLine& line : read.lines) {
       line.source = answer.tables.string(file.path);

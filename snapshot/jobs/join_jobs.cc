@@ -38,6 +38,12 @@ struct JobNumbers {
 std::vector<JobNumbers> jobs_to_number(const Capture& capture) {
   std::map<StringId, std::set<std::int32_t>> ranks;
   std::map<StringId, std::int32_t> sizes;
+  const auto first = std::ranges::find_if(capture.processes, has_number);
+  if (std::all_of(first, capture.processes.end(), [&first](const ProcessCapture& process) {
+        return process.job_key == first->job_key || !has_number(process);
+      })) {
+    return {};  // as nearly always
+  }
   for (const ProcessCapture& process : capture.processes) {
     if (has_number(process)) {
       ranks[process.job_key].insert(process.rank);
@@ -67,9 +73,21 @@ std::vector<JobNumbers> jobs_to_number(const Capture& capture) {
   return next <= std::int64_t{kMaxRanks} ? jobs : std::vector<JobNumbers>();
 }
 
+// Numbers in texts that do not say of which job they are.
+void drop_words_on_ranks(Capture& capture) {
+  std::erase_if(capture.collectives.log,
+                [](const LogLine& line) { return line.rank >= 0 || !line.behind.empty(); });
+  std::erase_if(capture.collectives.flight,
+                [](const FlightRecord& record) { return record.pid == 0; });
+  for (NodeCapture& node : capture.nodes) {
+    node.expected_ranks.clear();
+  }
+}
+
 class JobJoiner {
  public:
-  explicit JobJoiner(Capture& capture) : capture_(capture), tables_(capture.tables) {}
+  // Keeps a reference to the capture, and to its records.
+  explicit JobJoiner(Capture& capture);
   void number(const std::vector<JobNumbers>& jobs);
   void place_members();
 
@@ -79,42 +97,40 @@ class JobJoiner {
 
   void number(ProcessCapture& process, const JobNumbers& job);
   void take_group(const ProcessGroup& row, const ProcessGroup& before, ProcessCapture& process);
-  void drop_words_on_ranks();
   StringId shifted(StringId members, std::int32_t by);
-  StringId all_of(std::int32_t first, std::int32_t size);
-  FlightRecord* record_of(const ProcessCapture& process);
+  StringId all_of(const JobNumbers& job) { return tables_.string(range_text(job.first, job.size)); }
+  FlightRecord* record_of(const ProcessCapture& process) const;
   std::optional<Meeting> meeting_of(const ProcessGroup& row) const;
 
   Capture& capture_;
   Tables& tables_;
   std::map<StringId, std::set<StringId>> labels_of_;  // scripts, and the jobs that run them
+  std::map<std::pair<std::uint32_t, pid_t>, FlightRecord*> records_;
+  std::map<std::pair<StringId, std::int32_t>, StringId> shifted_;
 };
 
+JobJoiner::JobJoiner(Capture& capture) : capture_(capture), tables_(capture.tables) {
+  for (FlightRecord& record : capture_.collectives.flight) {
+    records_.emplace(std::pair(record.node, record.pid), &record);
+  }
+}
+
+// Thousands of ranks have the same list.
 StringId JobJoiner::shifted(StringId members, std::int32_t by) {
-  std::vector<std::int32_t> ranks = ranks_of(tables_.text(members));
-  for (std::int32_t& rank : ranks) {
-    if (rank >= kMaxJobRanks) {
-      return {};
-    }
-    rank += by;
+  const auto [at, is_new] = shifted_.try_emplace({members, by});
+  std::vector<std::int32_t> ranks =
+      is_new ? ranks_of(tables_.text(members)) : std::vector<std::int32_t>();
+  const bool known = std::ranges::all_of(ranks, [](auto rank) { return rank < kMaxJobRanks; });
+  if (is_new && known) {
+    std::ranges::for_each(ranks, [by](std::int32_t& rank) { rank += by; });
+    at->second = tables_.string(rank_text(ranks));
   }
-  return tables_.string(rank_text(ranks));
+  return at->second;
 }
 
-StringId JobJoiner::all_of(std::int32_t first, std::int32_t size) {
-  std::vector<std::int32_t> ranks;
-  for (std::int32_t rank = first; rank < first + size; ++rank) {
-    ranks.push_back(rank);
-  }
-  return tables_.string(rank_text(ranks));
-}
-
-FlightRecord* JobJoiner::record_of(const ProcessCapture& process) {
-  auto& records = capture_.collectives.flight;
-  const auto at = std::ranges::find_if(records, [&process](const FlightRecord& record) {
-    return record.pid == process.pid && record.node == process.node;
-  });
-  return at == records.end() ? nullptr : &*at;
+FlightRecord* JobJoiner::record_of(const ProcessCapture& process) const {
+  const auto at = records_.find({process.node, process.pid});
+  return at == records_.end() ? nullptr : at->second;
 }
 
 // Makes the calls that a process has in a group those of the group's new row.
@@ -179,8 +195,7 @@ void JobJoiner::number(ProcessCapture& process, const JobNumbers& job) {
       call->peers = shifted(call->peers, job.first);
       call->has_windows = shifted(call->has_windows, job.first);
       if (row == nullptr) {
-        call->members =
-            call->whole_world ? all_of(job.first, job.size) : shifted(call->members, job.first);
+        call->members = call->whole_world ? all_of(job) : shifted(call->members, job.first);
         call->whole_world = false;
       }
     }
@@ -193,7 +208,7 @@ void JobJoiner::number(ProcessCapture& process, const JobNumbers& job) {
       continue;
     }
     const ProcessGroup before = row;
-    row.members = row.is_default ? all_of(job.first, job.size) : shifted(row.members, job.first);
+    row.members = row.is_default ? all_of(job) : shifted(row.members, job.first);
     const std::string name(row.is_default ? "default" : tables_.text(row.name));
     row.name = tables_.string(job.first == 0 ? name : name + " of " + job.key);
     row.is_default = false;
@@ -201,19 +216,7 @@ void JobJoiner::number(ProcessCapture& process, const JobNumbers& job) {
   }
 }
 
-// Numbers in texts that do not say of which job they are.
-void JobJoiner::drop_words_on_ranks() {
-  std::erase_if(capture_.collectives.log,
-                [](const LogLine& line) { return line.rank >= 0 || !line.behind.empty(); });
-  std::erase_if(capture_.collectives.flight,
-                [](const FlightRecord& record) { return record.pid == 0; });
-  for (NodeCapture& node : capture_.nodes) {
-    node.expected_ranks.clear();
-  }
-}
-
 void JobJoiner::number(const std::vector<JobNumbers>& jobs) {
-  drop_words_on_ranks();
   const std::int32_t total = jobs.back().first + jobs.back().size;
   for (const ProcessCapture& process : capture_.processes) {
     labels_of_[process.label].insert(process.job_key);
@@ -227,8 +230,7 @@ void JobJoiner::number(const std::vector<JobNumbers>& jobs) {
   }
   capture_.job.world_size = total;
   const auto words_of = [](std::int32_t first, std::int32_t size) {
-    return size == 1 ? "rank " + std::to_string(first)
-                     : "ranks " + std::to_string(first) + "-" + std::to_string(first + size - 1);
+    return (size == 1 ? "rank " : "ranks ") + range_text(first, size);
   };
   std::string words = std::to_string(jobs.size()) + " jobs: ";
   for (const JobNumbers& job : jobs) {
@@ -291,6 +293,9 @@ OneNumbering::OneNumbering(const Capture& capture) : capture_(capture) {
   Capture& whole = joined_.emplace();
   Carrier carrier(capture.tables, whole.tables);
   static_cast<CaptureRows&>(whole) = carrier.row(static_cast<const CaptureRows&>(capture));
+  if (!jobs.empty()) {
+    drop_words_on_ranks(whole);
+  }
   JobJoiner joiner(whole);
   if (!jobs.empty()) {
     joiner.number(jobs);

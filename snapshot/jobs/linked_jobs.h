@@ -26,7 +26,7 @@ JobSets linked_jobs(const std::vector<std::string>& jobs, const std::vector<JobE
 // Returns the same of a capture that was read: by the connections between its nodes, and by groups.
 JobSets linked_jobs(const Capture& capture);
 
-// Returns the set with the job; only that one if there is none.
+// Returns the set that the job is in, or the job alone.
 std::vector<std::string> set_with(const JobSets& sets, const std::string& job);
 
 // Returns where members of a group met without the host, which each of them may call differently.

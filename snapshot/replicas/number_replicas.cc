@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <map>
-#include <numeric>
 #include <string>
 #include <utility>
 #include <vector>
@@ -16,13 +15,7 @@
 namespace oddrank::snapshot {
 namespace {
 
-std::vector<std::int32_t> numbers(std::int32_t first, std::int32_t end) {
-  std::vector<std::int32_t> all(static_cast<std::size_t>(std::max(end - first, 0)));
-  std::iota(all.begin(), all.end(), first);
-  return all;
-}
-
-// Gives processes their numbers, and all that names ranks by the numbers of their replicas.
+// Changes the numbers of processes, and of all that names ranks by the numbers in their replicas.
 class Numbering {
  public:
   explicit Numbering(Capture& capture) : capture_(capture), replicas_(capture) {}
@@ -76,7 +69,7 @@ void Numbering::begin(const ReplicaPlace& place, std::int32_t from, std::int32_t
   by_ = from < 0 || from >= kMaxReplicaNumber ? 0 : to - from;
   StringId& all = of_replica_[&place];
   if (all == StringId{} && affords(static_cast<std::size_t>(place.size))) {
-    all = string(rank_text(numbers(place.first, place.first + place.size)));
+    all = string(range_text(place.first, place.size));
   }
   all_ = all;
 }
@@ -119,7 +112,7 @@ StringId Numbering::members_of(const ProcessCapture& process, bool alike) {
     std::ranges::sort(ranks);
     at->second = string(rank_text(ranks));
   } else if (is_new && affords(static_cast<std::size_t>(size))) {
-    at->second = string(rank_text(numbers(0, size)));
+    at->second = string(range_text(0, size));
   }
   return at->second;
 }

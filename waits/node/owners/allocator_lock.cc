@@ -7,6 +7,7 @@
 
 #include "snapshot/libraries/known_libraries.h"
 #include "waits/native_lock_names.h"
+#include "waits/node/owners/within.h"
 
 namespace oddrank::waits {
 namespace {
@@ -16,7 +17,6 @@ using snapshot::FrameId;
 using snapshot::InnerLock;
 using snapshot::Known;
 using snapshot::ProcessCapture;
-using snapshot::StackEnd;
 using snapshot::Tables;
 using snapshot::ThreadCapture;
 using snapshot::Wait;
@@ -48,18 +48,12 @@ bool is_inside(const ThreadCapture& thread, bool waits, const Tables& tables) {
   });
 }
 
-bool is_whole(const ThreadCapture& thread, const Tables& tables) {
-  return !thread.samples.empty() &&
-         tables.stack(thread.samples.back().stack).end == StackEnd::kComplete;
-}
-
 }  // namespace
 
 void name_allocator_owner(const ProcessCapture& process, const Tables& tables, Wait& wait) {
   const bool nobody = wait.holder_pid == 0 && wait.holder_alive == Known::kUnknown;
   if (wait.on != snapshot::WaitOn::kLock || !nobody || wait.lock.inner != InnerLock::kAllocator ||
-      !std::all_of(process.threads.begin(), process.threads.end(),
-                   [&tables](const ThreadCapture& each) { return is_whole(each, tables); })) {
+      !has_whole_stacks(process, tables)) {
     return;
   }
   std::vector<pid_t> inside;
@@ -70,14 +64,7 @@ void name_allocator_owner(const ProcessCapture& process, const Tables& tables, W
       inside.push_back(each.tid);
     }
   }
-  if (inside.size() != 1) {
-    return;
-  }
-  wait.holder_pid = process.pid;
-  wait.holder_tid = inside.front();
-  wait.holder_alive = Known::kYes;
-  wait.inferred = true;
-  wait.lock.owner = snapshot::LockOwner::kWithin;
+  set_only_within(inside, process.pid, wait);
 }
 
 }  // namespace oddrank::waits

@@ -8,12 +8,12 @@
 #include <vector>
 
 #include "waits/native_lock_names.h"
+#include "waits/node/owners/within.h"
 
 namespace oddrank::waits {
 namespace {
 
 using snapshot::FrameId;
-using snapshot::Known;
 using snapshot::LockKind;
 using snapshot::Tables;
 using snapshot::ThreadCapture;
@@ -45,11 +45,6 @@ std::optional<std::size_t> first_call_at(const ThreadCapture& thread, const Tabl
     }
   }
   return std::nullopt;
-}
-
-bool is_whole_stack(const ThreadCapture& thread, const Tables& tables) {
-  return !thread.samples.empty() &&
-         tables.stack(thread.samples.back().stack).end == snapshot::StackEnd::kComplete;
 }
 
 bool are_same_function(const Tables& tables, FrameId a, FrameId b) {
@@ -92,23 +87,16 @@ void name_initialiser(const snapshot::ProcessCapture& process,
   wait.how = snapshot::WaitHow::kLock;
   wait.lock.kind = LockKind::kOnce;
   wait.detail = {};
-  const bool whole = std::ranges::all_of(process.threads, [&tables](const ThreadCapture& each) {
-    return is_whole_stack(each, tables);
-  });
+  if (kind == FirstCall::kOnce && !has_whole_stacks(process, tables)) {
+    return;
+  }
   std::vector<pid_t> within;
   for (const ThreadCapture& each : process.threads) {
     if (is_within_first(each, kind, frames[*at + 1], tables)) {
       within.push_back(each.tid);
     }
   }
-  if (within.size() != 1 || (kind == FirstCall::kOnce && !whole)) {
-    return;
-  }
-  wait.holder_pid = process.pid;
-  wait.holder_tid = within.front();
-  wait.holder_alive = Known::kYes;
-  wait.inferred = true;
-  wait.lock.owner = snapshot::LockOwner::kWithin;
+  set_only_within(within, process.pid, wait);
 }
 
 }  // namespace oddrank::waits
