@@ -189,18 +189,26 @@ std::vector<Addr> read_local_values(PythonMemory& memory, const RawFrame& frame)
   return values;
 }
 
-std::vector<Addr> read_named_globals(PythonMemory& memory, const RawFrame& frame) {
+std::vector<Addr> read_code_names(PythonMemory& memory, const RawFrame& frame) {
   constexpr std::size_t kMaxNames = 256;
-  const Layout& layout = memory.layout();
   Slots names;
-  append_slots(memory, memory.pointer_or_null(frame.code + layout.code.names), false, kMaxNames,
-               names);
+  append_slots(memory, memory.pointer_or_null(frame.code + memory.layout().code.names), false,
+               kMaxNames, names);
+  std::vector<Addr> strings;
+  for (const Slot& slot : names.slots) {
+    strings.push_back(slot.name);
+  }
+  return strings;
+}
+
+std::vector<Addr> read_named_globals(PythonMemory& memory, const RawFrame& frame) {
+  const Layout& layout = memory.layout();
   const Addr dict = frame.address == Addr{}
                         ? Addr{}
                         : memory.pointer_or_null(frame.address + layout.frame.globals);
   std::vector<Addr> values;
-  for (const Slot& slot : names.slots) {
-    const auto name = read_string(memory, slot.name, kMaxNameLength);
+  for (const Addr string : read_code_names(memory, frame)) {
+    const auto name = read_string(memory, string, kMaxNameLength);
     const Addr value = name ? find_in_dict(memory, dict, name->utf8) : Addr{};
     if (value != Addr{}) {
       values.push_back(value);

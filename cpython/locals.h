@@ -43,6 +43,10 @@ Addr read_local(PythonMemory& memory, const RawFrame& frame, std::string_view na
 // those that are not bound.
 std::vector<Addr> read_local_values(PythonMemory& memory, const RawFrame& frame);
 
+// Returns the strings that the frame's code names (256 at most): its globals and attributes. Python
+// keeps one string of each such name, which is also the key in the dicts that have it.
+std::vector<Addr> read_code_names(PythonMemory& memory, const RawFrame& frame);
+
 // Returns the objects that the globals refer to which the frame's code names (256 names at most); a
 // name of an attribute may be that of a global by chance.
 std::vector<Addr> read_named_globals(PythonMemory& memory, const RawFrame& frame);

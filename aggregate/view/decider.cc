@@ -154,6 +154,9 @@ const ThreadCapture* find_decider(const ProcessCapture& process, FrameModel& mod
   if (&provider != decider && is_at_work(provider, model)) {
     return decider;
   }
+  if (provider.call && runs_for_main(provider, model)) {
+    return &provider;
+  }
   for (const ThreadCapture& thread : threads) {
     if (thread.call && runs_for_main(thread, model)) {
       return &thread;

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -46,42 +48,63 @@ Addr awaited_object(PythonSample& python, FrameValues& values, const SampledThre
   return object;
 }
 
+// How near a thread is to an object, by its frames. Code names a global, or has what leads to the
+// object, also without using it now: the nearest threads count.
+enum class Nearness : std::uint8_t {
+  kNone,
+  kNamesGlobal,   // its code names a global that has it, or an attribute of one
+  kHasOwner,      // a variable has an object of which it is an attribute
+  kHasOrNamesIt,  // a variable has it, or the attribute is named by the code of that frame
+};
+
 class ObjectSearch {
  public:
   ObjectSearch(PythonSample& python, Addr wanted) : python_(python), wanted_(wanted) {}
 
-  bool has(const SampledThread& thread);
+  Nearness nearness(const SampledThread& thread);
 
  private:
-  bool has_attribute(Addr owner);
+  // Returns how near an object is of which the wanted one may be an attribute.
+  Nearness by_attribute(const RawFrame& frame, Addr owner);
 
   PythonSample& python_;
   Addr wanted_;
   std::size_t budget_ = kMaxOwners;
 };
 
-bool ObjectSearch::has(const SampledThread& thread) {
-  std::vector<Addr> owners;
-  for (std::size_t i = 0; i < std::min(thread.frames.size(), kMaxSearchedFrames); ++i) {
-    for (const Addr value : cpython::read_local_values(python_.memory(), thread.frames[i])) {
-      if (value == wanted_) {
-        return true;
-      }
-      owners.push_back(value);
+Nearness ObjectSearch::nearness(const SampledThread& thread) {
+  Nearness nearest = Nearness::kNone;
+  const std::size_t count = std::min(thread.frames.size(), kMaxSearchedFrames);
+  for (const RawFrame& frame : std::span(thread.frames).first(count)) {
+    for (const Addr value : cpython::read_local_values(python_.memory(), frame)) {
+      nearest = std::max(nearest,
+                         value == wanted_ ? Nearness::kHasOrNamesIt : by_attribute(frame, value));
     }
   }
-  return std::any_of(owners.begin(), owners.end(),
-                     [this](Addr owner) { return has_attribute(owner); });
+  for (std::size_t i = 0; nearest == Nearness::kNone && i < count; ++i) {
+    const RawFrame& frame = thread.frames[i];
+    for (const Addr value : cpython::read_named_globals(python_.memory(), frame)) {
+      if (value == wanted_ || by_attribute(frame, value) == Nearness::kHasOrNamesIt) {
+        return Nearness::kNamesGlobal;
+      }
+    }
+  }
+  return nearest;
 }
 
-bool ObjectSearch::has_attribute(Addr owner) {
+Nearness ObjectSearch::by_attribute(const RawFrame& frame, Addr owner) {
   if (budget_ == 0) {
-    return false;
+    return Nearness::kNone;
   }
   --budget_;
   const auto items = cpython::read_attributes(python_.memory(), owner);
-  return std::any_of(items.begin(), items.end(),
-                     [this](const auto& item) { return item.value == wanted_; });
+  const auto item = std::ranges::find(items, wanted_, &cpython::DictItem::value);
+  if (item == items.end()) {
+    return Nearness::kNone;
+  }
+  const auto names = cpython::read_code_names(python_.memory(), frame);
+  return std::ranges::find(names, item->key) == names.end() ? Nearness::kHasOwner
+                                                            : Nearness::kHasOrNamesIt;
 }
 
 }  // namespace
@@ -103,16 +126,18 @@ const SampledThread* ObjectProviders::find(const SampledThread& waiter, Addr obj
   if (python_.threads().size() > kMaxSearchedThreads) {
     return nullptr;
   }
+  Nearness nearest = Nearness::kNone;
   const SampledThread* provider = nullptr;
   ObjectSearch search(python_, object);
   for (const SampledThread& thread : python_.threads()) {
-    if (&thread == &waiter || awaited(thread) == object || !search.has(thread)) {
+    if (&thread == &waiter || awaited(thread) == object) {
       continue;
     }
-    if (provider != nullptr) {
-      return nullptr;
+    const Nearness nearness = search.nearness(thread);
+    if (nearness >= nearest) {
+      provider = nearness > nearest ? &thread : nullptr;
+      nearest = nearness;
     }
-    provider = &thread;
   }
   return provider;
 }

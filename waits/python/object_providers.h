@@ -2,11 +2,11 @@
 // the room of a queue.Queue, the setting of an Event, the notice of a Condition, the release of a
 // Semaphore.
 //
-// Such an object does not record who will touch it. But a thread that will has it at hand: in a
-// variable of one of its frames, or in an attribute of such a variable. Heuristic: a global
-// variable is not seen, and a thread may have the object for another purpose. So a thread is named
-// only if it is the only one that has the object and does not wait at it, too; and the wait is
-// marked as inferred.
+// Such an object does not record which thread will touch it. But a thread that will has it at hand:
+// in a variable of one of its frames, or in an attribute of such a variable; or else the code of
+// its frames names a global variable that has it. Heuristic: a thread may have the object for
+// another purpose. So a thread is named only if it is the only one that has the object and does not
+// wait at it, too; and the wait is marked as inferred.
 #pragma once
 
 #include <cstddef>
