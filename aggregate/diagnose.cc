@@ -22,6 +22,7 @@
 #include "aggregate/symmetry/fold_groups.h"
 #include "aggregate/verdict_engine.h"
 #include "aggregate/view/coordinates.h"
+#include "aggregate/view/coroutines.h"
 #include "aggregate/view/groups.h"
 #include "aggregate/view/rank_set.h"
 #include "aggregate/words/wait_words.h"
@@ -103,6 +104,20 @@ ReportedProcess report_awaited(const JobView& view,
   return row;
 }
 
+ReportedProcess report_task(const JobView& view,
+                            const ProcessCapture& process,
+                            const snapshot::AsyncTask& task) {
+  ReportedProcess row;
+  row.pid = process.pid;
+  row.host = view.host(process);
+  const std::string name = printable(view.text(task.name), 60);
+  row.what = name.empty() ? "its asyncio task" : fmt::format("its asyncio task \"{}\"", name);
+  snapshot::ThreadSample sample;
+  sample.stack = task.stack;
+  row.stack = view.model().fold(sample);
+  return row;
+}
+
 void add_awaited(const JobView& view, const RankView& rank, ReportedGroup& group) {
   const ProcessCapture* process = rank.process;
   std::set<const ProcessCapture*> seen;
@@ -116,6 +131,13 @@ void add_awaited(const JobView& view, const RankView& rank, ReportedGroup& group
     group.awaited.push_back(report_awaited(
         view, *process, deciding_thread(view, *process),
         owner == nullptr ? "its " + words : fmt::format("the {} of rank {}", words, owner->rank)));
+  }
+  if (rank.decider != nullptr) {
+    for (const auto* task : tasks_awaited_by(view.model(), *rank.process, *rank.decider).tasks) {
+      if (group.awaited.size() < kMaxAwaited) {
+        group.awaited.push_back(report_task(view, *rank.process, *task));
+      }
+    }
   }
   // A thread of its own, or the first of workers that are in the same call.
   const WaitEnd end(view, rank);

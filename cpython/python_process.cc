@@ -22,6 +22,7 @@
 #include "cpython/tasks/find_greenlets.h"
 #include "cpython/tasks/find_tasks.h"
 #include "cpython/tasks/lock_holders.h"
+#include "cpython/tasks/task_threads.h"
 #include "cpython/thread_names.h"
 #include "cpython/thread_state.h"
 
@@ -471,7 +472,7 @@ Result<std::vector<PythonThread>> PythonProcess::threads(Locals locals,
   return join_interpreters(std::move(threads));
 }
 
-Result<std::vector<PythonTask>> PythonProcess::tasks() const {
+Result<std::vector<PythonTask>> PythonProcess::tasks(bool greenlets) const {
   if (finalized()) {
     return std::vector<PythonTask>();
   }
@@ -479,6 +480,7 @@ Result<std::vector<PythonTask>> PythonProcess::tasks() const {
   ODDRANK_TRY(const ThreadStates states, read_thread_states(memory, impl_->runtime.address));
   const auto lists = find_task_lists(memory, impl_->modules);
   std::vector<AwaitChain> waits;
+  std::vector<Addr> addresses;
   std::vector<FrameChain> chains;  // one for each task; their code objects are loaded together
   TaskNames names;
   for (const Addr address : find_tasks(memory, states, lists)) {
@@ -487,10 +489,13 @@ Result<std::vector<PythonTask>> PythonProcess::tasks() const {
       names.emplace(value_of(address), chain.name);
       chains.emplace_back().frames = chain.frames;
       waits.push_back(std::move(chain));
+      addresses.push_back(address);
     }
   }
   const std::vector<FrameChain> parked =
-      read_chains(memory, find_parked_frames(memory, states.interpreters, impl_->modules));
+      greenlets
+          ? read_chains(memory, find_parked_frames(memory, states.interpreters, impl_->modules))
+          : std::vector<FrameChain>();
   impl_->load_codes(memory, parked);
   impl_->load_codes(memory, chains);
   find_lock_holders(memory, impl_->codes, waits);
@@ -503,8 +508,13 @@ Result<std::vector<PythonTask>> PythonProcess::tasks() const {
     }
   }
   std::size_t room = kMaxMembers;
-  for (AwaitChain& chain : waits) {
+  const TaskThreads threads(
+      memory, impl_->codes,
+      impl_->sample_threads ? *impl_->sample_threads : std::vector<SampledThread>());
+  for (std::size_t at = 0; at < waits.size(); ++at) {
+    AwaitChain& chain = waits[at];
     PythonTask& task = tasks.emplace_back();
+    task.target_tid = threads.waiting_for(addresses[at]);
     for (const RawFrame& raw : chain.frames) {
       task.frames.push_back(impl_->make_frame(memory, raw));
     }

@@ -101,6 +101,9 @@ struct PythonTask {
   // first, each in the form of `awaits`.
   std::vector<std::string> members;
   bool members_cut = false;  // there are more
+  // The thread that waits for the task (tasks/task_threads.h), in the target's pid namespace; 0:
+  // none is known.
+  pid_t target_tid = 0;
 };
 
 // What a sample left out.
@@ -161,9 +164,9 @@ class PythonProcess {
   // Returns what the last call of threads() left out.
   PythonCuts cuts() const;
 
-  // Returns the asyncio tasks and parked greenlets of all interpreters, sorted by name; bounded
-  // (tasks/).
-  Result<std::vector<PythonTask>> tasks() const;
+  // Returns the asyncio tasks of all interpreters and, if wanted, the parked greenlets, sorted by
+  // name; bounded (tasks/). The greenlets are searched for among all objects.
+  Result<std::vector<PythonTask>> tasks(bool greenlets = true) const;
 
   // Returns whether the frames of this thread in the last sample were its stack at one moment,
   // which is then now (chain_check.h). False after release_sample().

@@ -2,6 +2,8 @@
 // a parked greenlet; of a thread that is not there any more.
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstdint>
 #include <vector>
 
@@ -32,6 +34,7 @@ struct AsyncTask {
   // If it awaits a future that waits for others (asyncio.gather, wait, a TaskGroup): the unfinished
   // ones, tasks first, each like `awaits`.
   std::vector<StringId> members;
+  pid_t tid = 0;       // the thread that waits for it to end; 0: none, or unknown
   AskedObjects asked;  // for which the future that it awaits stands
 
   bool operator==(const AsyncTask&) const = default;

@@ -3,8 +3,10 @@
 #include <sys/syscall.h>
 
 #include <algorithm>
+#include <iterator>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -66,7 +68,7 @@ class Collector {
   snapshot::ThreadCapture& row_of(const attach::ThreadState& state);
   StackEnd end_of(const Reading& reading) const;
   void note_gil(const Reading& reading, snapshot::ThreadCapture& thread) const;
-  void add_tasks();
+  void add_tasks(const std::vector<Reading>& readings);
   void add_left_behind();
   void note_cut(const std::string& words);
   void note_cuts();
@@ -269,13 +271,66 @@ void Collector::add_sample(const Reading& reading) {
   }
 }
 
-void Collector::add_tasks() {
-  const auto tasks = reader_.python()->tasks();
+// Returns whether a thread of Python's runs an event loop of asyncio: what its process waits for,
+// the tasks tell.
+bool has_event_loop(const std::vector<Reading>& readings) {
+  return std::ranges::any_of(readings, [](const Reading& reading) {
+    return reading.python &&
+           std::ranges::any_of(reading.python->frames, [](const cpython::PythonFrame& frame) {
+             return frame.file.ends_with("/asyncio/base_events.py") ||
+                    frame.file.ends_with("/asyncio/runners.py");
+           });
+  });
+}
+
+// Keeps the tasks for which threads wait, and those for which these wait, and so on.
+void keep_awaited(std::vector<cpython::PythonTask>& tasks) {
+  constexpr std::size_t kMaxAwaitedTasks = 64;
+  std::unordered_set<std::string_view> awaited;
+  std::vector<const cpython::PythonTask*> todo;
+  const auto add = [&](const cpython::PythonTask& task) {
+    if (awaited.size() < kMaxAwaitedTasks && awaited.insert(task.name).second) {
+      todo.push_back(&task);
+    }
+  };
+  std::unordered_map<std::string_view, const cpython::PythonTask*> by_name;
+  for (const cpython::PythonTask& task : tasks) {
+    by_name.emplace(task.name, &task);
+    if (task.target_tid != 0) {
+      add(task);
+    }
+  }
+  while (!todo.empty()) {
+    std::vector<std::string> next = todo.back()->members;
+    next.push_back(todo.back()->awaits);
+    todo.pop_back();
+    for (const std::string& name : next) {
+      if (const auto at = by_name.find(name); !name.empty() && at != by_name.end()) {
+        add(*at->second);
+      }
+    }
+  }
+  std::vector<cpython::PythonTask> kept;
+  std::ranges::copy_if(tasks, std::back_inserter(kept), [&awaited](const auto& task) {
+    return task.state != cpython::TaskState::kParked && awaited.contains(task.name);
+  });
+  tasks = std::move(kept);
+}
+
+void Collector::add_tasks(const std::vector<Reading>& readings) {
+  auto tasks = reader_.python()->tasks(options_.tasks);
   if (!tasks) {
     return;
   }
+  if (!options_.tasks) {
+    keep_awaited(*tasks);
+  }
   for (const cpython::PythonTask& task : *tasks) {
     snapshot::AsyncTask& row = process_.tasks.emplace_back();
+    const auto thread = std::ranges::find_if(readings, [&task](const Reading& reading) {
+      return task.target_tid != 0 && reading.state.target_tid == task.target_tid;
+    });
+    row.tid = thread == readings.end() ? 0 : thread->state.tid;
     row.name = tables_.string(task.name);
     row.awaits = tables_.string(task.awaits);
     for (const std::string& member : task.members) {
@@ -363,8 +418,8 @@ void Collector::add(const std::vector<Reading>& readings) {
     gils_ = reader_.python()->gils();
     process_.tasks.clear();
     add_left_behind();
-    if (options_.tasks) {
-      add_tasks();
+    if (options_.tasks || has_event_loop(readings)) {
+      add_tasks(readings);
     }
   }
   process_.stopped += static_cast<std::uint32_t>(reader_.stopped());

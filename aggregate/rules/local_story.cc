@@ -260,7 +260,7 @@ bool waits_for_key(const JobView& view, const RankView& rank) {
 
 bool may_need_others(const JobView& view, const RankView& rank) {
   if (rank.speaks_by_coroutine()) {
-    return !rank.coroutine->circle;
+    return !rank.coroutine->way.circle;
   }
   if (waits_for_key(view, rank)) {
     return true;
@@ -358,6 +358,15 @@ const ProcessCapture* doomed_child(const RuleInput& input, const RankView& rank)
     const bool doomed = is_dead(*child) || holds_up_vfork(input, *child, rank) ||
                         waits_for_inherited_lock(input, *child, *rank.process);
     return doomed ? child : nullptr;
+  }
+  // Whichever of its workers is meant, none of them will get on.
+  const Holders holders = holders_of(input.view, *rank.process, *rank.decider);
+  const auto is_doomed = [&](const Holder& holder) {
+    return holder.process->owner == rank.process->pid && holder.process != rank.process &&
+           waits_for_inherited_lock(input, *holder.process, *rank.process);
+  };
+  if (!holders.who.empty() && !holders.others && std::ranges::all_of(holders.who, is_doomed)) {
+    return holders.who.front().process;
   }
   // No holder is known, but a child is dead that should have delivered, or that was killed and may
   // have had the lock: such a lock tells no owner.

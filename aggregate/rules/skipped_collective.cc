@@ -18,6 +18,7 @@
 #include "aggregate/rules/all_rules.h"
 #include "aggregate/rules/local_story.h"
 #include "aggregate/view/call_counts.h"
+#include "aggregate/view/coroutines.h"
 #include "aggregate/view/decider.h"
 #include "aggregate/view/left_loop.h"
 #include "aggregate/view/polling.h"
@@ -47,7 +48,7 @@ std::string elsewhere(const RuleInput& input, const RankView& rank) {
     return "waits in " + call_words(input.view, *rank.decider->call);
   }
   if (rank.speaks_by_coroutine()) {
-    return coroutine_words(input.view, *rank.coroutine);
+    return "has a coroutine in " + coroutine_words(input.view, rank.coroutine->way);
   }
   const auto frame = input.view.model().user_frame(*rank.sample());
   const std::string where =
@@ -61,6 +62,10 @@ std::string elsewhere(const RuleInput& input, const RankView& rank) {
   }
   if (const auto poll = rank.polls ? poll_of(input.view, *rank.decider) : std::nullopt) {
     return poll_words(*poll) + where;
+  }
+  if (const TaskWay way = tasks_awaited_by(input.view.model(), *rank.process, *rank.decider);
+      !way.tasks.empty()) {
+    return "waits for its coroutine " + coroutine_words(input.view, way);
   }
   const bool sleeps = sleeps_in(*rank.decider, *rank.sample(), input.view.model());
   return (sleeps  ? "sleeps"

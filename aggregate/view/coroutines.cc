@@ -27,6 +27,7 @@ class Coroutines {
   // Returns the innermost task that this one waits for: the first of several, and the one that has
   // its lock. Null: it waits for no task.
   const AsyncTask* next(const AsyncTask& task) const;
+  TaskWay way_from(const AsyncTask& task) const;
   bool serves(const AsyncTask& task) {
     return model_.story(sample_of(task), Story::kServesCall).has_value();
   }
@@ -65,6 +66,19 @@ const AsyncTask* Coroutines::next(const AsyncTask& task) const {
     }
   }
   return nullptr;
+}
+
+TaskWay Coroutines::way_from(const AsyncTask& task) const {
+  constexpr std::size_t kMaxWay = 32;
+  TaskWay way;
+  for (const AsyncTask* at = &task; at != nullptr && way.tasks.size() < kMaxWay && !way.circle;
+       at = next(*at)) {
+    way.circle = std::find(way.tasks.begin(), way.tasks.end(), at) != way.tasks.end();
+    if (!way.circle) {
+      way.tasks.push_back(at);
+    }
+  }
+  return way;
 }
 
 bool Coroutines::stands_in(const AsyncTask& task, Story story) {
@@ -118,9 +132,17 @@ ThreadCapture thread_of(const ThreadCapture& loop, const AsyncTask& task) {
 
 }  // namespace
 
+TaskWay tasks_awaited_by(FrameModel& model,
+                         const ProcessCapture& process,
+                         const ThreadCapture& thread) {
+  const auto awaited = std::ranges::find_if(process.tasks, [&thread](const AsyncTask& task) {
+    return task.tid != 0 && task.tid == thread.tid;
+  });
+  return awaited == process.tasks.end() ? TaskWay() : Coroutines(model, process).way_from(*awaited);
+}
+
 std::optional<ServingCoroutine> find_serving_coroutine(FrameModel& model,
                                                        const ProcessCapture& process) {
-  constexpr std::size_t kMaxWay = 32;
   Coroutines coroutines(model, process);
   ServingCoroutine found;
   found.inside = true;
@@ -137,25 +159,16 @@ std::optional<ServingCoroutine> find_serving_coroutine(FrameModel& model,
       found.inside = false;
       add_asked(task.asked, asked);
     }
-    SlimVector<const AsyncTask*> way;
-    bool circle = false;
-    for (const AsyncTask* at = coroutines.serves(task) ? &task : nullptr;
-         at != nullptr && way.size() < kMaxWay && !circle; at = coroutines.next(*at)) {
-      circle = std::find(way.begin(), way.end(), at) != way.end();
-      if (!circle) {
-        way.push_back(at);
-      }
-    }
-    if (way.size() > found.way.size()) {
+    TaskWay way = coroutines.serves(task) ? coroutines.way_from(task) : TaskWay();
+    if (way.tasks.size() > found.way.tasks.size()) {
       found.way = std::move(way);
-      found.circle = circle;
     }
   }
-  const ThreadCapture* loop = found.way.empty() ? nullptr : only_loop(model, process);
+  const ThreadCapture* loop = found.way.tasks.empty() ? nullptr : only_loop(model, process);
   if (loop == nullptr) {
     return std::nullopt;
   }
-  found.thread = thread_of(*loop, *found.way.front());
+  found.thread = thread_of(*loop, *found.way.tasks.front());
   if (!found.inside && asked.known) {
     found.thread.wait.rare.edit().asked = std::move(asked);
   }

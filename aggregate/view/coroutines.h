@@ -1,6 +1,7 @@
-// Coroutines that run a function for a caller in another process, as threads of a server do
-// (remote_calls.h): those of asynchronous actors. While all of them wait, the thread of their event
-// loop is idle, and one of them speaks for the process.
+// Coroutines for which something waits: a thread, or a caller in another process, for which they
+// run a function as threads of a server do (remote_calls.h): those of asynchronous actors. While
+// all of these wait, the thread of their event loop is idle, and one of them speaks for the
+// process.
 #pragma once
 
 #include <optional>
@@ -11,13 +12,23 @@
 
 namespace oddrank::aggregate {
 
+// Tasks of which each waits for the next.
+struct TaskWay {
+  SlimVector<const snapshot::AsyncTask*> tasks;
+  bool circle = false;  // the last of them waits for one of them
+};
+
+// Returns the task that the thread waits for, and those for which that one waits; empty if it waits
+// for none.
+TaskWay tasks_awaited_by(FrameModel& model,
+                         const snapshot::ProcessCapture& process,
+                         const snapshot::ThreadCapture& thread);
+
 struct ServingCoroutine {
   // Made up: the thread of the event loop, as if it stood where the coroutine waits. (The tasks are
   // those of the last sample; whether they moved before, the loop's thread shows.)
   snapshot::ThreadCapture thread;
-  // The task that runs the function, and those for which it waits: each waits for the next.
-  SlimVector<const snapshot::AsyncTask*> way;
-  bool circle = false;  // the last of them waits for one of them
+  TaskWay way;  // from the task that runs the function on
   // All tasks of the process wait for what another coroutine of it does (at a lock, an event, a
   // queue); false: one waits for something else, perhaps for an answer of another process. If all
   // such objects are known, the made-up thread asks for them (RareWaitFacts::asked).

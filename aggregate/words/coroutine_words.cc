@@ -17,23 +17,28 @@ std::string place_of(const JobView& view, const snapshot::AsyncTask& task) {
   return frame ? fmt::format("{} ({})", frame->name, frame->place()) : "a task";
 }
 
-// Returns " in Lock.acquire"; "" if the library's function is not known.
+// Returns " in Lock.acquire", or " for a future"; "" if nothing more than the place is known.
 std::string awaits_words(const JobView& view, const snapshot::AsyncTask& task) {
-  const auto hit = view.model().story(sample_of_task(task), Story::kAwaitsCoroutine);
-  return hit ? " in " + view.model().shown(hit->frame).name : std::string();
+  const snapshot::ThreadSample sample = sample_of_task(task);
+  const auto& frames = view.model().all_frames(sample);
+  if (!frames.empty() && !view.model().shown(frames.front()).user) {
+    return " in " + view.model().shown(frames.front()).name;
+  }
+  return view.text(task.awaits).ends_with("Future>") ? " for a future" : "";
 }
 
 }  // namespace
 
-std::string coroutine_words(const JobView& view, const ServingCoroutine& coroutine) {
-  std::string words = "has a coroutine in " + place_of(view, *coroutine.way.front());
-  for (std::size_t at = 0; at < coroutine.way.size(); ++at) {
-    words += ", which waits" + awaits_words(view, *coroutine.way[at]);
-    if (at + 1 < coroutine.way.size()) {
-      words += " for " + place_of(view, *coroutine.way[at + 1]);
-    }
+std::string coroutine_words(const JobView& view, const TaskWay& way) {
+  std::string words;
+  for (std::size_t at = 0; at < way.tasks.size(); ++at) {
+    const bool last = at + 1 == way.tasks.size();
+    const std::string awaits = awaits_words(view, *way.tasks[at]);
+    words +=
+        fmt::format("{}{}, which waits{}", at == 0 ? "" : " for ", place_of(view, *way.tasks[at]),
+                    last || !awaits.starts_with(" for ") ? awaits : "");
   }
-  return words + (coroutine.circle ? " for one of these" : "");
+  return words + (way.circle ? " for one of these" : "");
 }
 
 }  // namespace oddrank::aggregate

@@ -1,4 +1,4 @@
-// A coroutine that serves a caller, and what it waits for, in words.
+// Coroutines of which each waits for the next, in words.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace oddrank::aggregate {
 
-// Returns "has a coroutine in Store.fill (store.py:33), which waits in Lock.acquire for Store.take
-// (store.py:27), which waits in Event.wait".
-std::string coroutine_words(const JobView& view, const ServingCoroutine& coroutine);
+// Returns "Store.fill (store.py:33), which waits in Lock.acquire for Store.take (store.py:27),
+// which waits in Event.wait".
+std::string coroutine_words(const JobView& view, const TaskWay& way);
 
 }  // namespace oddrank::aggregate

@@ -49,15 +49,24 @@ std::vector<Addr> closure_of(PythonMemory& memory, Addr function) {
 
 }  // namespace
 
-std::optional<RayObject> awaited_ray_object(PythonMemory& memory, Addr future) {
-  // The loop and the first callback, which is _chain_future's: it has the other future at hand.
-  constexpr std::size_t kFutureWords = 4;
+std::vector<Addr> objects_of_callback(PythonMemory& memory, Addr future) {
+  constexpr std::size_t kFutureWords = 4;  // the loop and the first callback
+  std::vector<Addr> objects;
   for (const Addr callback : pointed_at(memory, future, kFutureWords, "function")) {
     for (const Addr value : closure_of(memory, callback)) {
-      const Addr object = value == Addr{} ? value : read_attribute(memory, value, "object_ref");
-      if (auto found = object == Addr{} ? std::nullopt : read_ray_object(memory, object)) {
-        return found;
+      if (value != Addr{}) {
+        objects.push_back(value);
       }
+    }
+  }
+  return objects;
+}
+
+std::optional<RayObject> awaited_ray_object(PythonMemory& memory, Addr future) {
+  for (const Addr other : objects_of_callback(memory, future)) {
+    const Addr object = read_attribute(memory, other, "object_ref");
+    if (auto found = object == Addr{} ? std::nullopt : read_ray_object(memory, object)) {
+      return found;
     }
   }
   return std::nullopt;

@@ -1,13 +1,19 @@
-// Finds what an asyncio future stands for if asyncio.wrap_future() has made it for a future of
-// concurrent.futures, as Ray does for an object that a coroutine awaits.
+// Finds what an asyncio future or task stands for if it is chained to a future of
+// concurrent.futures: by asyncio.wrap_future(), as Ray does for an object that a coroutine awaits,
+// or by asyncio.run_coroutine_threadsafe().
 #pragma once
 
 #include <optional>
+#include <vector>
 
 #include "cpython/objects/ray_ids.h"
 #include "cpython/python_memory.h"
 
 namespace oddrank::cpython {
+
+// Returns the objects that the first callback of an asyncio future or task has at hand: the other
+// future, if it is chained to one. Empty if there is no such callback.
+std::vector<Addr> objects_of_callback(PythonMemory& memory, Addr future);
 
 // Returns the object of Ray for which the future stands; nullopt if it stands for something else,
 // or that is not known.

@@ -233,6 +233,7 @@ void fields(Io& io, Row& task) {
   io("state", task.state);
   io("stack", task.stack);
   io("awaits", task.awaits);
+  io("tid", task.tid);
   io.rows(RowTable::kTaskMembers, task.members);
   asked_fields(io, task.asked, RowTable::kTaskActors);
 }

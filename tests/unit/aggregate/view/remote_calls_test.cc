@@ -179,7 +179,7 @@ TEST_CASE("a coroutine that waits for another one's lock speaks for its actor") 
   const Viewed seen(std::move(job));
   REQUIRE(seen.rank(kActor).speaks_by_coroutine());
   CHECK(seen.rank(kActor).coroutine->inside);
-  CHECK(seen.rank(kActor).coroutine->way.size() == 2);
+  CHECK(seen.rank(kActor).coroutine->way.tasks.size() == 2);
   const Verdict verdict = diagnose(seen.view).verdict;
   CHECK(verdict.kind == Kind::kStuckRank);
   REQUIRE(verdict.culprits.size() == 1);

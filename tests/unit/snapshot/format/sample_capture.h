@@ -194,6 +194,7 @@ inline snapshot::Capture sample_capture(const std::string& host = "n0", pid_t pi
                     process.threads.front().samples.front().stack,
                     tables.string("<_GatheringFuture>"),
                     {tables.string("load"), tables.string("<Future>")},
+                    process.pid,
                     {true, false, true, {tables.string("3f2a")}}}};
   capture.processes.push_back(std::move(process));
   capture.collectives = sample_collectives(tables);

@@ -1,0 +1,68 @@
+// Sources: Lib/asyncio/base_events.py, runners.py and futures.py (_chain_future),
+// Lib/concurrent/futures/_base.py of 3.8 to 3.15. uvloop's loops are no Python code, but
+// asyncio.Runner (from 3.11 on) has the task, too.
+#include "cpython/tasks/task_threads.h"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include "cpython/locals.h"
+#include "cpython/tasks/awaited_source.h"
+
+namespace oddrank::cpython {
+namespace {
+
+// A function that returns when a task or future has ended, and its variable that has it.
+struct EndingFunction {
+  std::string_view file;
+  std::string_view name;  // without its class
+  std::string_view variable;
+};
+
+constexpr auto kEndingFunctions = std::to_array<EndingFunction>({
+    {"/asyncio/base_events.py", "run_until_complete", "future"},
+    {"/asyncio/runners.py", "run", "task"},
+    {"/concurrent/futures/_base.py", "result", "self"},
+    {"/concurrent/futures/_base.py", "exception", "self"},
+});
+
+Addr awaited_by(PythonMemory& memory, const CodeCache& codes, const RawFrame& frame) {
+  const CodeObject& code = codes.at(frame.code);
+  const auto name = std::string_view(code.function).substr(code.function.rfind('.') + 1);
+  const auto found = std::ranges::find_if(kEndingFunctions, [&](const EndingFunction& one) {
+    return one.name == name && code.file.ends_with(one.file);
+  });
+  return found == kEndingFunctions.end() ? Addr{} : read_local(memory, frame, found->variable);
+}
+
+}  // namespace
+
+TaskThreads::TaskThreads(PythonMemory& memory,
+                         const CodeCache& codes,
+                         const std::vector<SampledThread>& threads)
+    : memory_(memory) {
+  for (const SampledThread& thread : threads) {
+    for (const RawFrame& frame : thread.frames) {
+      if (const Addr object = awaited_by(memory, codes, frame); object != Addr{}) {
+        by_object_.emplace(value_of(object), thread.target_tid);
+      }
+    }
+  }
+}
+
+pid_t TaskThreads::waiting_for(Addr task) const {
+  const auto find = [this](Addr object) {
+    const auto at = by_object_.find(value_of(object));
+    return at == by_object_.end() ? 0 : at->second;
+  };
+  pid_t thread = find(task);
+  if (thread == 0 && !by_object_.empty()) {
+    for (const Addr object : objects_of_callback(memory_, task)) {
+      thread = thread == 0 ? find(object) : thread;
+    }
+  }
+  return thread;
+}
+
+}  // namespace oddrank::cpython
