@@ -316,6 +316,16 @@ bool may_be_idle(const JobView& view, const std::vector<Slot>& slots, std::size_
   return has_only_servers(view, rank, asked) || (waits_for_work && !asked);
 }
 
+bool waits_for_listener(const JobView& view, const std::vector<Slot>& slots, std::size_t at) {
+  const RankView& rank = view.ranks()[at];
+  if (!may_be_idle(view, slots, at)) {
+    return false;
+  }
+  const ThreadChain chain = follow_threads(*rank.process, *rank.decider);
+  return chain.circle.empty() && chain.way.back() != rank.decider &&
+         awaits_requests(view, *rank.process, *chain.way.back());
+}
+
 std::optional<std::vector<std::size_t>> ServerClients::distances_to(std::size_t server) {
   constexpr std::size_t kMaxServers = 64;
   if (++servers_ > kMaxServers) {

@@ -49,6 +49,10 @@ bool has_waker(const JobView& view, const snapshot::Wait& wait);
 // of a call has already given what this one is to take, it is not idle.
 bool may_be_idle(const JobView& view, const std::vector<Slot>& slots, std::size_t at);
 
+// Returns whether the rank may be idle, and waits for what another thread brings that is known to
+// listen.
+bool waits_for_listener(const JobView& view, const std::vector<Slot>& slots, std::size_t at);
+
 // Returns whether a thread of the process other than `waiting` takes in what other processes send:
 // it waits at connections, or for new ones, and is no thread of a collective library or a pool.
 // What it gets may end any wait of a thread of its process.

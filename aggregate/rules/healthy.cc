@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "aggregate/evidence/server_waits.h"
 #include "aggregate/rules/all_rules.h"
 #include "aggregate/rules/launchers.h"
 #include "aggregate/view/remote_calls.h"
@@ -69,57 +70,94 @@ bool has_no_work(const JobView& view, const RankView& rank) {
          });
 }
 
-// Returns whether it asks for something of which nothing is known, as an evaluation does for
-// checkpoints.
-bool asks_again(const RankView& rank) {
-  return rank.polls == snapshot::PollOn::kUnknown && rank.motion.still();
+// Returns whether it asks for something, as an evaluation does for checkpoints, and a spare rank
+// for a key that makes it work.
+bool asks(const JobView& view, const RankView& rank) {
+  return rank.motion.still() && (rank.polls.has_value() || waits_for_key(view, rank));
 }
 
-// Returns the processes that wait for work, or ask for some, and for which none waits; nothing if
-// one of the others does not move.
-std::vector<std::size_t> without_work(const RuleInput& input) {
-  std::vector<std::size_t> idle;
-  const bool any_asks = std::ranges::any_of(input.view.ranks(), asks_again);
+// Returns whether the rank waits in a call in which one of these gives work to the others.
+bool takes_work_from(const RuleInput& input,
+                     std::size_t at,
+                     const std::vector<std::size_t>& servers) {
+  return std::ranges::any_of(input.graph.slots, [&](const Slot& slot) {
+    const std::size_t root = slot.root < 0 ? JobView::kNone : input.view.index_of(slot.root);
+    return std::ranges::binary_search(servers, root) &&
+           std::ranges::find(slot.inside, at) != slot.inside.end();
+  });
+}
+
+// The processes that have nothing to do.
+struct Idle {
+  std::vector<std::size_t> ranks;
+  bool awaited = false;  // the others wait for them
+};
+
+// Finds the processes that wait for work, or ask for some, and for which none waits; also servers
+// for which others wait to get work, if that is known. None if one of the others does not move.
+Idle find_without_work(const RuleInput& input) {
+  Idle idle;
+  std::vector<std::size_t> standing;
+  const bool any_asks = std::ranges::any_of(
+      input.view.ranks(), [&input](const RankView& rank) { return asks(input.view, rank); });
   const auto& ranks = input.view.ranks();
   for (std::size_t at = 0; at < ranks.size(); ++at) {
     const RankView& rank = ranks[at];
     if (rank.presence != Presence::kRead || !rank.motion.measured || !rank.servers.empty()) {
       return {};
     }
-    const bool asks = asks_again(rank);
-    if ((asks || has_no_work(input.view, rank)) && !input.graph.awaited[at]) {
-      idle.push_back(at);
+    const bool without = asks(input.view, rank) || has_no_work(input.view, rank);
+    if ((without && !input.graph.awaited[at]) ||
+        waits_for_listener(input.view, input.graph.slots, at)) {
+      idle.ranks.push_back(at);
     } else if (!rank.motion.moved() || (any_asks && !rank.motion.stack && !rank.motion.calls)) {
-      return {};
+      standing.push_back(at);
     }
   }
+  idle.awaited = !standing.empty();
+  const bool explained = std::ranges::all_of(
+      standing, [&](std::size_t at) { return takes_work_from(input, at, idle.ranks); });
   // What all ask for may be what holds them up.
-  return any_asks && idle.size() * 2 >= ranks.size() ? std::vector<std::size_t>() : idle;
+  return !explained || (any_asks && idle.ranks.size() * 2 >= ranks.size()) ? Idle() : idle;
+}
+
+std::string idle_words(const RuleInput& input, const Idle& idle) {
+  const std::size_t all = input.view.ranks().size();
+  const std::string who = idle.ranks.size() == all ? fmt::format("all {}", count_of(all, "process"))
+                                                   : ranks_words(input, idle.ranks);
+  const std::string_view end = idle.ranks.size() == 1 ? "s" : "";
+  if (idle.awaited) {
+    return fmt::format(
+        "{} wait{} for requests, and the thread that listens for them has got none; "
+        "the others wait for {}: the job is idle",
+        who, end, idle.ranks.size() == 1 ? "it" : "them");
+  }
+  const RankView& first = input.view.ranks()[idle.ranks.front()];
+  const bool asking = asks(input.view, first);
+  return fmt::format("{} {}{} for {}{}", who, asking && first.polls ? "ask" : "wait", end,
+                     !asking       ? "work"
+                     : first.polls ? "something, again and again"
+                                   : "a key of the store",
+                     idle.ranks.size() == all ? ": the job is idle" : ", and the others move");
 }
 
 // Finds that processes which are there to work for others have no work.
 std::vector<Finding> find_idle(const RuleInput& input) {
-  const std::vector<std::size_t> idle = without_work(input);
-  if (idle.empty()) {
+  const Idle idle = find_without_work(input);
+  if (idle.ranks.empty()) {
     return {};
   }
   Finding finding;
   finding.kind = Kind::kHealthy;
-  finding.confidence = Confidence::kLikely;
-  const std::size_t all = input.view.ranks().size();
-  const std::string who = idle.size() == all ? fmt::format("all {}", count_of(all, "process"))
-                                             : ranks_words(input, idle);
-  const bool asks = asks_again(input.view.ranks()[idle.front()]);
-  const std::string_view end = idle.size() == 1 ? "s" : "";
-  finding.summary = fmt::format("{} {}{} for {}{}", who, asks ? "ask" : "wait", end,
-                                asks ? "something, again and again" : "work",
-                                idle.size() == all ? ": the job is idle" : ", and the others move");
+  finding.confidence = idle.awaited ? Confidence::kPossible : Confidence::kLikely;
+  finding.summary = idle_words(input, idle);
   finding.advice = {
       Advice("is a request under way? then run oddrank again: one that was lost looks "
              "the same",
              {}, true)};
   finding.disproves = {"a request that is under way meanwhile"};
-  finding.weakness = "a request that was lost looks the same";
+  finding.weakness = idle.awaited ? "one of those that wait may be the one that has to connect"
+                                  : "a request that was lost looks the same";
   return {finding};
 }
 

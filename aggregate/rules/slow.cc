@@ -27,7 +27,15 @@ bool waits_for_device(std::string_view function) {
          (function.starts_with("cu") || function.starts_with("hip"));
 }
 
+bool stands_stopped(const snapshot::ThreadSample& sample) {
+  return sample.state == 'T' || sample.state == 't';
+}
+
+// A thread that is stopped in a call takes no part in it.
 bool communicates(const JobView& view, const snapshot::ThreadSample& sample) {
+  if (stands_stopped(sample)) {
+    return false;
+  }
   const auto& frames = view.model().fold(sample).frames;
   return view.model().story(sample, Story::kCommunicates) ||
          std::any_of(frames.begin(), frames.end(),
@@ -74,6 +82,38 @@ bool is_no_chance(std::size_t ranks, std::size_t steps) {
   return odds >= kMinOdds;
 }
 
+// Returns the rank that was the last in all samples; kNone if there is none, or it may be chance.
+std::size_t late_in_all(const JobView& view, std::size_t samples) {
+  const std::size_t late = straggler(view, 0);
+  std::size_t steps = 1;
+  for (std::size_t sample = 1; sample < samples; ++sample) {
+    if (late == JobView::kNone || straggler(view, sample) != late) {
+      return JobView::kNone;
+    }
+    steps += is_another_step(view, late, sample) ? 1 : 0;
+  }
+  return is_no_chance(view.ranks().size(), steps) ? late : JobView::kNone;
+}
+
+std::size_t count_stops(const RankView& rank) {
+  const auto& samples = rank.decider->samples;
+  return static_cast<std::size_t>(std::count_if(samples.begin(), samples.end(), stands_stopped));
+}
+
+// Returns the rank that was found stopped more than once, and ran in between, most often; kNone if
+// there is none.
+std::size_t stopped_again(const JobView& view) {
+  std::size_t found = JobView::kNone;
+  std::size_t most = 1;
+  for (std::size_t at = 0; at < view.ranks().size(); ++at) {
+    if (const std::size_t stops = count_stops(view.ranks()[at]); stops > most) {
+      found = at;
+      most = stops;
+    }
+  }
+  return found;
+}
+
 }  // namespace
 
 std::vector<Finding> slow(const RuleInput& input) {
@@ -82,29 +122,35 @@ std::vector<Finding> slow(const RuleInput& input) {
     return rank.presence == Presence::kRead && rank.decider != nullptr &&
            rank.decider->samples.size() >= kMinSamples && !rank.motion.still();
   });
-  if (!usable || ranks.size() < 3) {
+  if (!usable || ranks.size() < 2) {
     return {};
   }
   std::size_t samples = ranks.front().decider->samples.size();
   for (const RankView& rank : ranks) {
     samples = std::min(samples, rank.decider->samples.size());
   }
-  const std::size_t late = straggler(input.view, 0);
-  std::size_t steps = 1;
-  for (std::size_t sample = 1; sample < samples; ++sample) {
-    if (late == JobView::kNone || straggler(input.view, sample) != late) {
-      return {};
-    }
-    steps += is_another_step(input.view, late, sample) ? 1 : 0;
-  }
-  if (!is_no_chance(ranks.size(), steps)) {
+  const std::size_t stopped = stopped_again(input.view);
+  const std::size_t late =
+      stopped != JobView::kNone || ranks.size() < 3 ? stopped : late_in_all(input.view, samples);
+  if (late == JobView::kNone) {
     return {};
   }
   Finding finding = accuse(input, Kind::kSlow, {late}, Evidence::kAbsence);
   finding.confidence = Confidence::kLikely;
-  finding.summary =
-      fmt::format("the job moves, but {} was late in all of {} samples: the others wait for it",
-                  JobView::name(ranks[late]), samples);
+  const std::string name = JobView::name(ranks[late]);
+  if (late == stopped) {
+    finding.summary = fmt::format(
+        "the job moves, but {} is stopped again and again (state T in {} of {} samples): the "
+        "others wait for it",
+        name, count_stops(ranks[late]), ranks[late].decider->samples.size());
+    finding.advice = {
+        "find what stops it and lets it go on: job control, a script, a limit of CPU time, a "
+        "debugger"};
+    finding.disproves = {"later samples in which it is never stopped"};
+    return {finding};
+  }
+  finding.summary = fmt::format(
+      "the job moves, but {} was late in all of {} samples: the others wait for it", name, samples);
   finding.advice = {on(ranks[late], "compare its clocks, temperature and load with others"),
                     on_live(ranks[late], fmt::format("oddrank node {}  (shows what it does)",
                                                      ranks[late].pid()))};

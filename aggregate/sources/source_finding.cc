@@ -57,6 +57,26 @@ std::string age_words(const FlightReport& report, const JobView& view) {
              : fmt::format(", written {} ago", span_words(UnsignedMicroseconds(newest - written)));
 }
 
+// Says which rank ends a circle of calls: calls are asynchronous, and it has its call under way and
+// stands elsewhere; "" if none does.
+std::string elsewhere_words(const JobView& view, const Verdict& told) {
+  if (told.kind != Kind::kCollectiveOrder && told.kind != Kind::kP2pOrder) {
+    return {};
+  }
+  std::set<std::int32_t> elsewhere;
+  for (const std::int32_t rank : ranks_named(told)) {
+    const std::size_t at = view.index_of(rank);
+    if (at != JobView::kNone && view.ranks()[at].decider != nullptr &&
+        !view.ranks()[at].decider->call) {
+      elsewhere.insert(rank);
+    }
+  }
+  return elsewhere.empty() ? std::string()
+                           : fmt::format(". That is no circle: {} {} elsewhere",
+                                         ranks_phrase({elsewhere.begin(), elsewhere.end()}),
+                                         elsewhere.size() == 1 ? "stands" : "stand");
+}
+
 void add_flight(const JobView& view,
                 const FlightReport* flight,
                 const Verdict& verdict,
@@ -67,6 +87,9 @@ void add_flight(const JobView& view,
   SourceFinding finding;
   finding.source = "flight recorder";
   const Verdict& told = flight->verdict;
+  if (told.kind == Kind::kBelowHost && row_of(verdict.kind).progress == Progress::kMoves) {
+    return;  // a call under way
+  }
   const std::size_t dumps = flight->job.records.size();
   const bool memory = is_from_memory(*flight);
   finding.text = fmt::format(
@@ -78,6 +101,8 @@ void add_flight(const JobView& view,
   finding.agrees = agreement(finding.ranks, verdict);
   if (!finding.ranks.empty() && !is_current(*flight, view)) {
     finding.text += ". Nothing shows that this is the hang that the stacks show";
+  } else if (!verdict.culprits.empty()) {
+    finding.text += elsewhere_words(view, told);
   }
   findings.push_back(std::move(finding));
 }
