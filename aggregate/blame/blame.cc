@@ -166,6 +166,10 @@ void count_waiters(const WaitGraph& graph, Blame& blame) {
 
 }  // namespace
 
+bool Circle::has_speaker(std::size_t rank) const {
+  return std::binary_search(nodes.begin(), nodes.end(), rank);
+}
+
 bool is_held(const RuleInput& input, const RankView& rank) {
   return rank.presence == Presence::kDead || rank.presence == Presence::kAbsent ||
          is_held_still(input.view, rank) || rank.state() == 'D' || rank.crashed();

@@ -35,6 +35,10 @@ struct Circle {
   std::vector<std::size_t> nodes;  // of the net
   bool certain = false;            // be the unknown holders whoever they may
   bool closed = false;             // no wait leads out of it
+
+  // Returns whether the thread that speaks for the rank, one of `ranks`, is in it; false: another
+  // thread of the rank is, whatever that one waits for.
+  bool has_speaker(std::size_t rank) const;
 };
 
 struct Blame {

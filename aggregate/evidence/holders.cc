@@ -149,7 +149,7 @@ Holders by_exclusion(const JobView& view,
       continue;
     }
     const ProcessCapture* awaited = view.awaited_by(process, other);
-    if (other.call || awaited == nullptr || awaited == &process) {
+    if (!other.call && (awaited == nullptr || awaited == &process)) {
       return {};  // it may go on at any time, or for whom it waits is not known
     }
     add_holder_of(holders, &process, &other);

@@ -76,20 +76,28 @@ bool WaitEnd::follow(const ProcessCapture& process, const ThreadCapture& thread)
   if (holders.who.empty()) {
     return false;
   }
-  return holders.who.front().thread != nullptr ? follow_threads(process, thread)
+  return holders.who.front().thread != nullptr ? follow_threads(holders, process, thread)
                                                : follow_processes(holders, process, thread);
 }
 
-// Takes the last of the threads that wait for each other, unless they do so in a circle. A thread
-// that waits for the GIL waits for its turn.
-bool WaitEnd::follow_threads(const ProcessCapture& process, const ThreadCapture& thread) {
-  const ThreadChain chain = aggregate::follow_threads(process, thread);
+// Takes the last of the threads that wait for each other, unless they do so in a circle; or the
+// only one that may end the wait. A thread that waits for the GIL waits for its turn.
+bool WaitEnd::follow_threads(const Holders& holders,
+                             const ProcessCapture& process,
+                             const ThreadCapture& thread) {
+  ThreadChain chain = aggregate::follow_threads(process, thread);
+  const bool excluded =
+      chain.way.size() == 1 && holders.who.size() == 1 && holders.how == HowKnown::kExclusion;
+  if (excluded) {
+    chain.way.push_back(holders.who.front().thread);
+  }
   const ThreadCapture* last = chain.way.empty() ? nullptr : chain.way.back();
   if (!chain.circle.empty() || chain.way.size() < 2 || has_gil(chain.way) || last->call ||
       last->samples.empty()) {
     return false;
   }
-  inferred_ = inferred_ || is_inferred(ThreadList(chain.way.begin(), chain.way.end() - 1));
+  inferred_ =
+      inferred_ || excluded || is_inferred(ThreadList(chain.way.begin(), chain.way.end() - 1));
   hops_.push_back({&process, last, &process, &thread, 0});
   return true;
 }
@@ -128,6 +136,25 @@ std::string WaitEnd::hop_words(const Hop& hop) const {
                                  : child_words(view_, *hop.process);
 }
 
+namespace {
+
+// Returns "reads from a pipe (fd 5) whose other end is in"; "waits for" if it waits otherwise. The
+// process that has the other end may have no use for it: one that has just inherited it.
+std::string hop_verb(const JobView& view, const ThreadCapture& waiter) {
+  const snapshot::Wait& wait = waiter.wait;
+  const bool pipe = wait.on == snapshot::WaitOn::kPipe;
+  if ((!pipe && wait.on != snapshot::WaitOn::kSocket) || wait.how == snapshot::WaitHow::kFiles) {
+    return "waits for";
+  }
+  const bool writes = view.text(wait.syscall_name).starts_with("write") ||
+                      view.text(wait.syscall_name).starts_with("send");
+  return fmt::format("{} a {}{} whose other end is in", writes ? "writes to" : "reads from",
+                     pipe ? "pipe" : "connection",
+                     wait.fd < 0 ? std::string() : fmt::format(" (fd {})", wait.fd));
+}
+
+}  // namespace
+
 std::string WaitEnd::way_words() const {
   std::string text;
   for (const Hop& hop : hops_) {
@@ -139,8 +166,9 @@ std::string WaitEnd::way_words() const {
     const bool own = hop.from == rank_.process || hop.process->parent == hop.from->pid;
     text +=
         hop.alike == 0
-            ? fmt::format("waits for {} {} pid {}{}, which ", own ? "its" : "the rank's", name,
-                          hop.process->pid, command_words(view_, *hop.process))
+            ? fmt::format("{} {} {} pid {}{}, which ", hop_verb(view_, *hop.waiter),
+                          own ? "its" : "the rank's", name, hop.process->pid,
+                          command_words(view_, *hop.process))
             : fmt::format("waits for {} {}{} of its own, all in the same call: pid {} ",
                           hop.alike + 1, name, name.ends_with('s') ? "es" : "s", hop.process->pid);
   }

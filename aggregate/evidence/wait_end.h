@@ -55,7 +55,8 @@ class WaitEnd {
 
  private:
   bool follow(const snapshot::ProcessCapture& process, const snapshot::ThreadCapture& thread);
-  bool follow_threads(const snapshot::ProcessCapture& process,
+  bool follow_threads(const Holders& holders,
+                      const snapshot::ProcessCapture& process,
                       const snapshot::ThreadCapture& thread);
   // If several processes may be meant, and all of them stand in the same call, takes the first.
   bool follow_processes(const Holders& holders,

@@ -61,10 +61,20 @@ std::string child_predicate(const RuleInput& input, const RankView& rank) {
                       ? "writes to a full pipe that this rank is to read"
                       : "waits for more input, or its end, in a pipe of this rank");
   }
+  const std::string way = fmt::format("waits for its {} pid {}, which waits for ",
+                                      child_words(input.view, *child), child->pid);
+  const auto* thread = deciding_thread(input.view, *child);
+  if (!thread->has_python) {
+    return way + "a lock that no thread of it can release (inherited by fork)";
+  }
+  // Python's events, futures and queues wait at locks, too.
+  const auto frame = input.view.model().user_frame(thread->samples.back());
+  const std::string where =
+      frame ? fmt::format(" in {} ({})", frame->name, frame->place()) : std::string();
   return fmt::format(
-      "waits for its {} pid {}, which waits for a lock that no thread of it can "
-      "release (inherited by fork)",
-      child_words(input.view, *child), child->pid);
+      "{}a lock or an event{} that no thread of it can release: fork() has not copied "
+      "the other threads of this rank",
+      way, where);
 }
 
 std::vector<Advice> child_advice(const RuleInput& input,

@@ -176,8 +176,9 @@ std::vector<Finding> order_cycle(const RuleInput& input) {
   std::vector<Finding> findings;
   const auto& ranks = input.view.ranks();
   for (const Circle& cycle : input.blame.circles) {
-    const bool all_in_calls = std::all_of(cycle.ranks.begin(), cycle.ranks.end(),
-                                          [&](auto at) { return in_a_call(ranks[at]); });
+    const bool all_in_calls = std::all_of(cycle.ranks.begin(), cycle.ranks.end(), [&](auto at) {
+      return in_a_call(ranks[at]) && cycle.has_speaker(at);
+    });
     if (!cycle.closed || !cycle.certain || !all_in_calls) {
       continue;
     }

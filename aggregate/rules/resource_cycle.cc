@@ -18,12 +18,12 @@ namespace {
 
 // Returns whether a member waits otherwise than in a call, or some in collectives and some in sends
 // or receives.
-bool is_mixed(const RuleInput& input, const std::vector<std::size_t>& ranks) {
+bool is_mixed(const RuleInput& input, const Circle& circle) {
   bool between_two = false;
   bool collective = false;
-  for (const std::size_t at : ranks) {
+  for (const std::size_t at : circle.ranks) {
     const RankView& rank = input.view.ranks()[at];
-    if (!takes_part(rank)) {
+    if (!takes_part(rank) || !circle.has_speaker(at)) {
       return true;
     }
     const snapshot::CallKind kind = rank.decider->call->kind;
@@ -44,10 +44,22 @@ bool has_mismatch(const Circle& circle) {
   });
 }
 
+// Returns whether nothing but this makes the circle uncertain: a member waits at an object that
+// only one thread of its process has at hand.
+bool is_by_exclusion(const WaitGraph& graph, const Circle& circle) {
+  std::set<std::uint32_t> assumed;
+  return std::ranges::all_of(graph.edges, [&](const GraphEdge& edge) {
+    return !edge.assumed || !std::ranges::binary_search(circle.nodes, graph.net_node[edge.from]) ||
+           ((edge.how == HowKnown::kExclusion || edge.how == HowKnown::kFrames) &&
+            graph.nodes[edge.from].kind == NodeKind::kThread && assumed.insert(edge.from).second);
+  });
+}
+
 // Returns whether it is a closed circle of different things.
 bool is_of_resources(const RuleInput& input, const Circle& circle) {
-  return circle.closed && circle.certain && is_mixed(input, circle.ranks) &&
-         !has_mismatch(circle) && !left_out_transfer(input, circle.ranks);
+  return circle.closed && (circle.certain || is_by_exclusion(input.graph, circle)) &&
+         is_mixed(input, circle) && !has_mismatch(circle) &&
+         !left_out_transfer(input, circle.ranks);
 }
 
 // Returns "the file lock /x, held by rank 2".
@@ -61,9 +73,24 @@ std::string wait_of_child(const JobView& view, const snapshot::ProcessCapture& c
              : whom;
 }
 
-// Returns what a member waits for: "in all_reduce in default group", "for the file lock /x, held by
-// rank 2".
-std::string wait_of(const RuleInput& input, std::size_t at) {
+// Returns a thread of the rank that is in the circle, beside the one that speaks for it; null if
+// there is none.
+const snapshot::ThreadCapture* thread_beside(const WaitGraph& graph,
+                                             const Circle& circle,
+                                             const RankView& rank) {
+  for (const std::size_t at : circle.nodes) {
+    const std::uint32_t known = graph.of_net[at];
+    if (known != WaitGraph::kNotInNet && graph.nodes[known].kind == NodeKind::kThread &&
+        graph.nodes[known].process == rank.process) {
+      return graph.nodes[known].thread;
+    }
+  }
+  return nullptr;
+}
+
+// Returns what the thread that speaks for a member waits for: "in all_reduce in default group",
+// "for the file lock /x, held by rank 2".
+std::string wait_of_speaker(const RuleInput& input, std::size_t at) {
   const RankView& rank = input.view.ranks()[at];
   if (rank.decider != nullptr && rank.decider->call) {
     return "in " + call_words(input.view, *rank.decider->call);
@@ -88,6 +115,21 @@ std::string wait_of(const RuleInput& input, std::size_t at) {
                        whom.empty() ? "" : ", held by " + whom);
   }
   return fmt::format("at a {}{}", wait_name(wait.what), whom.empty() ? "" : " for " + whom);
+}
+
+// Returns the same, and how another thread of the member waits that is in the circle: "with its
+// thread 71 (handler) at a lock".
+std::string wait_of(const RuleInput& input, const Circle& circle, std::size_t at) {
+  const RankView& rank = input.view.ranks()[at];
+  std::string words = circle.has_speaker(at) ? wait_of_speaker(input, at) : std::string();
+  if (const auto* thread = thread_beside(input.graph, circle, rank)) {
+    const auto* awaited = input.view.awaited_by(*rank.process, *thread);
+    words += fmt::format(
+        "{}with its {} at a {}{}", words.empty() ? "" : ", and ", thread_words(input.view, *thread),
+        wait_name(thread->wait.on),
+        awaited == nullptr ? std::string() : " for " + process_words(input.view, *awaited));
+  }
+  return words;
 }
 
 bool are_all_in_calls(const RuleInput& input, const std::vector<std::size_t>& ranks) {
@@ -132,13 +174,15 @@ std::vector<Finding> resource_cycle(const RuleInput& input) {
         (ranks == circle && waits_for_several(input, circle))) {
       continue;
     }
-    if (is_inferred(input.graph, whole)) {
+    if (!whole.certain) {
+      finding.confidence = std::min(finding.confidence, Confidence::kPossible);
+    } else if (is_inferred(input.graph, whole)) {
       finding.confidence = std::min(finding.confidence, Confidence::kLikely);
     }
     finding.summary =
         fmt::format("{} wait for each other in a circle: {}", ranks_words(input, circle),
                     sides_words(input, circle, {"waits ", "wait "},
-                                [&input](auto at) { return wait_of(input, at); }));
+                                [&](auto at) { return wait_of(input, whole, at); }));
     if (ranks.size() < circle.size()) {
       finding.confidence = std::min(finding.confidence, Confidence::kLikely);
       finding.summary +=

@@ -44,7 +44,7 @@ def loop_lost_by_fork(random, names):
         f"def {work}():",
         f"    asyncio.run_coroutine_threadsafe(asyncio.sleep(0), {loop}).result()", "",
         f"child = multiprocessing.get_context('fork').Process(target={work})", "child.start()",
-        FAULTY, "child.join()"], CHILD,
+        FAULTY, "child.join()"], ("child_deadlock",),
         "waits for a forked child, which waits for a loop whose thread it does not have")
 
 
@@ -54,7 +54,7 @@ def pool_lost_by_fork(random, names):
         f"{pool} = concurrent.futures.ThreadPoolExecutor(1)", f"{pool}.submit(int).result()", "",
         f"def {work}():", f"    {pool}.submit(int).result()", "",
         f"child = multiprocessing.get_context('fork').Process(target={work})", "child.start()",
-        FAULTY, "child.join()"], CHILD,
+        FAULTY, "child.join()"], ("child_deadlock",),
         "waits for a forked child, which waits for a pool whose thread it does not have")
 
 
@@ -144,7 +144,7 @@ def pool_shell_fifo(random, names):
         f"os.mkfifo('{path}')", "", f"def {work}():",
         f"    return subprocess.run('{command}', shell=True, capture_output=True, check=False)", "",
         "pool = concurrent.futures.ThreadPoolExecutor(2)", f"works = [pool.submit({work})]",
-        FAULTY, "concurrent.futures.wait(works)"], CHILD + ("external_wait", "lock_deadlock"),
+        FAULTY, "concurrent.futures.wait(works)"], ("io_stall",),
         "waits for a thread, for a shell, for a FIFO that nobody writes to")
 
 
