@@ -78,7 +78,7 @@ bool lacks_holder(const snapshot::ThreadCapture& thread) {
 
 // Returns whether it is unknown which process should read from the pipe: it may be another rank's.
 bool lacks_reader(const JobView& view, const RankView& rank) {
-  return waits_for_reader(view, rank) && !has_end_outside(view, rank) && !is_at_own_pipe(rank);
+  return waits_for_reader(view, rank) && !has_end_outside(view, rank) && !is_at_own_end(rank);
 }
 
 // Returns whether frames or a file show that somebody outside of the job is to answer.

@@ -136,25 +136,35 @@ std::optional<Holders> by_keepers(const ProcessCapture& process, const ThreadCap
 
 // A lock, an event, a queue or a connection within the process, and who has it is not known:
 // another thread of the process ends the wait. If each of those that could do so waits for another
-// process, so does this thread.
+// process, so does this thread; if there is but one, it waits for that one, whatever it does.
 Holders by_exclusion(const JobView& view,
                      const ProcessCapture& process,
                      const ThreadCapture& thread) {
   Holders holders;
   holders.join = Join::kOneOf;
   holders.how = HowKnown::kExclusion;
+  bool clear = true;
   for (const ThreadCapture& other : process.threads) {
     if (&other == &thread || !other.has_python || is_at_own_lock(other) ||
         awaits_connections(view, other.wait)) {  // it hands them over
       continue;
     }
     const ProcessCapture* awaited = view.awaited_by(process, other);
-    if (!other.call && (awaited == nullptr || awaited == &process)) {
-      return {};  // it may go on at any time, or for whom it waits is not known
-    }
     add_holder_of(holders, &process, &other);
+    if (other.samples.empty()) {
+      return {};
+    }
+    if (other.call || (awaited != nullptr && awaited != &process)) {
+      continue;
+    }
+    // It may go on at any time, or for whom it waits is not known.
+    clear = false;
+    if (awaited_thread(process, other) == &thread || other.wait.on == snapshot::WaitOn::kLock ||
+        view.model().story(other.samples.back(), Story::kIdle)) {
+      return {};
+    }
   }
-  return holders;
+  return clear || holders.who.size() == 1 ? holders : Holders();
 }
 
 }  // namespace

@@ -42,6 +42,21 @@ std::string child_predicate(const RuleInput& input, const RankView& rank) {
                        child_words(input.view, *child), child->pid,
                        stuck_words(input.view, *child));
   }
+  if (waits_for_lost_lock(rank.decider->wait)) {
+    return fmt::format("waits at a lock or queue of multiprocessing that no other process has any "
+                       "more: its {} pid {} {}",
+                       child_words(input.view, *child), child->pid,
+                       stuck_words(input.view, *child));
+  }
+  if (const auto circle = circle_of_children(input.view, *child); !circle.empty()) {
+    std::string pids;
+    for (const snapshot::ProcessCapture* process : circle) {
+      pids += fmt::format("{}{}", pids.empty() ? "" : ", ", process->pid);
+    }
+    return fmt::format("waits for its {} pid {}; processes of this rank wait for each other in a "
+                       "circle: pids {}",
+                       child_words(input.view, *child), child->pid, pids);
+  }
   if (is_dead(*child)) {
     return fmt::format("waits for its {} pid {}, which {}", child_words(input.view, *child),
                        child->pid, stuck_words(input.view, *child));
@@ -95,6 +110,9 @@ std::vector<Advice> child_advice(const RuleInput& input,
     return advice;
   }
   const Advice look = on_live(rank, fmt::format("oddrank node {}", child->pid));
+  if (!circle_of_children(input.view, *child).empty()) {
+    return {look, "take the locks in one order in all processes"};
+  }
   if (rank.state() == 'D') {
     return {on_live(rank, fmt::format("cat /proc/{}/stack  (as root: what the child waits in)",
                                       child->pid)),

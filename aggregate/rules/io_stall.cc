@@ -28,7 +28,7 @@ bool stays_in_d(const RankView& rank) {
 // Returns which process should read from a pipe that is full.
 std::string reader_words(const JobView& view, const RankView& rank) {
   const pid_t reader = rank.decider->wait.holder_pid;
-  if (is_at_own_pipe(rank)) {
+  if (is_at_own_end(rank)) {
     return "only this process has its other end, and no thread of it reads from it";
   }
   return reader == 0 ? std::string("which process should read from it is not known")
@@ -38,7 +38,8 @@ std::string reader_words(const JobView& view, const RankView& rank) {
 
 std::string io_predicate(const JobView& view, const RankView& rank) {
   if (waits_for_reader(view, rank)) {
-    return fmt::format("writes to a pipe that is full (fd {}): {}", rank.decider->wait.fd,
+    return fmt::format("writes to a {} that is full (fd {}): {}",
+                       wait_name(rank.decider->wait.on), rank.decider->wait.fd,
                        reader_words(view, rank));
   }
   const std::string call =
@@ -66,7 +67,7 @@ std::vector<Advice> io_advice(const JobView& view, const RankView& rank) {
   }
   if (waits_for_reader(view, rank)) {
     const pid_t reader = rank.decider->wait.holder_pid;
-    if (is_at_own_pipe(rank)) {
+    if (is_at_own_end(rank)) {
       return {on_live(rank, fmt::format("oddrank node {} --all-threads", rank.pid())),
               "start the thread that reads before anything is written, and let it read to the end"};
     }
@@ -111,8 +112,8 @@ std::vector<Finding> io_stall(const RuleInput& input) {
   finding.summary = sentence_of_end(
       input, ranks, [&input](const RankView& rank) { return io_predicate(input.view, rank); });
   for (Culprit& culprit : finding.culprits) {
-    const bool pipe = waits_for_reader(input.view, first);
-    culprit.waits_for.what = pipe ? snapshot::WaitOn::kPipe : snapshot::WaitOn::kFile;
+    culprit.waits_for.what = waits_for_reader(input.view, first) ? first.decider->wait.on
+                                                                 : snapshot::WaitOn::kFile;
   }
   finding.advice = io_advice(input.view, first);
   finding.disproves = {d_state ? "the rank leaving state D by itself"

@@ -281,7 +281,7 @@ bool may_need_others(const JobView& view, const RankView& rank) {
   const snapshot::Wait& wait = last.decider->wait;
   return is_shared_lock(wait) || wait.on == WaitOn::kSocket || wait.on == WaitOn::kFileLock ||
          is_to_be_woken(view, last) ||
-         (wait.on == WaitOn::kPipe && !has_end_outside(view, last) && !is_at_own_pipe(last));
+         (wait.on == WaitOn::kPipe && !has_end_outside(view, last) && !is_at_own_end(last));
 }
 
 bool is_to_be_woken(const JobView& view, const RankView& rank) {
@@ -309,14 +309,17 @@ bool opens_named_pipe(const JobView& view, const RankView& rank) {
 
 bool waits_for_reader(const JobView& view, const RankView& rank) {
   return rank.process != nullptr && rank.decider != nullptr && rank.state() != 'R' &&
-         rank.decider->wait.on == WaitOn::kPipe && is_writing(view, rank.decider->wait) &&
-         awaited_process(view, *rank.process) == nullptr;
+         (rank.decider->wait.on == WaitOn::kPipe || is_at_own_end(rank)) &&
+         is_writing(view, rank.decider->wait) && awaited_process(view, *rank.process) == nullptr;
 }
 
-bool is_at_own_pipe(const RankView& rank) {
-  const auto& awaited = rank.decider->wait.rare->awaited;
-  return rank.decider->wait.on == WaitOn::kPipe && awaited.size() == 1 &&
-         rank.decider->wait.holder_pid == 0 && awaited.front().holder_pid == rank.process->pid;
+bool is_at_own_end(const RankView& rank) {
+  const snapshot::Wait& wait = rank.decider->wait;
+  const auto& awaited = wait.rare->awaited;
+  return wait.on == WaitOn::kSocket
+             ? wait.holder_pid == rank.process->pid
+             : wait.on == WaitOn::kPipe && awaited.size() == 1 && wait.holder_pid == 0 &&
+                   awaited.front().holder_pid == rank.process->pid;
 }
 
 bool has_end_outside(const JobView& view, const RankView& rank) {
@@ -346,6 +349,25 @@ std::optional<RankWork> work_of(const JobView& view, const RankView& rank) {
   return loop ? std::optional(RankWork{*std::move(loop), worker}) : std::nullopt;
 }
 
+bool waits_for_lost_lock(const snapshot::Wait& wait) {
+  return wait.on == WaitOn::kLock && wait.lock.owner == snapshot::LockOwner::kNobodyElse;
+}
+
+std::vector<const ProcessCapture*> circle_of_children(const JobView& view,
+                                                      const ProcessCapture& child) {
+  constexpr std::size_t kMaxCircle = 16;
+  std::vector<const ProcessCapture*> way;
+  const ProcessCapture* at = &child;
+  while (at != nullptr && at->owner == child.owner && !at->is_rank && way.size() < kMaxCircle) {
+    if (const auto seen = std::ranges::find(way, at); seen != way.end()) {
+      return {seen, way.end()};
+    }
+    way.push_back(at);
+    at = awaited_process(view, *at);
+  }
+  return {};
+}
+
 const ProcessCapture* doomed_child(const RuleInput& input, const RankView& rank) {
   if (rank.process == nullptr || rank.decider == nullptr || rank.decider->call) {
     return nullptr;
@@ -355,6 +377,9 @@ const ProcessCapture* doomed_child(const RuleInput& input, const RankView& rank)
   }
   const ProcessCapture* child = awaited_process(input.view, *rank.process);
   if (child != nullptr && child->owner == rank.process->pid && !child->is_rank) {
+    if (!circle_of_children(input.view, *child).empty()) {
+      return child;
+    }
     const bool doomed = is_dead(*child) || holds_up_vfork(input, *child, rank) ||
                         waits_for_inherited_lock(input, *child, *rank.process);
     return doomed ? child : nullptr;
@@ -367,6 +392,14 @@ const ProcessCapture* doomed_child(const RuleInput& input, const RankView& rank)
   };
   if (!holders.who.empty() && !holders.others && std::ranges::all_of(holders.who, is_doomed)) {
     return holders.who.front().process;
+  }
+  if (waits_for_lost_lock(rank.decider->wait)) {
+    const auto killed = std::ranges::find_if(rank.children, [](const ProcessCapture* process) {
+      return is_dead(*process) && process->exit_code != 0;
+    });
+    if (killed != rank.children.end()) {
+      return *killed;
+    }
   }
   // No holder is known, but a child is dead that should have delivered, or that was killed and may
   // have had the lock: such a lock tells no owner.

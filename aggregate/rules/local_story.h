@@ -49,7 +49,7 @@ bool waits_for_reader(const JobView& view, const RankView& rank);
 // of which every rank was read: in its launcher, or in a service.
 bool has_end_outside(const JobView& view, const RankView& rank);
 // Returns whether only its own process has the pipe's other end.
-bool is_at_own_pipe(const RankView& rank);
+bool is_at_own_end(const RankView& rank);
 
 // Returns the suspects with this story.
 std::vector<std::size_t> suspects_with(const RuleInput& input, Kind story);
@@ -65,6 +65,16 @@ struct RankWork {
 
 // Returns nullopt if nothing is seen to get done.
 std::optional<RankWork> work_of(const JobView& view, const RankView& rank);
+
+// Returns whether the wait is for a lock or a queue of multiprocessing that no other process has any
+// more.
+bool waits_for_lost_lock(const snapshot::Wait& wait);
+
+// Returns the processes of a rank that wait for each other in a circle, to which the child's wait
+// leads; empty if it leads to none.
+std::vector<const snapshot::ProcessCapture*> circle_of_children(
+    const JobView& view,
+    const snapshot::ProcessCapture& child);
 
 // Returns the child that the rank waits for, if it is dead, waits for a lock that nobody alive will
 // release, or stands still while the rank is in vfork() for it; or the process, in which the waits

@@ -1,12 +1,16 @@
 // A rank is in state T (stopped) or t (held by a tracer), or frozen by its cgroup. Its frames may
 // show it in the very call that the others wait in; it still takes no part. The same of a child of
 // the rank that the rank waits for.
+#include <algorithm>
+#include <chrono>
+
 #include <fmt/format.h>
 
 #include "aggregate/evidence/wait_end.h"
 #include "aggregate/rules/all_rules.h"
 #include "aggregate/rules/local_story.h"
 #include "base/printable.h"
+#include "base/span_words.h"
 
 namespace oddrank::aggregate {
 namespace {
@@ -28,6 +32,25 @@ std::string stop_predicate(const RuleInput& input, const RankView& rank) {
   return text;
 }
 
+// Returns "it last ran 5 s ago, and they have waited for 14 s: ..." if the stop is younger than the
+// wait of each rank that waits for this one: then it did not begin their waits; else "".
+std::string younger_than_waits(const RuleInput& input, std::size_t at, const RankView& stopped) {
+  constexpr std::int64_t kMinGapMs = 3000;  // by which the ages of one moment differ
+  const std::int64_t age = stopped.decider == nullptr ? -1 : stopped.decider->wait.quiet_ms;
+  std::int64_t least = -1;
+  for (const std::size_t waiter : waiters_of(input.graph, at)) {
+    const RankView& rank = input.view.ranks()[waiter];
+    const std::int64_t quiet = rank.decider == nullptr ? -1 : rank.decider->wait.quiet_ms;
+    least = least < 0 ? quiet : std::min(least, quiet);
+  }
+  return age < 0 || least < age + kMinGapMs
+             ? std::string()
+             : fmt::format("it last ran {} ago, and they have waited for {}: it is stopped again "
+                           "and again, or something else held it up before",
+                           span_words(std::chrono::milliseconds(age)),
+                           span_words(std::chrono::milliseconds(least)));
+}
+
 }  // namespace
 
 std::vector<Finding> stopped_rank(const RuleInput& input) {
@@ -41,6 +64,11 @@ std::vector<Finding> stopped_rank(const RuleInput& input) {
   const RankView& first = first_end.view();
   finding.summary = sentence_of_end(
       input, stopped, [&](const RankView& rank) { return stop_predicate(input, rank); });
+  const std::string younger = younger_than_waits(input, stopped.front(), first);
+  if (!younger.empty()) {
+    finding.summary += "; " + younger;
+    finding.confidence = std::min(finding.confidence, Confidence::kLikely);
+  }
   for (Culprit& culprit : finding.culprits) {
     const std::size_t at = input.view.index_of(culprit.rank);
     const WaitEnd end(input.view, input.view.ranks()[at == JobView::kNone ? stopped.front() : at]);

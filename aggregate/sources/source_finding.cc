@@ -30,7 +30,13 @@ std::vector<std::int32_t> ranks_named(const Verdict& verdict) {
 // Returns whether they share a rank. Two sources see different parts of one chain; naming no rank
 // is no contradiction.
 std::optional<bool> agreement(const std::vector<std::int32_t>& ranks, const Verdict& verdict) {
-  const std::vector<std::int32_t> named = ranks_named(verdict);
+  std::vector<std::int32_t> named = ranks_named(verdict);
+  for (const OtherStory& story : verdict.also) {
+    for (const Culprit& culprit : story.culprits) {
+      named.push_back(culprit.rank);
+    }
+  }
+  std::sort(named.begin(), named.end());
   if (ranks.empty() || named.empty()) {
     return std::nullopt;
   }
@@ -87,8 +93,11 @@ void add_flight(const JobView& view,
   SourceFinding finding;
   finding.source = "flight recorder";
   const Verdict& told = flight->verdict;
-  if (told.kind == Kind::kBelowHost && row_of(verdict.kind).progress == Progress::kMoves) {
-    return;  // a call under way
+  // A call that has not ended everywhere is under way in a job that moves, and waits for a rank that
+  // is stopped: the stacks know better.
+  if (told.kind == Kind::kBelowHost && (row_of(verdict.kind).progress == Progress::kMoves ||
+                                        verdict.kind == Kind::kStoppedRank)) {
+    return;
   }
   const std::size_t dumps = flight->job.records.size();
   const bool memory = is_from_memory(*flight);

@@ -227,7 +227,8 @@ std::string call_words(const JobView& view, const CollectiveCall& call) {
 }
 
 bool is_writing(const JobView& view, const Wait& wait) {
-  return view.text(wait.syscall_name).find("write") != std::string_view::npos;
+  const std::string_view call = view.text(wait.syscall_name);
+  return call.find("write") != std::string_view::npos || call.starts_with("send");
 }
 
 std::string system_call_words(const JobView& view, const ThreadCapture& thread, bool with_wchan) {
