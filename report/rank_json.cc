@@ -229,13 +229,14 @@ Json thread_json(const aggregate::JobView& view,
 }
 
 Json task_json(const aggregate::JobView& view, const snapshot::AsyncTask& task) {
-  Json json = object_for(6);
+  Json json = object_for(7);
   json["kind"] = task.state == snapshot::TaskState::kParked       ? "greenlet"
                  : task.state == snapshot::TaskState::kLeftBehind ? "left_behind"
                                                                   : "asyncio";
   json["name"] = or_null(view.text(task.name));
   json["words"] = task_words(view, task);
   json["awaits"] = or_null(view.text(task.awaits));
+  json["awaited_by"] = or_null_if(task.tid, pid_t{0});
   json["members"] = Json::array();
   for (const snapshot::StringId member : task.members) {
     json["members"].push_back(printable(view.text(member)));

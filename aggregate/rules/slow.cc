@@ -137,6 +137,7 @@ std::vector<Finding> slow(const RuleInput& input) {
   }
   Finding finding = accuse(input, Kind::kSlow, {late}, Evidence::kAbsence);
   finding.confidence = Confidence::kLikely;
+  finding.explains = ranks.size() - 1;  // all others, step by step, also if none waits just now
   const std::string name = JobView::name(ranks[late]);
   if (late == stopped) {
     finding.summary = fmt::format(

@@ -86,6 +86,7 @@ std::vector<PythonTask> read_tasks(pid_t pid) {
   elf::ModuleMap modules(**target);
   const auto python = PythonProcess::find(**target, modules);
   REQUIRE(python);
+  REQUIRE(python->threads(cpython::Locals::kNone));  // whose frames show for which tasks they wait
   auto tasks = python->tasks();
   REQUIRE(tasks);
   return *std::move(tasks);
@@ -107,6 +108,10 @@ TEST_CASE("awaited objects agree with the interpreter", "[python]") {
     REQUIRE(victim->wait_syscall(SYS_read));
     const auto tasks = read_tasks(victim->pid());
     CHECK(tasks.size() == told.size());
+    // asyncio.run() waits for the main task, and no thread waits for another one.
+    for (const PythonTask& task : tasks) {
+      CHECK(task.target_tid == (task.name == "main" ? victim->pid() : 0));
+    }
     const Tasks read = as_told(tasks);
     for (const auto& [name, task] : told) {
       INFO(name);

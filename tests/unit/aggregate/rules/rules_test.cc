@@ -235,6 +235,23 @@ TEST_CASE("stopped_rank: all of them, when the job was suspended; and by a trace
   CHECK(verdict.culprits[0].waits_for.what == WaitOn::kDebugger);
 }
 
+TEST_CASE("stopped_rank: a stop that is younger than the waits did not begin them") {
+  ThreadSpec stopped = in_all_reduce();
+  stopped.state = 'T';
+  CaptureBuilder job = with(3, stopped);
+  for (std::int32_t rank = 0; rank < 8; ++rank) {
+    job.process(pid_of(rank)).threads[0].wait.quiet_ms = 14'000;
+  }
+  const auto is_younger = [&job] {
+    return verdict_of(job).summary.find("they have waited for 14 s") != std::string::npos;
+  };
+  CHECK_FALSE(is_younger());
+  job.process(pid_of(3)).threads[0].wait.quiet_ms = 5'000;
+  CHECK(is_younger());
+  job.process(pid_of(6)).threads[0].wait.quiet_ms = 6'000;
+  CHECK_FALSE(is_younger());  // one of them waits no longer than that
+}
+
 TEST_CASE("missing_rank: certain if the launcher put it there, or if it is a zombie") {
   CaptureBuilder job = tests::missing_rank_job();
   CHECK(verdict_of(job).confidence == Confidence::kLikely);
@@ -649,6 +666,29 @@ TEST_CASE("slow: samples of one step count once") {
   auto& samples = job.process(pid_of(0)).threads[0].samples;
   samples.edit(2) = samples.edit(1);  // one that waits has not run
   CHECK(verdict_of(job).culprits.empty());
+}
+
+TEST_CASE("slow: a rank that is stopped again and again, and runs in between") {
+  ThreadSpec passes = in_all_reduce();
+  passes.cpu_step_us = 60'000;
+  passes.switch_step = 80;
+  CaptureBuilder job({"n0"}, 3);
+  job.samples = 4;
+  for (std::int32_t rank = 0; rank < 3; ++rank) {
+    job.thread(job.rank(rank, "n0", pid_of(rank)), passes);
+    job.process(pid_of(rank)).threads[0].samples.edit_back().locals_changed = true;
+  }
+  CHECK(verdict_of(job).kind == Kind::kHealthy);
+  auto& samples = job.process(pid_of(1)).threads[0].samples;
+  samples.edit(1).state = 'T';
+  CHECK(verdict_of(job).kind == Kind::kHealthy);
+  samples.edit(3).state = 'T';
+  const Verdict verdict = verdict_of(job);
+  INFO(verdict.summary);
+  CHECK(verdict.kind == Kind::kSlow);
+  CHECK(culprit(verdict) == 1);
+  CHECK(verdict.summary.find("stopped again and again (state T in 2 of 4 samples)") !=
+        std::string::npos);
 }
 
 TEST_CASE("skipped_collective: counts tell who is behind, though no operation is known") {

@@ -80,6 +80,22 @@ TEST_CASE("a thread that runs the collective speaks, if main waits for a thread"
   CHECK(decider_of(joins, background) == 11);
 }
 
+TEST_CASE("of two threads in calls, the one that main waits for speaks") {
+  ThreadSpec main = tests::waiting_on(WaitOn::kLock);
+  main.wait.how = snapshot::WaitHow::kObject;
+  main.wait.inferred = true;
+  CaptureBuilder job({"n0"}, 1);
+  auto& process = job.rank(0, "n0", 10);
+  for (const ThreadSpec& spec : {main, tests::in_all_reduce(), tests::in_all_reduce()}) {
+    job.thread(process, spec);
+  }
+  FrameModel model(job.capture.tables);
+  CHECK(find_decider(process, model)->tid == 11);
+  process.threads[0].wait.holder_pid = 10;
+  process.threads[0].wait.holder_tid = 12;
+  CHECK(find_decider(process, model)->tid == 12);
+}
+
 TEST_CASE("a process without threads has no decider") {
   CaptureBuilder job({"n0"}, 1);
   FrameModel model(job.capture.tables);

@@ -1,0 +1,87 @@
+#!/usr/bin/env python3
+"""Tests that a process tells which asyncio tasks its threads wait for, without --tasks.
+
+    awaited_tasks_test.py --oddrank PATH
+"""
+
+import os
+import subprocess
+import sys
+import unittest
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(os.path.dirname(HERE), "support"))
+# pylint: disable=wrong-import-position
+import harness
+import proc_facts
+
+# The main thread waits for a chain of tasks; no thread waits for the one beside it.
+MAIN = """
+import asyncio
+
+async def weigh():
+    print("ready", flush=True)
+    await asyncio.Event().wait()
+
+async def sort_out():
+    await asyncio.gather(weigh(), asyncio.sleep(0))
+
+async def beside():
+    await asyncio.Event().wait()
+
+async def main():
+    keep = asyncio.create_task(beside(), name="beside")
+    await asyncio.create_task(sort_out(), name="sorts")
+
+asyncio.run(main())
+"""
+# The main thread waits for a coroutine on the loop of another thread.
+THREAD = """
+import asyncio, threading
+
+async def weigh():
+    print("ready", flush=True)
+    await asyncio.get_running_loop().create_future()
+
+loop = asyncio.new_event_loop()
+threading.Thread(target=loop.run_forever, daemon=True).start()
+asyncio.run_coroutine_threadsafe(weigh(), loop).result()
+"""
+
+
+class AwaitedTasks(unittest.TestCase):
+    def read(self, code, *options):
+        """Returns the pid, and the JSON report's row of the process, once its main thread waits."""
+        process = subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.DEVNULL,
+                                   stdout=subprocess.PIPE)
+        self.addCleanup(process.communicate)
+        self.addCleanup(process.kill)
+        self.assertEqual(process.stdout.readline(), b"ready\n")
+        proc_facts.wait_until(lambda: proc_facts.sleeping(process.pid), "it waits")
+        run = harness.Run(harness.run_here([harness.Options.oddrank, "node", str(process.pid),
+                                            *harness.PATIENTLY, *options, "--json", "-"]))
+        return process.pid, run.json()["ranks"][0]
+
+    def test_the_chain_of_the_task_that_the_main_thread_runs(self):
+        pid, row = self.read(MAIN)
+        tasks = {task["name"]: task for task in row["tasks"]}
+        main = next(task for task in row["tasks"] if task["awaited_by"] == pid)
+        self.assertEqual(main["awaits"], "sorts")
+        self.assertEqual([frame["name"] for frame in main["frames"]], ["main"])
+        self.assertIsNone(tasks["sorts"]["awaited_by"])
+        last = tasks[tasks["sorts"]["members"][0]]
+        self.assertEqual([frame["name"] for frame in last["frames"]], ["Event.wait", "weigh"])
+        self.assertEqual(len(tasks), 3, tasks)
+
+    def test_all_tasks_if_they_are_asked_for(self):
+        _, row = self.read(MAIN, "--tasks")
+        self.assertIn("beside", [task["name"] for task in row["tasks"]])
+
+    def test_a_coroutine_on_the_loop_of_another_thread(self):
+        pid, row = self.read(THREAD)
+        self.assertEqual([task["awaited_by"] for task in row["tasks"]], [pid])
+        self.assertIn("weigh", [frame["name"] for frame in row["tasks"][0]["frames"]])
+
+
+if __name__ == "__main__":
+    harness.main()
