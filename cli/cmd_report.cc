@@ -16,6 +16,7 @@
 #include "cli/parser.h"
 #include "node/sources/collect_dumps.h"
 #include "node/sources/dump_files.h"
+#include "snapshot/alike_threads.h"
 #include "snapshot/epochs.h"
 #include "snapshot/format/decode_many.h"
 
@@ -23,6 +24,9 @@ namespace oddrank::cli {
 namespace {
 
 constexpr std::size_t kMaxCaptureBytes = std::size_t{1} << 30;
+
+// The first threads are kept as they are; a job of fewer takes no room worth the effort.
+constexpr std::size_t kMaxAlikeThreads = std::size_t{1} << 18;
 
 constexpr int kLargeBytes = 2 << 20;
 
@@ -70,6 +74,12 @@ Result<std::string> read_capture(const CaptureFile& file) {
   return std::move(found.bytes);
 }
 
+// Returns whether an output has every thread of the capture, however large the job is.
+bool has_all_threads(const OutputOptions& output) {
+  return !output.save.empty() || !output.html.empty() || output.take_page || output.serve ||
+         output.all_threads;
+}
+
 int run_report(const ReportOptions& options) {
   if (const Status outputs = check_outputs(options.output); !outputs) {
     return report_error(outputs.error());
@@ -80,11 +90,16 @@ int run_report(const ReportOptions& options) {
   (void)::mallopt(M_MMAP_THRESHOLD, kLargeBytes);
   snapshot::EpochJoiner captures;
   ManyErrors errors;
+  std::size_t threads = 0;
   const std::vector<CaptureFile> files = expand(options.captures);
   snapshot::decode_many(
       files.size(), [&files](std::size_t i) { return read_capture(files[i]); },
       [&](std::size_t i, Result<snapshot::Capture> capture) {
         if (capture) {
+          threads += snapshot::count_threads(*capture);
+          if (threads > kMaxAlikeThreads && !has_all_threads(options.output)) {
+            snapshot::drop_alike_threads(*capture);
+          }
           captures.add(std::move(*capture));
           return;
         }

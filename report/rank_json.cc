@@ -20,6 +20,7 @@
 #include "report/json_values.h"
 #include "report/listed_objects.h"
 #include "report/tasks_text.h"
+#include "snapshot/alike_threads.h"
 #include "snapshot/loops/loop_polls.h"
 
 namespace oddrank::report {
@@ -333,11 +334,11 @@ void add_process(const aggregate::JobView& view,
   }
   json["threads"] = Json::array();
   if (!with_threads) {
-    json["threads_left_out"] = process.threads.size();
+    json["threads_left_out"] = snapshot::count_threads(process);
     return;
   }
   ListingRoom room(view);
-  std::size_t left_out = 0;
+  std::size_t left_out = process.threads_left_out;
   for (const ThreadCapture& thread : process.threads) {
     if (const std::size_t frames = room.take(thread); frames > 0) {
       json["threads"].push_back(thread_json(view, process, thread, frames));

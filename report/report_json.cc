@@ -13,6 +13,7 @@
 #include "report/listed_objects.h"
 #include "report/rank_json.h"
 #include "report/verdict_json.h"
+#include "snapshot/alike_threads.h"
 
 namespace oddrank::report {
 
@@ -194,13 +195,12 @@ struct Listing {
 };
 
 Listing listing_of(const aggregate::JobView& view) {
-  std::size_t threads = 0;
   Listing listing;
   for (const ProcessCapture& process : view.capture().processes) {
-    threads += process.threads.size();
     listing.objects += listed_objects(view, process);
   }
-  listing.with_threads = threads <= kMaxListedThreads && listing.objects <= kMaxListedObjects;
+  listing.with_threads = snapshot::count_threads(view.capture()) <= kMaxListedThreads &&
+                         listing.objects <= kMaxListedObjects;
   listing.indented = listing.with_threads && listing.objects <= kMaxIndentedObjects;
   return listing;
 }

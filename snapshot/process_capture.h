@@ -106,9 +106,12 @@ struct ProcessCapture {
   SlimVector<Transfer> transfers;      // that do not get through; no order
   SlimVector<ProxyTransfer> proxies;   // of NCCL; by group, peer and direction
   std::vector<ThreadCapture> threads;  // main thread first
-  SlimVector<AsyncTask> tasks;         // on request, and of those that serve others
-  SlimVector<ProcessGroup> groups;     // of torch.distributed, oldest first
-  SlimVector<StoreKey> store;          // all keys of the store that it, or its launcher, serves
+  // Further ones that were read, of which some like them are in `threads` (alike_threads.h). In no
+  // file.
+  std::uint32_t threads_left_out = 0;
+  SlimVector<AsyncTask> tasks;      // on request, and of those that serve others
+  SlimVector<ProcessGroup> groups;  // of torch.distributed, oldest first
+  SlimVector<StoreKey> store;       // all keys of the store that it, or its launcher, serves
 
   bool operator==(const ProcessCapture&) const = default;
 };

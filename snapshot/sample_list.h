@@ -27,6 +27,8 @@ class SampleList {
 
   std::size_t size() const { return size_; }
   bool empty() const { return size_ == 0; }
+  // Returns whether they are known to be equal, and kept as one.
+  bool all_equal() const { return all_.empty(); }
   const ThreadSample& operator[](std::size_t at) const { return all_.empty() ? one_ : all_[at]; }
   const ThreadSample& front() const { return (*this)[0]; }
   const ThreadSample& back() const { return (*this)[size_ - 1]; }

@@ -10,6 +10,7 @@
 #include "aggregate/diagnose.h"
 #include "aggregate/rules/all_rules.h"
 #include "report/report_text.h"
+#include "snapshot/alike_threads.h"
 #include "snapshot/merge.h"
 #include "tests/golden/evidence_check.h"
 #include "tests/golden/mutations.h"
@@ -82,6 +83,22 @@ TEST_CASE("stories: the order of nodes and processes does not matter") {
   for (unsigned seed = 1; seed <= 2; ++seed) {
     CHECK(text_of(shuffled(capture, seed)) == text);
   }
+}
+
+TEST_CASE("stories: threads that others stand for change nothing") {
+  const Story story = GENERATE(from_range(all_stories()));
+  INFO(story.path());
+  Capture capture = story.build().take();
+  for (ProcessCapture& process : capture.processes) {
+    const auto few = process.threads;
+    for (std::size_t at = 1; at < few.size() * 4; ++at) {
+      process.threads.push_back(few[at % few.size()]);
+      process.threads.back().tid += 1'000'000 * static_cast<pid_t>(1 + at / few.size());
+    }
+  }
+  const std::string text = text_of(capture);
+  snapshot::drop_alike_threads(capture);
+  CHECK(text_of(capture) == text);
 }
 
 TEST_CASE("stories: captures of nodes in any order, even twice, are the same job") {

@@ -8,6 +8,8 @@
 
 #include "aggregate/diagnose.h"
 #include "aggregate/evidence/wait_graph.h"
+#include "report/report_text.h"
+#include "snapshot/alike_threads.h"
 #include "tests/golden/evidence_check.h"
 #include "tests/golden/mutations.h"
 #include "tests/golden/recorded_jobs.h"
@@ -93,6 +95,22 @@ TEST_CASE("recorded jobs: other names of functions and files of user code change
     CHECK(after.verdict.confidence == before.verdict.confidence);
     CHECK(named(after) == named(before));
   }
+}
+
+TEST_CASE("recorded jobs: threads that others stand for change nothing") {
+  std::size_t dropped = 0;
+  for (const RecordedJob& job : recorded_jobs()) {
+    const Capture capture = decode(job);
+    Capture less = copy_of(capture);
+    snapshot::drop_alike_threads(less);
+    for (const ProcessCapture& process : less.processes) {
+      dropped += process.threads_left_out;
+    }
+    INFO(job.name << " (" << job.story << ")");
+    CHECK(report::report_text(aggregate::diagnose(less), less, {}) ==
+          report::report_text(aggregate::diagnose(capture), capture, {}));
+  }
+  CHECK(dropped > 0);
 }
 
 TEST_CASE("recorded jobs: the wait-for graph shows all that a verdict says") {

@@ -143,6 +143,16 @@ TEST_CASE("the JSON of a job with very many threads counts them") {
         false);
 }
 
+TEST_CASE("the JSON counts threads that were left out before") {
+  auto job = tests::input_stall_job();
+  auto& process = job.process(tests::pid_of(0));
+  process.threads_left_out = 7;
+  CHECK(json_of(job.capture)["ranks"][0]["threads_left_out"] == 7);
+  process.threads_left_out = kMaxListedThreads;
+  CHECK(json_of(job.capture)["ranks"][0]["threads_left_out"] ==
+        kMaxListedThreads + process.threads.size());
+}
+
 TEST_CASE("the JSON of a thread with very many frames has the innermost and counts the others") {
   for (const std::size_t depth : {kMaxListedFrames, kMaxListedFrames + 1, 10 * kMaxListedFrames}) {
     INFO(depth);
