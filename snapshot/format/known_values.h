@@ -1,6 +1,7 @@
 // What the values of a capture file may be. Private to snapshot/.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string_view>
 
@@ -82,8 +83,7 @@ constexpr JobSource last_value(JobSource /*type*/) {
 // or '?', which stands for an unknown state.
 constexpr bool is_thread_state(std::int64_t stored) {
   constexpr std::string_view kLetters = "?RSDTtZXxKWPI";
-  return stored > 0 && stored < 128 &&
-         kLetters.find(static_cast<char>(stored)) != std::string_view::npos;
+  return std::any_of(kLetters.begin(), kLetters.end(), [stored](char it) { return it == stored; });
 }
 
 }  // namespace oddrank::snapshot

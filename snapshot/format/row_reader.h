@@ -36,7 +36,7 @@ class RowReader {
 
   // See row_fields.h.
   template <typename T>
-  void operator()(std::string_view name, T& value);
+  [[gnu::always_inline]] void operator()(std::string_view name, T& value);
   template <typename T>
   void index(std::string_view name, T& value, RowTable of);
   template <typename List>
@@ -54,12 +54,18 @@ class RowReader {
   // A column that has been asked for, by the address of the name that the caller passed.
   struct Field {
     const char* name = nullptr;
-    const std::int64_t* first = nullptr;  // null: the file does not have it
+    // Null: the file does not have it, or it is the default in all rows.
+    const std::int64_t* first = nullptr;
     std::size_t step = 0;
   };
 
   // Not a call: a report of a large job takes hundreds of millions of values.
   [[gnu::always_inline]] bool take(std::string_view name, std::int64_t& value);
+  // Sets the value that the current field has in the file.
+  template <typename T>
+  void set(std::string_view name, std::int64_t stored, T& value);
+  template <typename T>
+  void convert(std::string_view name, std::int64_t stored, T& value);
   // Returns false if there is a problem.
   bool find_field(std::string_view name);
   // Returns whether the next `count` values are the same in all rows, so that the caller knows them
@@ -115,7 +121,7 @@ inline bool RowReader::take(std::string_view name, std::int64_t& value) {
     return false;
   }
   const Field& field = fields_[field_++];
-  if (field.first == nullptr) [[unlikely]] {
+  if (field.first == nullptr) {
     return false;
   }
   value = field.first[(next_ - 1) * field.step];
@@ -123,11 +129,24 @@ inline bool RowReader::take(std::string_view name, std::int64_t& value) {
 }
 
 template <typename T>
-void RowReader::operator()(std::string_view name, T& value) {
-  std::int64_t stored = 0;
-  if (!take(name, stored)) {
-    return;
+inline void RowReader::operator()(std::string_view name, T& value) {
+  if (std::int64_t stored = 0; take(name, stored)) {
+    set(name, stored, value);
   }
+}
+
+template <typename T>
+void RowReader::set(std::string_view name, std::int64_t stored, T& value) {
+  const T before = value;
+  convert(name, stored, value);
+  Field* const field = fields_.empty() ? nullptr : &fields_[field_ - 1];
+  if (field != nullptr && field->step == 0 && value == before) {
+    field->first = nullptr;
+  }
+}
+
+template <typename T>
+void RowReader::convert(std::string_view name, std::int64_t stored, T& value) {
   if constexpr (std::is_same_v<T, StringId>) {
     set_id(name, stored, all_.document.strings.size(), value);
     if (value != StringId{}) {
