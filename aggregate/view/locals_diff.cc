@@ -22,6 +22,48 @@ struct Seen {
   std::size_t order = 0;
 };
 
+// The ranks that have a variable of one place, by an example of each value.
+struct SeenAtPlace {
+  PlainLocal variable;
+  std::map<snapshot::StringId, std::pair<PlainLocal, std::vector<std::int32_t>>> values;
+  std::size_t last = 0;  // a number that grows with each rank: the last place is the one shown
+};
+
+// Makes texts once for each place and value: a large job has as many locals as ranks.
+std::map<Variable, Seen> read_variables(const JobView& view,
+                                        const std::vector<std::size_t>& ranks) {
+  PlainLocals locals(view);
+  std::map<std::pair<const Activation*, snapshot::StringId>, SeenAtPlace> by_place;
+  std::size_t count = 0;
+  for (const std::size_t at : ranks) {
+    for (const PlainLocal& local : locals.of(view.ranks()[at])) {
+      SeenAtPlace& seen = by_place[{local.frame, local.name}];
+      seen.variable = local;
+      seen.last = ++count;
+      auto& [example, having] = seen.values[local.value];
+      example = local;
+      having.push_back(view.ranks()[at].rank);
+    }
+  }
+  std::vector<const SeenAtPlace*> in_order;
+  for (const auto& [key, seen] : by_place) {
+    in_order.push_back(&seen);
+  }
+  std::ranges::sort(in_order, {}, &SeenAtPlace::last);
+  std::map<Variable, Seen> variables;
+  for (const SeenAtPlace* each : in_order) {
+    Seen& seen = variables[locals.variable_of(each->variable)];
+    for (const auto& [value, example] : each->values) {
+      auto& having = seen.values[locals.value_of(example.first)];
+      having.insert(having.end(), example.second.begin(), example.second.end());
+    }
+    seen.place = each->variable.frame->place;
+    seen.depth = each->variable.depth;
+    seen.order = each->variable.order;
+  }
+  return variables;
+}
+
 bool tells_nothing(const std::vector<LocalValue>& values, std::size_t world) {
   std::vector<RankNumber> numbers;
   for (const LocalValue& value : values) {
@@ -95,17 +137,7 @@ std::string LocalDifference::words() const {
 
 std::vector<LocalDifference> diff_locals(const JobView& view,
                                          const std::vector<std::size_t>& ranks) {
-  std::map<Variable, Seen> variables;
-  PlainLocals locals(view);
-  for (const std::size_t at : ranks) {
-    for (PlainLocal& local : locals.of(view.ranks()[at])) {
-      Seen& seen = variables[std::move(local.variable)];
-      seen.values[local.value].push_back(view.ranks()[at].rank);
-      seen.place = std::move(local.place);
-      seen.depth = local.depth;
-      seen.order = local.order;
-    }
-  }
+  const std::map<Variable, Seen> variables = read_variables(view, ranks);
   // With its weight, how far further in its frame is, and its place in the source.
   std::vector<std::pair<std::tuple<int, std::size_t, std::size_t>, LocalDifference>> found;
   for (const auto& [variable, seen] : variables) {

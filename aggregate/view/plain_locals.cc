@@ -22,7 +22,7 @@ bool is_plain(std::string_view value) {
 }
 
 // Names of variables that differ on every rank: what a launcher gives each, handles, and clocks.
-bool is_meant_to_differ(std::string_view name) {
+bool differs_by_rank(std::string_view name) {
   constexpr std::array<std::string_view, 7> kWords = {"rank", "pid",  "port",  "device",
                                                       "gpu",  "seed", "handle"};
   return name == "fd" || name.ends_with("_fd") || name.ends_with("time") ||
@@ -47,11 +47,28 @@ bool is_place(const std::vector<RankNumber>& numbers, std::size_t stride, std::s
 
 }  // namespace
 
-std::optional<std::int64_t> PlainLocal::number() const {
-  return parse_number<std::int64_t>(value);
+Variable PlainLocals::variable_of(const PlainLocal& local) const {
+  const Activation& frame = *local.frame;
+  return {frame.function, frame.file, frame.number, printable(view_.text(local.name), kValueWidth)};
 }
 
-const std::vector<PlainLocals::Activation>& PlainLocals::activations(snapshot::StackId stack) {
+std::string PlainLocals::value_of(const PlainLocal& local) const {
+  return printable(view_.text(local.value), kValueWidth);
+}
+
+std::optional<std::int64_t> PlainLocals::number_of(const PlainLocal& local) const {
+  return parse_number<std::int64_t>(value_of(local));
+}
+
+bool PlainLocals::is_meant_to_differ(snapshot::StringId name) {
+  const auto [at, is_new] = meant_to_differ_.try_emplace(name);
+  if (is_new) {
+    at->second = differs_by_rank(printable(view_.text(name), kValueWidth));
+  }
+  return at->second;
+}
+
+const std::vector<Activation>& PlainLocals::activations(snapshot::StackId stack) {
   const auto [at, is_new] = activations_.try_emplace(stack);
   std::vector<Activation>& frames = at->second;
   if (!is_new) {
@@ -87,19 +104,10 @@ std::vector<PlainLocal> PlainLocals::of(const RankView& rank) {
     if (row.frame >= frames.size()) {
       continue;
     }
-    const Activation& frame = frames[row.frame];
     for (std::size_t i = 0; i < row.locals.size(); ++i) {
-      const std::string_view value = view_.text(row.locals[i].value);
-      if (!is_plain(value)) {
-        continue;
-      }
-      std::string name = printable(view_.text(row.locals[i].name), kValueWidth);
-      if (!is_meant_to_differ(name)) {
-        found.push_back({{frame.function, frame.file, frame.number, std::move(name)},
-                         printable(value, kValueWidth),
-                         frame.place,
-                         row.frame,
-                         i});
+      const auto& [name, value] = row.locals[i];
+      if (is_plain(view_.text(value)) && !is_meant_to_differ(name)) {
+        found.push_back({&frames[row.frame], name, value, row.frame, i});
       }
     }
   }

@@ -26,18 +26,25 @@ struct Variable {
   auto operator<=>(const Variable&) const = default;
 };
 
-struct PlainLocal {
-  Variable variable;
-  std::string value;      // printable, cut
-  std::string place;      // of the frame: "train.py:88"
-  std::size_t depth = 0;  // number of frames further in
-  std::size_t order = 0;  // its place in the source
-
-  std::optional<std::int64_t> number() const;  // if the value is an integer
+// One frame of a stack.
+struct Activation {
+  std::string function;
+  std::string file;
+  std::string place;       // "train.py:88"
+  std::size_t number = 0;  // as Variable::activation
 };
 
-// Reads the locals of the threads that speak for ranks, and remembers the frames of stacks it has
-// seen. Borrows the view.
+// A job has one for each rank and variable: texts are made once for all of them.
+struct PlainLocal {
+  const Activation* frame = nullptr;  // as long as PlainLocals is there
+  snapshot::StringId name{};
+  snapshot::StringId value{};
+  std::size_t depth = 0;  // number of frames further in
+  std::size_t order = 0;  // its place in the source
+};
+
+// Reads the locals of the threads that speak for ranks, and remembers the frames of stacks and the
+// names it has seen. Borrows the view.
 class PlainLocals {
  public:
   explicit PlainLocals(const JobView& view) : view_(view) {}
@@ -46,17 +53,18 @@ class PlainLocals {
   // rank. Empty for a process without a rank number.
   std::vector<PlainLocal> of(const RankView& rank);
 
+  Variable variable_of(const PlainLocal& local) const;
+  std::string value_of(const PlainLocal& local) const;  // printable, cut
+  // Returns the value if it is an integer.
+  std::optional<std::int64_t> number_of(const PlainLocal& local) const;
+
  private:
-  struct Activation {
-    std::string function;
-    std::string file;
-    std::string place;
-    std::size_t number = 0;
-  };
   const std::vector<Activation>& activations(snapshot::StackId stack);
+  bool is_meant_to_differ(snapshot::StringId name);
 
   const JobView& view_;
   std::map<snapshot::StackId, std::vector<Activation>> activations_;  // by frame
+  std::map<snapshot::StringId, bool> meant_to_differ_;
 };
 
 struct RankNumber {

@@ -57,17 +57,6 @@ bool RankView::in_part() const {
          (presence == Presence::kRead && process->read == ReadState::kPartial);
 }
 
-char RankView::state() const {
-  if (sample() != nullptr && sample()->state != '?') {
-    return sample()->state;
-  }
-  return process == nullptr ? '?' : process->state;
-}
-
-const ThreadSample* RankView::sample() const {
-  return decider == nullptr || decider->samples.empty() ? nullptr : &decider->samples.back();
-}
-
 bool RankView::stays_stopped() const {
   const auto stopped = [](char state) { return state == 'T' || state == 't'; };
   if (decider == nullptr || decider->samples.empty()) {

@@ -92,6 +92,17 @@ struct RankView {
   bool crashed() const;
 };
 
+inline const snapshot::ThreadSample* RankView::sample() const {
+  return decider == nullptr || decider->samples.empty() ? nullptr : &decider->samples.back();
+}
+
+inline char RankView::state() const {
+  if (const auto* last = sample(); last != nullptr && last->state != '?') {
+    return last->state;
+  }
+  return process == nullptr ? '?' : process->state;
+}
+
 // Returns whether the process has exited: what remains is a zombie.
 bool is_dead(const snapshot::ProcessCapture& process);
 

@@ -62,9 +62,9 @@ Counters find_counters(const JobView& view) {
   Counters counters;
   aggregate::PlainLocals locals(view);
   for (const aggregate::RankView& rank : view.ranks()) {
-    for (aggregate::PlainLocal& local : locals.of(rank)) {
-      if (const auto number = local.number()) {
-        Counter& counter = counters[std::move(local.variable)];
+    for (const aggregate::PlainLocal& local : locals.of(rank)) {
+      if (const auto number = locals.number_of(local)) {
+        Counter& counter = counters[locals.variable_of(local)];
         counter.numbers.push_back({rank.rank, *number});
         counter.order = local.order;
       }
