@@ -165,8 +165,8 @@ class PythonProcess {
   PythonCuts cuts() const;
 
   // Returns the asyncio tasks of all interpreters and, if wanted, the parked greenlets, sorted by
-  // name; bounded (tasks/). The greenlets are searched for among all objects. Which threads wait for
-  // the tasks, the last sample shows; unknown without one.
+  // name; bounded (tasks/). The greenlets are searched for among all objects. Which threads wait
+  // for the tasks, the last sample shows; unknown without one.
   Result<std::vector<PythonTask>> tasks(bool greenlets = true) const;
 
   // Returns whether the frames of this thread in the last sample were its stack at one moment,

@@ -43,19 +43,20 @@ std::string child_predicate(const RuleInput& input, const RankView& rank) {
                        stuck_words(input.view, *child));
   }
   if (waits_for_lost_lock(rank.decider->wait)) {
-    return fmt::format("waits at a lock or queue of multiprocessing that no other process has any "
-                       "more: its {} pid {} {}",
-                       child_words(input.view, *child), child->pid,
-                       stuck_words(input.view, *child));
+    return fmt::format(
+        "waits at a lock or queue of multiprocessing that no other process has any "
+        "more: its {} pid {} {}",
+        child_words(input.view, *child), child->pid, stuck_words(input.view, *child));
   }
   if (const auto circle = circle_of_children(input.view, *child); !circle.empty()) {
     std::string pids;
     for (const snapshot::ProcessCapture* process : circle) {
       pids += fmt::format("{}{}", pids.empty() ? "" : ", ", process->pid);
     }
-    return fmt::format("waits for its {} pid {}; processes of this rank wait for each other in a "
-                       "circle: pids {}",
-                       child_words(input.view, *child), child->pid, pids);
+    return fmt::format(
+        "waits for its {} pid {}; processes of this rank wait for each other in a "
+        "circle: pids {}",
+        child_words(input.view, *child), child->pid, pids);
   }
   if (is_dead(*child)) {
     return fmt::format("waits for its {} pid {}, which {}", child_words(input.view, *child),

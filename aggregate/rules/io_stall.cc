@@ -38,9 +38,8 @@ std::string reader_words(const JobView& view, const RankView& rank) {
 
 std::string io_predicate(const JobView& view, const RankView& rank) {
   if (waits_for_reader(view, rank)) {
-    return fmt::format("writes to a {} that is full (fd {}): {}",
-                       wait_name(rank.decider->wait.on), rank.decider->wait.fd,
-                       reader_words(view, rank));
+    return fmt::format("writes to a {} that is full (fd {}): {}", wait_name(rank.decider->wait.on),
+                       rank.decider->wait.fd, reader_words(view, rank));
   }
   const std::string call =
       rank.decider == nullptr ? "" : system_call_words(view, *rank.decider, true);
@@ -112,8 +111,8 @@ std::vector<Finding> io_stall(const RuleInput& input) {
   finding.summary = sentence_of_end(
       input, ranks, [&input](const RankView& rank) { return io_predicate(input.view, rank); });
   for (Culprit& culprit : finding.culprits) {
-    culprit.waits_for.what = waits_for_reader(input.view, first) ? first.decider->wait.on
-                                                                 : snapshot::WaitOn::kFile;
+    culprit.waits_for.what =
+        waits_for_reader(input.view, first) ? first.decider->wait.on : snapshot::WaitOn::kFile;
   }
   finding.advice = io_advice(input.view, first);
   finding.disproves = {d_state ? "the rank leaving state D by itself"

@@ -66,15 +66,14 @@ struct RankWork {
 // Returns nullopt if nothing is seen to get done.
 std::optional<RankWork> work_of(const JobView& view, const RankView& rank);
 
-// Returns whether the wait is for a lock or a queue of multiprocessing that no other process has any
-// more.
+// Returns whether the wait is for a lock or a queue of multiprocessing that no other process has
+// any more.
 bool waits_for_lost_lock(const snapshot::Wait& wait);
 
 // Returns the processes of a rank that wait for each other in a circle, to which the child's wait
 // leads; empty if it leads to none.
 std::vector<const snapshot::ProcessCapture*> circle_of_children(
-    const JobView& view,
-    const snapshot::ProcessCapture& child);
+    const JobView& view, const snapshot::ProcessCapture& child);
 
 // Returns the child that the rank waits for, if it is dead, waits for a lock that nobody alive will
 // release, or stands still while the rank is in vfork() for it; or the process, in which the waits

@@ -45,10 +45,11 @@ std::string younger_than_waits(const RuleInput& input, std::size_t at, const Ran
   }
   return age < 0 || least < age + kMinGapMs
              ? std::string()
-             : fmt::format("it last ran {} ago, and they have waited for {}: it is stopped again "
-                           "and again, or something else held it up before",
-                           span_words(std::chrono::milliseconds(age)),
-                           span_words(std::chrono::milliseconds(least)));
+             : fmt::format(
+                   "it last ran {} ago, and they have waited for {}: it is stopped again "
+                   "and again, or something else held it up before",
+                   span_words(std::chrono::milliseconds(age)),
+                   span_words(std::chrono::milliseconds(least)));
 }
 
 }  // namespace
