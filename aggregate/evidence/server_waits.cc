@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "aggregate/view/coroutines.h"
 #include "aggregate/view/decider.h"
 #include "aggregate/view/polling.h"
 #include "aggregate/view/thread_cycle.h"
@@ -84,6 +85,9 @@ bool takes_requests(const JobView& view,
 
 bool is_open(const JobView& view, const RankView& rank) {
   if (rank.decider == nullptr) {
+    return false;
+  }
+  if (tasks_awaited_by(view.model(), *rank.process, *rank.decider).inside) {
     return false;
   }
   const auto& threads = rank.process->threads;

@@ -146,9 +146,8 @@ std::string hop_verb(const JobView& view, const ThreadCapture& waiter) {
   if ((!pipe && wait.on != snapshot::WaitOn::kSocket) || wait.how == snapshot::WaitHow::kFiles) {
     return "waits for";
   }
-  const bool writes = view.text(wait.syscall_name).starts_with("write") ||
-                      view.text(wait.syscall_name).starts_with("send");
-  return fmt::format("{} a {}{} whose other end is in", writes ? "writes to" : "reads from",
+  return fmt::format("{} a {}{} whose other end is in",
+                     is_writing(view, wait) ? "writes to" : "reads from",
                      pipe ? "pipe" : "connection",
                      wait.fd < 0 ? std::string() : fmt::format(" (fd {})", wait.fd));
 }

@@ -70,10 +70,13 @@ bool has_no_work(const JobView& view, const RankView& rank) {
          });
 }
 
-// Returns whether it asks for something, as an evaluation does for checkpoints, and a spare rank
-// for a key that makes it work.
+// Returns whether it asks for something that comes from outside of it, as an evaluation does for
+// checkpoints, and a spare rank for a key that makes it work.
 bool asks(const JobView& view, const RankView& rank) {
-  return rank.motion.still() && (rank.polls.has_value() || waits_for_key(view, rank));
+  const auto polls = [&rank](snapshot::PollOn on) { return rank.polls == on; };
+  return rank.motion.still() &&
+         (polls(snapshot::PollOn::kUnknown) || polls(snapshot::PollOn::kFile) ||
+          polls(snapshot::PollOn::kConnection) || waits_for_key(view, rank));
 }
 
 // Returns whether the rank waits in a call in which one of these gives work to the others.

@@ -48,11 +48,12 @@ bool has_mismatch(const Circle& circle) {
 // only one thread of its process has at hand.
 bool is_by_exclusion(const WaitGraph& graph, const Circle& circle) {
   std::set<std::uint32_t> assumed;
-  return std::ranges::all_of(graph.edges, [&](const GraphEdge& edge) {
+  const bool alone = std::ranges::all_of(graph.edges, [&](const GraphEdge& edge) {
     return !edge.assumed || !std::ranges::binary_search(circle.nodes, graph.net_node[edge.from]) ||
            ((edge.how == HowKnown::kExclusion || edge.how == HowKnown::kFrames) &&
             graph.nodes[edge.from].kind == NodeKind::kThread && assumed.insert(edge.from).second);
   });
+  return alone && !assumed.empty();
 }
 
 // Returns whether it is a closed circle of different things.

@@ -27,7 +27,7 @@ class Coroutines {
   // Returns the innermost task that this one waits for: the first of several, and the one that has
   // its lock. Null: it waits for no task.
   const AsyncTask* next(const AsyncTask& task) const;
-  TaskWay way_from(const AsyncTask& task) const;
+  TaskWay way_from(const AsyncTask& task);
   bool serves(const AsyncTask& task) {
     return model_.story(sample_of(task), Story::kServesCall).has_value();
   }
@@ -68,7 +68,7 @@ const AsyncTask* Coroutines::next(const AsyncTask& task) const {
   return nullptr;
 }
 
-TaskWay Coroutines::way_from(const AsyncTask& task) const {
+TaskWay Coroutines::way_from(const AsyncTask& task) {
   constexpr std::size_t kMaxWay = 32;
   TaskWay way;
   for (const AsyncTask* at = &task; at != nullptr && way.tasks.size() < kMaxWay && !way.circle;
@@ -78,6 +78,7 @@ TaskWay Coroutines::way_from(const AsyncTask& task) const {
       way.tasks.push_back(at);
     }
   }
+  way.inside = stands_in(*way.tasks.back(), Story::kAwaitsCoroutine);
   return way;
 }
 

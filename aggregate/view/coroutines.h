@@ -16,6 +16,7 @@ namespace oddrank::aggregate {
 struct TaskWay {
   SlimVector<const snapshot::AsyncTask*> tasks;
   bool circle = false;  // the last of them waits for one of them
+  bool inside = false;  // the last of them waits for what another one of its process does
 };
 
 // Returns the task that the thread waits for, and those for which that one waits; empty if it waits
