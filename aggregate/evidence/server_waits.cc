@@ -286,6 +286,13 @@ bool has_only_servers(const JobView& view, const RankView& rank, bool asked) {
   return accepts;
 }
 
+// Returns whether the rank waits for what another thread of it brings, which is known to listen.
+bool is_fed_by_listener(const JobView& view, const RankView& rank) {
+  const ThreadChain chain = follow_threads(*rank.process, *rank.decider);
+  return chain.circle.empty() && chain.way.back() != rank.decider &&
+         awaits_requests(view, *rank.process, *chain.way.back());
+}
+
 bool is_awaited_by_root(const JobView& view, const std::vector<Slot>& slots, std::size_t at) {
   return std::any_of(slots.begin(), slots.end(), [&](const Slot& slot) {
     return has_root_inside(view, slot) &&
@@ -309,6 +316,7 @@ bool may_be_idle(const JobView& view, const std::vector<Slot>& slots, std::size_
       awaits_connections(view, rank.decider->wait) && !rank.decider->wait.rare->own_wakers;
   const bool waits_for_work =
       itself || is_fed_by_library(view, *rank.process, *rank.decider) ||
+      is_fed_by_listener(view, rank) ||
       (is_open(view, rank) && std::any_of(threads.begin(), threads.end(), listens));
   const auto& ranks = view.ranks();
   const auto may_ask = [&](const RankView& other) {
@@ -321,13 +329,7 @@ bool may_be_idle(const JobView& view, const std::vector<Slot>& slots, std::size_
 }
 
 bool waits_for_listener(const JobView& view, const std::vector<Slot>& slots, std::size_t at) {
-  const RankView& rank = view.ranks()[at];
-  if (!may_be_idle(view, slots, at)) {
-    return false;
-  }
-  const ThreadChain chain = follow_threads(*rank.process, *rank.decider);
-  return chain.circle.empty() && chain.way.back() != rank.decider &&
-         awaits_requests(view, *rank.process, *chain.way.back());
+  return may_be_idle(view, slots, at) && is_fed_by_listener(view, view.ranks()[at]);
 }
 
 std::optional<std::vector<std::size_t>> ServerClients::distances_to(std::size_t server) {

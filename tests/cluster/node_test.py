@@ -50,7 +50,7 @@ class NodeTest(unittest.TestCase):
         self.check_culprit(report, "child_deadlock")
         verdict = report["verdict"]
         self.assertEqual(verdict["culprits"][0]["waits_for"]["pid"], job.worker, verdict)
-        self.assertIn("inherited by fork", verdict["summary"])
+        self.assertIn("fork() has not copied", verdict["summary"])
 
     def test_sleep(self):
         report, _ = self.diagnose("sleep")
