@@ -13,20 +13,28 @@ constexpr std::size_t kMaxKindsCompared = 8;
 
 using NamedThreads = std::unordered_set<pid_t>;
 
+// Adds the numbers of the threads that rows of the process name.
+void add_named(const ProcessCapture& process, NamedThreads& named) {
+  if (!process.crash.is_default()) {
+    named.insert(process.crash->tid);
+  }
+  for (const AsyncTask& task : process.tasks) {
+    named.insert(task.tid);
+  }
+  for (const ThreadCapture& thread : process.threads) {
+    for (const pid_t tid : {thread.wait.holder_tid, thread.wait.lock.owner_tid}) {
+      if (tid != 0) {
+        named.insert(tid);
+      }
+    }
+  }
+}
+
 // Returns the numbers of all threads that may be looked up by their number.
 NamedThreads named_threads(const CaptureRows& rows) {
   NamedThreads named;
   for (const ProcessCapture& process : rows.processes) {
-    if (!process.crash.is_default()) {
-      named.insert(process.crash->tid);
-    }
-    for (const ThreadCapture& thread : process.threads) {
-      for (const pid_t tid : {thread.wait.holder_tid, thread.wait.lock.owner_tid}) {
-        if (tid != 0) {
-          named.insert(tid);
-        }
-      }
-    }
+    add_named(process, named);
   }
   return named;
 }

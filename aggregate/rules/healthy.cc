@@ -8,6 +8,7 @@
 #include "aggregate/evidence/server_waits.h"
 #include "aggregate/rules/all_rules.h"
 #include "aggregate/rules/launchers.h"
+#include "aggregate/rules/local_story.h"
 #include "aggregate/view/remote_calls.h"
 #include "aggregate/words/wait_words.h"
 #include "base/printable.h"

@@ -96,7 +96,7 @@ void add_flight(const JobView& view,
   // A call that has not ended everywhere is under way in a job that moves, and waits for a rank
   // that is stopped: the stacks know better.
   if (told.kind == Kind::kBelowHost &&
-      (row_of(verdict.kind).progress == Progress::kMoves || verdict.kind == Kind::kStoppedRank)) {
+      (!is_stall(verdict.kind) || verdict.kind == Kind::kStoppedRank)) {
     return;
   }
   const std::size_t dumps = flight->job.records.size();

@@ -46,6 +46,7 @@ std::map<Variable, Seen> read_variables(const JobView& view,
     }
   }
   std::vector<const SeenAtPlace*> in_order;
+  in_order.reserve(by_place.size());
   for (const auto& [key, seen] : by_place) {
     in_order.push_back(&seen);
   }
