@@ -149,17 +149,22 @@ Holders by_exclusion(const JobView& view,
         awaits_connections(view, other.wait)) {  // it hands them over
       continue;
     }
-    const ProcessCapture* awaited = view.awaited_by(process, other);
-    add_holder_of(holders, &process, &other);
     if (other.samples.empty()) {
       return {};
     }
+    const ThreadCapture* next = awaited_thread(process, other);
+    if (next != nullptr && next != &thread && next != &other) {
+      continue;  // what it waits for is one of the others
+    }
+    const ProcessCapture* awaited = view.awaited_by(process, other);
+    add_holder_of(holders, &process, &other);
     if (other.call || (awaited != nullptr && awaited != &process)) {
       continue;
     }
     // It may go on at any time, or for whom it waits is not known.
     clear = false;
-    if (awaited_thread(process, other) == &thread || other.wait.on == snapshot::WaitOn::kLock ||
+    const auto frame = view.model().user_frame(other.samples.back());
+    if (next == &thread || other.wait.on == snapshot::WaitOn::kLock || !frame || !frame->user ||
         view.model().story(other.samples.back(), Story::kIdle)) {
       return {};
     }
