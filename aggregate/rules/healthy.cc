@@ -169,9 +169,12 @@ std::vector<Finding> find_idle(const RuleInput& input) {
 
 std::vector<Finding> healthy(const RuleInput& input) {
   const auto& ranks = input.view.ranks();
-  const bool all_move = std::all_of(ranks.begin(), ranks.end(), [](const RankView& rank) {
-    return rank.presence == Presence::kRead && rank.motion.moved();
-  });
+  bool all_move = true;
+  for (std::size_t at = 0; at < ranks.size(); ++at) {
+    // A thread that the speaking one waits for may be the one that gets on.
+    all_move = all_move && ranks[at].presence == Presence::kRead &&
+               (ranks[at].motion.moved() || local_story(input, at) == Kind::kSlow);
+  }
   if (ranks.empty() || has_waiting_launcher(input.view)) {
     return {};
   }

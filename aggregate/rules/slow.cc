@@ -163,8 +163,8 @@ std::vector<Finding> slow(const RuleInput& input) {
 // cache that it fills for all, a stage with more to do. Nothing holds the job up but that.
 std::vector<Finding> has_work(const RuleInput& input) {
   const std::vector<std::size_t> ranks = suspects_with(input, Kind::kSlow);
-  if (ranks.empty()) {
-    return {};
+  if (ranks.empty() || ranks.size() == input.view.ranks().size()) {
+    return {};  // where all are at work, none waits
   }
   Finding finding = accuse(input, Kind::kSlow, ranks, Evidence::kOwnStall);
   if (finding.confidence == Confidence::kNone) {
