@@ -20,8 +20,18 @@ bool is_local_socket(const JobView& view, const AwaitedFile& file) {
   return view.text(file.local).empty() && view.text(file.link).starts_with("socket:");
 }
 
+// Returns whether the wait is an event loop's, which the process's other threads can wake: it has the
+// connections that it has accepted, also those at which it does not look now.
+bool is_event_loop(const JobView& view, const Wait& wait, pid_t own) {
+  return wait.how == snapshot::WaitHow::kFiles &&
+         (has_waker(view, wait) ||
+          std::ranges::any_of(wait.rare->awaited, [own](const AwaitedFile& file) {
+            return file.holder_pid == own;
+          }));
+}
+
 // Returns whether the thread waits at the connection's other end, or may have yet to accept it.
-bool answers_at(const JobView& view, const ThreadCapture& thread, const Wait& waiter) {
+bool answers_at(const JobView& view, const ThreadCapture& thread, const Wait& waiter, pid_t own) {
   const Wait& wait = thread.wait;
   const auto& awaited = wait.rare->awaited;
   if (thread.call || wait.on != WaitOn::kSocket) {
@@ -36,7 +46,8 @@ bool answers_at(const JobView& view, const ThreadCapture& thread, const Wait& wa
       return is_local_socket(view, file);
     }
     const bool may_be_it =
-        file.listens() ? file.unread > 0  // the connections that wait to be accepted
+        file.listens() ? file.unread > 0 ||  // the connections that wait to be accepted
+                             is_event_loop(view, wait, own)
                        : file.peer == snapshot::StringId{} || file.peer == waiter.rare->local;
     return may_be_it && snapshot::port_part(view.text(file.local)) == port;
   });
@@ -139,7 +150,7 @@ bool answers_beside(const JobView& view,
     return false;
   }
   return std::any_of(server.threads.begin(), server.threads.end(), [&](const ThreadCapture& each) {
-    return each.has_python && &each != speaker && answers_at(view, each, waiter);
+    return each.has_python && &each != speaker && answers_at(view, each, waiter, server.pid);
   });
 }
 
