@@ -33,7 +33,7 @@ ENOUGH = 200
 GPU_COUNT = 40
 ROLES_RIGHT = 111
 RIGHT_SHARE = 0.95
-STRANGERS_RIGHT = 616
+STRANGERS_RIGHT = 656
 STRANGERS_WRONG = 22
 MOST_BESIDE = 1  # verdicts of which another story names an innocent
 
