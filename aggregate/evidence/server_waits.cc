@@ -20,14 +20,13 @@ bool is_local_socket(const JobView& view, const AwaitedFile& file) {
   return view.text(file.local).empty() && view.text(file.link).starts_with("socket:");
 }
 
-// Returns whether the wait is an event loop's, which the process's other threads can wake: it has the
-// connections that it has accepted, also those at which it does not look now.
+// Returns whether the wait is an event loop's, which the process's other threads can wake: it has
+// the connections that it has accepted, also those at which it does not look now.
 bool is_event_loop(const JobView& view, const Wait& wait, pid_t own) {
   return wait.how == snapshot::WaitHow::kFiles &&
          (has_waker(view, wait) ||
-          std::ranges::any_of(wait.rare->awaited, [own](const AwaitedFile& file) {
-            return file.holder_pid == own;
-          }));
+          std::ranges::any_of(wait.rare->awaited,
+                              [own](const AwaitedFile& file) { return file.holder_pid == own; }));
 }
 
 // Returns whether the thread waits at the connection's other end, or may have yet to accept it.

@@ -146,10 +146,9 @@ std::string hop_verb(const JobView& view, const ThreadCapture& waiter) {
   if ((!pipe && wait.on != snapshot::WaitOn::kSocket) || wait.how == snapshot::WaitHow::kFiles) {
     return "waits for";
   }
-  return fmt::format("{} a {}{} whose other end is in",
-                     is_writing(view, wait) ? "writes to" : "reads from",
-                     pipe ? "pipe" : "connection",
-                     wait.fd < 0 ? std::string() : fmt::format(" (fd {})", wait.fd));
+  return fmt::format(
+      "{} a {}{} whose other end is in", is_writing(view, wait) ? "writes to" : "reads from",
+      pipe ? "pipe" : "connection", wait.fd < 0 ? std::string() : fmt::format(" (fd {})", wait.fd));
 }
 
 }  // namespace

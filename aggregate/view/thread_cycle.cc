@@ -85,7 +85,7 @@ bool is_at_own_lock(const ThreadCapture& thread) {
   // Objects in C (queue.SimpleQueue) wait at a semaphore of their own, as Python's locks do.
   const bool of_python = wait.how == snapshot::WaitHow::kPythonLock ||
                          wait.how == snapshot::WaitHow::kObject ||
-      wait.how == snapshot::WaitHow::kFutureNotBegun ||
+                         wait.how == snapshot::WaitHow::kFutureNotBegun ||
                          (thread.has_python && wait.lock.kind == snapshot::LockKind::kSemaphore);
   return wait.on == WaitOn::kLock && of_python && !wait.limited && !is_shared_lock(wait);
 }
