@@ -20,7 +20,7 @@ inline constexpr std::size_t kMaxRanks = std::size_t{1} << 17;  // of one list
 enum class RankSteps : std::uint8_t { kAny = 0, kOne };
 std::string rank_text(std::span<const std::int32_t> ranks, RankSteps steps = RankSteps::kAny);
 
-// Returns that of so many ranks from the first one on: "4-7", "4"; "" if there are none.
+// Returns the list of `size` consecutive ranks: "4-7", "4"; "" if `size` is 0.
 std::string range_text(std::int32_t first, std::int32_t size);
 
 // Reads such a list back. Fails with kBadData if it is not one, or has more than `limit` ranks.

@@ -34,6 +34,11 @@ struct ThreadSample {
   bool operator==(const ThreadSample&) const = default;
 };
 
+// Returns whether the state is that of a thread that a signal or a tracer has stopped.
+constexpr bool is_stopped_state(char state) {
+  return state == 'T' || state == 't';
+}
+
 // A stop wakes a sleeping thread, which goes back to sleep when it is released.
 inline constexpr std::uint64_t kSwitchesOfStop = 2;
 

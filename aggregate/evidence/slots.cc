@@ -313,7 +313,7 @@ bool takes_part(const RankView& rank) {
     return false;
   }
   const char state = rank.state();
-  if (state == 'T' || state == 't') {
+  if (snapshot::is_stopped_state(state)) {
     return !rank.stays_stopped();
   }
   // A rank that is frozen by its cgroup waits for a signal, whatever its state letter.

@@ -393,17 +393,10 @@ const ProcessCapture* doomed_child(const RuleInput& input, const RankView& rank)
   if (!holders.who.empty() && !holders.others && std::ranges::all_of(holders.who, is_doomed)) {
     return holders.who.front().process;
   }
-  if (waits_for_lost_lock(rank.decider->wait)) {
-    const auto killed = std::ranges::find_if(rank.children, [](const ProcessCapture* process) {
-      return is_dead(*process) && process->exit_code != 0;
-    });
-    if (killed != rank.children.end()) {
-      return *killed;
-    }
-  }
   // No holder is known, but a child is dead that should have delivered, or that was killed and may
   // have had the lock: such a lock tells no owner.
-  const bool at_lock = is_shared_lock(rank.decider->wait);
+  const bool at_lock =
+      is_shared_lock(rank.decider->wait) || waits_for_lost_lock(rank.decider->wait);
   if (!at_lock && !waits_for_input(input.view, rank) && rank.decider->wait.on != WaitOn::kChild) {
     return nullptr;
   }

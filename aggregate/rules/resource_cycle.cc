@@ -74,8 +74,8 @@ std::string wait_of_child(const JobView& view, const snapshot::ProcessCapture& c
              : whom;
 }
 
-// Returns a thread of the rank that is in the circle, beside the one that speaks for it; null if
-// there is none.
+// Returns a thread of the rank that is in the circle and does not speak for the rank; null if the
+// circle has no such thread.
 const snapshot::ThreadCapture* thread_beside(const WaitGraph& graph,
                                              const Circle& circle,
                                              const RankView& rank) {

@@ -28,7 +28,7 @@ bool waits_for_device(std::string_view function) {
 }
 
 bool stands_stopped(const snapshot::ThreadSample& sample) {
-  return sample.state == 'T' || sample.state == 't';
+  return snapshot::is_stopped_state(sample.state);
 }
 
 // A thread that is stopped in a call takes no part in it.
@@ -82,7 +82,8 @@ bool is_no_chance(std::size_t ranks, std::size_t steps) {
   return odds >= kMinOdds;
 }
 
-// Returns the rank that was the last in all samples; kNone if there is none, or it may be chance.
+// Returns the rank that was the last in all samples; kNone if no rank was, or if that may be
+// chance.
 std::size_t late_in_all(const JobView& view, std::size_t samples) {
   const std::size_t late = straggler(view, 0);
   std::size_t steps = 1;
@@ -100,8 +101,8 @@ std::size_t count_stops(const RankView& rank) {
   return static_cast<std::size_t>(std::count_if(samples.begin(), samples.end(), stands_stopped));
 }
 
-// Returns the rank that was found stopped more than once, and ran in between, most often; kNone if
-// there is none.
+// Returns the rank that was found stopped in most samples, and in more than one; kNone if no rank
+// was.
 std::size_t stopped_again(const JobView& view) {
   std::size_t found = JobView::kNone;
   std::size_t most = 1;

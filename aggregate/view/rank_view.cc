@@ -58,12 +58,12 @@ bool RankView::in_part() const {
 }
 
 bool RankView::stays_stopped() const {
-  const auto stopped = [](char state) { return state == 'T' || state == 't'; };
   if (decider == nullptr || decider->samples.empty()) {
-    return process != nullptr && stopped(process->state);
+    return process != nullptr && snapshot::is_stopped_state(process->state);
   }
-  return std::all_of(decider->samples.begin(), decider->samples.end(),
-                     [&stopped](const ThreadSample& each) { return stopped(each.state); });
+  return std::all_of(
+      decider->samples.begin(), decider->samples.end(),
+      [](const ThreadSample& each) { return snapshot::is_stopped_state(each.state); });
 }
 
 bool RankView::crashed() const {

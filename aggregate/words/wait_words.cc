@@ -338,7 +338,7 @@ std::string stuck_words(const JobView& view, const ProcessCapture& process) {
     const std::string how = exit_words(process.exit_code);
     return fmt::format("is dead (zombie{}{})", how.empty() ? "" : ", ", how);
   }
-  if (state == 'T' || state == 't') {
+  if (snapshot::is_stopped_state(state)) {
     return fmt::format("is stopped (state {})", state);
   }
   if (thread == nullptr) {
@@ -378,8 +378,9 @@ std::string phase_of(const JobView& view, const RankView& rank) {
       break;
   }
   const char state = rank.state();
-  std::string prefix =
-      state == 'T' || state == 't' ? fmt::format("stopped (state {}): ", state) : std::string();
+  std::string prefix = snapshot::is_stopped_state(state)
+                           ? fmt::format("stopped (state {}): ", state)
+                           : std::string();
   if (rank.decider != nullptr &&
       snapshot::is_frozen(rank.decider->wait, view.text(rank.decider->wait.wchan), state)) {
     prefix = std::string(kFrozenWords) + ": ";

@@ -9,12 +9,12 @@
 
 namespace oddrank::snapshot {
 
-// Gives each rank a number of its own, if one number means different processes: two jobs have it,
-// or members of a group have met by themselves (ProcessGroup::met_at). The job with the most
-// ranks keeps its numbers; those of the others follow (ProcessCapture::first_rank), and a note says
-// so. Groups of all ranks of a job become groups with members. A group that was made by hand gets
-// the processes that met there as its members, or none if one of them is not in the capture. Lines
-// of logs and dumps that name ranks, but not the job, are dropped.
+// Gives each rank a number of its own if two processes have the same number: they are of different
+// jobs, or members of a group that met apart from the job (ProcessGroup::met_at). The job with the
+// most ranks keeps its numbers; those of the others follow (ProcessCapture::first_rank), and a note
+// says so. Groups of all ranks of a job become groups with members. A group that was made by hand
+// gets the processes that met there as its members, or none if one of them is not in the capture.
+// Lines of logs and dumps that name ranks, but not the job, are dropped.
 class OneNumbering {
  public:
   // Keeps a reference to the capture.

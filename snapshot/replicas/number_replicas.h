@@ -21,12 +21,12 @@ constexpr bool is_of_replicas(std::string_view group) {
 // The label of what is the default group within a replica.
 inline constexpr std::string_view kDefaultOfReplica = "default of its replica";
 
-// Gives each rank of a replica its number in the job, and a label that tells its place. The groups,
-// calls and recorders of these processes get the same numbers, and the default group of a replica
-// becomes a group of its ranks. Replicas follow each other in the order of their variables
-// REPLICA_GROUP_ID, or else as they were started, node by node; one of the same name and the same
-// ranks on another node is another replica. Call it once all calls are known, and again if more
-// nodes have been added.
+// Gives the ranks of all replicas consecutive numbers in the job, and each a label with its place.
+// The groups, calls and recorders of these processes get the same numbers, and the default group of
+// a replica becomes a group of its ranks. Replicas follow each other in the order of their
+// variables REPLICA_GROUP_ID, or else as they were started, node by node; one of the same name and
+// the same ranks on another node is another replica. Call it once all calls are known, and again if
+// more nodes have been added.
 void number_replicas(Capture& capture);
 
 // Returns the number of ranks of the largest job of replicas; -1 if there is none.

@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <span>
 #include <string_view>
+#include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "cpython/locals.h"
@@ -66,30 +68,48 @@ class ObjectSearch {
  private:
   // Returns how near an object is of which the wanted one may be an attribute.
   Nearness by_attribute(const RawFrame& frame, Addr owner);
+  bool names_global(const RawFrame& frame);
 
   PythonSample& python_;
   Addr wanted_;
   std::size_t budget_ = kMaxOwners;
+  std::unordered_map<std::uint64_t, bool> global_in_code_;  // hundreds of threads run the same code
 };
 
 Nearness ObjectSearch::nearness(const SampledThread& thread) {
-  Nearness nearest = Nearness::kNone;
-  const std::size_t count = std::min(thread.frames.size(), kMaxSearchedFrames);
-  for (const RawFrame& frame : std::span(thread.frames).first(count)) {
+  const auto frames =
+      std::span(thread.frames).first(std::min(thread.frames.size(), kMaxSearchedFrames));
+  std::vector<std::pair<const RawFrame*, Addr>> owners;
+  for (const RawFrame& frame : frames) {
     for (const Addr value : cpython::read_local_values(python_.memory(), frame)) {
-      nearest = std::max(nearest,
-                         value == wanted_ ? Nearness::kHasOrNamesIt : by_attribute(frame, value));
-    }
-  }
-  for (std::size_t i = 0; nearest == Nearness::kNone && i < count; ++i) {
-    const RawFrame& frame = thread.frames[i];
-    for (const Addr value : cpython::read_named_globals(python_.memory(), frame)) {
-      if (value == wanted_ || by_attribute(frame, value) == Nearness::kHasOrNamesIt) {
-        return Nearness::kNamesGlobal;
+      if (value == wanted_) {
+        return Nearness::kHasOrNamesIt;
       }
+      owners.emplace_back(&frame, value);
     }
   }
-  return nearest;
+  Nearness nearest = Nearness::kNone;
+  for (const auto& [frame, owner] : owners) {
+    nearest = std::max(nearest, by_attribute(*frame, owner));
+    if (nearest == Nearness::kHasOrNamesIt) {
+      return nearest;
+    }
+  }
+  const bool named =
+      nearest == Nearness::kNone &&
+      std::ranges::any_of(frames, [this](const auto& it) { return names_global(it); });
+  return named ? Nearness::kNamesGlobal : nearest;
+}
+
+bool ObjectSearch::names_global(const RawFrame& frame) {
+  const auto [at, is_new] = global_in_code_.try_emplace(value_of(frame.code));
+  if (is_new) {
+    const auto globals = cpython::read_named_globals(python_.memory(), frame);
+    at->second = std::ranges::any_of(globals, [&](Addr value) {
+      return value == wanted_ || by_attribute(frame, value) == Nearness::kHasOrNamesIt;
+    });
+  }
+  return at->second;
 }
 
 Nearness ObjectSearch::by_attribute(const RawFrame& frame, Addr owner) {
