@@ -47,8 +47,7 @@ bool is_within(const RuleInput& input, const Finding& first, const Finding& othe
       input.blame.circles.begin(), input.blame.circles.end(), [&](const Circle& circle) {
         std::vector<std::size_t> ranks = circle.ranks;
         const bool has_first = std::any_of(ranks.begin(), ranks.end(), named_by(first));
-        std::erase_if(ranks,
-                      [&input](std::size_t at) { return input.blame.by_process.contains(at); });
+        std::erase_if(ranks, [&input](std::size_t at) { return input.blame.by_part.contains(at); });
         return has_first && std::any_of(ranks.begin(), ranks.end(), named_by(other));
       });
 }

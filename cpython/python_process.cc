@@ -22,6 +22,7 @@
 #include "cpython/tasks/find_greenlets.h"
 #include "cpython/tasks/find_tasks.h"
 #include "cpython/tasks/lock_holders.h"
+#include "cpython/tasks/task_sockets.h"
 #include "cpython/tasks/task_threads.h"
 #include "cpython/thread_names.h"
 #include "cpython/thread_state.h"
@@ -511,10 +512,16 @@ Result<std::vector<PythonTask>> PythonProcess::tasks(bool greenlets) const {
   const TaskThreads threads(
       memory, impl_->codes,
       impl_->sample_threads ? *impl_->sample_threads : std::vector<SampledThread>());
+  TaskSocketSearch sockets(memory, impl_->codes);
   for (std::size_t at = 0; at < waits.size(); ++at) {
     AwaitChain& chain = waits[at];
     PythonTask& task = tasks.emplace_back();
     task.target_tid = threads.waiting_for(addresses[at]);
+    task.worker_tid = threads.working_on(chain.awaited);
+    task.loop_tid = threads.running(addresses[at]);
+    if (chain.state == TaskState::kWaits) {
+      task.sockets = sockets.of(chain);
+    }
     for (const RawFrame& raw : chain.frames) {
       task.frames.push_back(impl_->make_frame(memory, raw));
     }

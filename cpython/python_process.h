@@ -84,6 +84,14 @@ struct PythonThread {
 
 enum class TaskState : std::uint8_t { kUnknown, kNotStarted, kWaits, kRuns, kEnded, kParked };
 
+inline constexpr std::size_t kMaxTaskSockets = 8;
+
+// The connections of a task (tasks/task_sockets.h), as descriptors.
+struct TaskSockets {
+  int awaited = -1;       // the one that the library's innermost coroutine is about
+  std::vector<int> kept;  // those at hand, in order; may have `awaited`
+};
+
 // An unfinished asyncio task, or a parked greenlet.
 struct PythonTask {
   // "Task-7", or as the program named it; "" if unknown, and for a greenlet.
@@ -104,6 +112,9 @@ struct PythonTask {
   // The thread that waits for the task (tasks/task_threads.h), in the target's pid namespace; 0:
   // none is known.
   pid_t target_tid = 0;
+  pid_t worker_tid = 0;  // the thread of a pool for which the task waits; likewise
+  pid_t loop_tid = 0;    // the thread that runs its event loop; likewise
+  TaskSockets sockets;   // of a task that waits
 };
 
 // What a sample left out.

@@ -20,6 +20,8 @@ void add_named(const ProcessCapture& process, NamedThreads& named) {
   }
   for (const AsyncTask& task : process.tasks) {
     named.insert(task.tid);
+    named.insert(task.worker);
+    named.insert(task.loop);
   }
   for (const ThreadCapture& thread : process.threads) {
     for (const pid_t tid : {thread.wait.holder_tid, thread.wait.lock.owner_tid}) {

@@ -35,7 +35,11 @@ struct AsyncTask {
   // ones, tasks first, each like `awaits`.
   std::vector<StringId> members;
   pid_t tid = 0;       // the thread that waits for it to end; 0: none, or unknown
+  pid_t worker = 0;    // the thread of a pool whose work it waits for; 0: none, or unknown
+  pid_t loop = 0;      // the thread that runs its event loop; 0: unknown
   AskedObjects asked;  // for which the future that it awaits stands
+  SlimVector<KeptSocket> sockets;  // the connections that it has at hand
+  bool at_socket = false;          // it waits at the first of them
 
   bool operator==(const AsyncTask&) const = default;
 };

@@ -83,11 +83,14 @@ inline constexpr std::size_t kMaxKeptSockets = 8;   // of RareWaitFacts::kept
 inline constexpr std::size_t kMaxPoolPids = 4;      // PoolWait::pids
 inline constexpr std::size_t kMaxAskedActors = 64;  // of AskedObjects
 
-// A connection that a thread has at hand, whatever it waits for.
+// A connection that a thread or a task has at hand, whatever it waits for.
 struct KeptSocket {
   StringId link{};   // "socket:[31]"
   StringId local{};  // of TCP: as in Connection
   StringId peer{};
+  StringId other_end{};  // as RareWaitFacts::other_end
+  pid_t holder_pid = 0;  // who has the other end, if a process of this node has it; 0 = unknown
+  std::int32_t fd = -1;
 
   bool operator==(const KeptSocket&) const = default;
 };
@@ -113,6 +116,9 @@ struct RareWaitFacts {
   SlimVector<AwaitedFile> awaited;
   std::uint64_t awaited_count = 0;  // all files of the call except its own wakers
   bool own_wakers = false;  // it also waits for counters and timers by which a program wakes itself
+  // The thread that runs the asyncio loop that this one has at hand: it may hand work over to it.
+  // 0: none; -1: several.
+  pid_t feeds_loop = 0;
   WaitAbout about = WaitAbout::kNobody;
   PoolWait pool;
   // The key of a store (TCPStore, FileStore, ...) that it waits for; the first few of several,

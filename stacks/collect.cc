@@ -283,7 +283,13 @@ bool has_event_loop(const std::vector<Reading>& readings) {
   });
 }
 
-// Keeps the tasks for which threads wait, and those for which these wait, and so on.
+// Returns whether the task may owe an answer, or wait for one: it has a connection.
+bool is_connected(const cpython::PythonTask& task) {
+  return task.sockets.awaited >= 0 || !task.sockets.kept.empty();
+}
+
+// Keeps the tasks for which threads wait and those that have connections, and those for which these
+// wait, and so on.
 void keep_awaited(std::vector<cpython::PythonTask>& tasks) {
   constexpr std::size_t kMaxAwaitedTasks = 64;
   std::unordered_set<std::string_view> awaited;
@@ -296,7 +302,7 @@ void keep_awaited(std::vector<cpython::PythonTask>& tasks) {
   std::unordered_map<std::string_view, const cpython::PythonTask*> by_name;
   for (const cpython::PythonTask& task : tasks) {
     by_name.emplace(task.name, &task);
-    if (task.target_tid != 0) {
+    if (task.target_tid != 0 || is_connected(task)) {
       add(task);
     }
   }
@@ -317,6 +323,31 @@ void keep_awaited(std::vector<cpython::PythonTask>& tasks) {
   tasks = std::move(kept);
 }
 
+// Returns the thread's number here; 0: none of these.
+pid_t tid_of(pid_t target_tid, const std::vector<Reading>& readings) {
+  const auto thread = std::ranges::find_if(readings, [target_tid](const Reading& reading) {
+    return target_tid != 0 && reading.state.target_tid == target_tid;
+  });
+  return thread == readings.end() ? 0 : thread->state.tid;
+}
+
+// Adds the connections by their descriptors; first the one at which the task waits.
+void add_sockets(const cpython::TaskSockets& sockets, snapshot::AsyncTask& row) {
+  const auto add = [&row](int fd) {
+    row.sockets.emplace_back();
+    row.sockets.back().fd = fd;
+  };
+  row.at_socket = sockets.awaited >= 0;
+  if (row.at_socket) {
+    add(sockets.awaited);
+  }
+  for (const int fd : sockets.kept) {
+    if (fd != sockets.awaited && row.sockets.size() < snapshot::kMaxKeptSockets) {
+      add(fd);
+    }
+  }
+}
+
 void Collector::add_tasks(const std::vector<Reading>& readings) {
   auto tasks = reader_.python()->tasks(options_.tasks);
   if (!tasks) {
@@ -327,10 +358,9 @@ void Collector::add_tasks(const std::vector<Reading>& readings) {
   }
   for (const cpython::PythonTask& task : *tasks) {
     snapshot::AsyncTask& row = process_.tasks.emplace_back();
-    const auto thread = std::ranges::find_if(readings, [&task](const Reading& reading) {
-      return task.target_tid != 0 && reading.state.target_tid == task.target_tid;
-    });
-    row.tid = thread == readings.end() ? 0 : thread->state.tid;
+    row.tid = tid_of(task.target_tid, readings);
+    row.worker = tid_of(task.worker_tid, readings);
+    row.loop = tid_of(task.loop_tid, readings);
     row.name = tables_.string(task.name);
     row.awaits = tables_.string(task.awaits);
     for (const std::string& member : task.members) {
@@ -345,6 +375,7 @@ void Collector::add_tasks(const std::vector<Reading>& readings) {
         row.asked.actors.push_back(tables_.string(task.object->actor));
       }
     }
+    add_sockets(task.sockets, row);
     snapshot::Stack stack;
     stack.end = task.cut ? StackEnd::kLimit : StackEnd::kUnknown;
     for (const snapshot::Frame& frame : converter_.python(task.frames)) {

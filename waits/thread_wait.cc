@@ -31,6 +31,7 @@ snapshot::Wait to_capture(const ThreadWait& from, snapshot::Tables& tables) {
   }
   rare.awaited_count = from.awaited_count;
   rare.own_wakers = from.own_wakers;
+  rare.feeds_loop = from.feeds_loop;
   rare.key = tables.string(from.key);
   rare.asked = from.asked;
   wait.detail = tables.string(from.detail);

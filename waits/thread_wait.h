@@ -33,6 +33,7 @@ struct ThreadWait {
   std::vector<NamedFile> awaited;
   std::uint64_t awaited_count = 0;
   bool own_wakers = false;
+  pid_t feeds_loop = 0;
   bool tells_wchan = false;       // `detail` names the kernel function
   std::vector<std::string> kept;  // as RareWaitFacts::kept: "socket:[31]"
   std::string key;

@@ -95,7 +95,14 @@ bool is_partial(const RankView& rank) {
          (rank.presence == Presence::kPartial && rank.state() != 'D' && !rank.stays_stopped());
 }
 
-void mark(const RuleInput& input, const std::vector<BlockedOn>& blocked, WaitNet& net) {
+// Returns whether the node may hold up others whatever its rank waits for.
+bool is_apart(const GraphNode& node) {
+  return node.kind == NodeKind::kProcess ||
+         (node.kind == NodeKind::kThread && is_coroutine(*node.thread));
+}
+
+void mark(const RuleInput& input, const std::vector<BlockedOn>& blocked, WaitGraph& graph) {
+  WaitNet& net = graph.net;
   for (std::size_t node = 0; node < net.nodes.size(); ++node) {
     const std::size_t owner = net.nodes[node].owner;
     if (owner >= blocked.size()) {
@@ -109,6 +116,12 @@ void mark(const RuleInput& input, const std::vector<BlockedOn>& blocked, WaitNet
                                     ? Unknown::kAnybody
                                 : stand == BlockedOn::kOwnProcess ? Unknown::kInside
                                                                   : Unknown::kNobody;
+      // What a coroutine waits for, a message of any process may bring.
+      const std::uint32_t known = graph.of_net[node];
+      if (known != WaitGraph::kNotInNet && graph.nodes[known].kind == NodeKind::kThread &&
+          is_coroutine(*graph.nodes[known].thread)) {
+        net.nodes[node].unknown = Unknown::kAnybody;
+      }
     }
   }
 }
@@ -247,7 +260,7 @@ Blame find_blame(const RuleInput& input, WaitGraph& graph) {
   for (const std::size_t at : short_sleepers_among(input.view, roots)) {
     blame.blocked[at] = BlockedOn::kClock;
   }
-  mark(input, blame.blocked, graph.net);
+  mark(input, blame.blocked, graph);
   blame.solution = solve(graph.net);
   for (CauseId id = 0; id < blame.solution.causes.size(); ++id) {
     if (blame.solution.causes[id].circle) {
@@ -259,12 +272,12 @@ Blame find_blame(const RuleInput& input, WaitGraph& graph) {
   }
   count_waiters(graph, blame);
   for (std::size_t at = ranks; at < graph.nodes.size(); ++at) {
-    if (graph.nodes[at].kind != NodeKind::kProcess || !graph.net.out[graph.net_node[at]].empty()) {
+    if (!is_apart(graph.nodes[at]) || !graph.net.out[graph.net_node[at]].empty()) {
       continue;
     }
     const std::size_t owner = graph.net.nodes[graph.net_node[at]].owner;
     if (owner < ranks && blame.blocked[owner] == BlockedOn::kRanks) {
-      blame.by_process.emplace(owner, graph.nodes[at].process);
+      blame.by_part.emplace(owner, at);
     }
   }
   return blame;

@@ -49,9 +49,9 @@ struct Blame {
   // By rank: so many ranks wait for it, whoever the unknown holders are. 0: none, or only a guess
   // says that they do.
   std::vector<std::size_t> waiters;
-  // By rank (index): another process of it that holds up others, whatever the rank itself waits
-  // for.
-  std::map<std::size_t, const snapshot::ProcessCapture*> by_process;
+  // By rank (index): another process or a coroutine of it that holds up others, whatever the rank
+  // itself waits for. Into WaitGraph::nodes.
+  std::map<std::size_t, std::size_t> by_part;
   // By rank: it may be one of several for whom ranks wait, of which only one is the one.
   std::vector<bool> one_of_several;
 

@@ -60,7 +60,7 @@ Awaited find_awaited(const RuleInput& input) {
         found.any_unknown = found.any_unknown || blame.blocked[at] == BlockedOn::kUnknown;
     }
   }
-  for (const auto& [at, process] : blame.by_process) {
+  for (const auto& [at, part] : blame.by_part) {
     (blame.is_sure(at) ? found.roots : guessed).push_back(at);
   }
   // Only if nobody is sure: of those among whom one is the one, nobody is named.

@@ -143,7 +143,7 @@ bool GraphBuilder::add_keepers(std::size_t node,
                                const ThreadCapture& thread,
                                const ProcessCapture& server) {
   const ProcessCapture& process = *graph_.nodes[node].process;
-  const auto keepers = keepers_of(process, thread.wait, server);
+  const auto keepers = keepers_of(view_, process, thread.wait, server);
   if (keepers.empty() ||
       std::any_of(keepers.begin(), keepers.end(), [](const auto* one) { return one->call; })) {
     return false;
@@ -176,6 +176,13 @@ void GraphBuilder::expand(std::size_t node, std::size_t rank, const ThreadCaptur
   if (thread != nullptr && !thread->call) {
     add_holders(node, rank, process, *thread);
   }
+  if (thread != nullptr && is_coroutine(*thread) && graph_.net.out[graph_.net_node[node]].empty()) {
+    show(node, rank,
+         {"what its process is to do", "no thread of it has the event loop at hand",
+          HowKnown::kExclusion},
+         true);
+    graph_.awaited[rank] = true;
+  }
 }
 
 void GraphBuilder::add_resource(std::size_t node,
@@ -200,7 +207,7 @@ void GraphBuilder::add_resource(std::size_t node,
 }
 
 bool GraphBuilder::is_of_another(std::size_t node, std::size_t rank) const {
-  if (node == WaitGraph::kNotInNet || graph_.nodes[node].kind != NodeKind::kProcess) {
+  if (node == WaitGraph::kNotInNet || graph_.nodes[node].process == nullptr) {
     return false;
   }
   const std::size_t owner = graph_.net.nodes[graph_.net_node[node]].owner;

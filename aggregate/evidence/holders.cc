@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "aggregate/evidence/server_waits.h"
+#include "aggregate/view/coroutines.h"
 #include "aggregate/view/remote_calls.h"
 #include "aggregate/view/thread_cycle.h"
 
@@ -124,10 +125,12 @@ bool ends_in_own_process(const ProcessCapture& process, const Wait& wait) {
 
 // A connection to the process itself: the threads that have its other end. A server of one thread
 // that calls itself waits for itself. nullopt: none is known.
-std::optional<Holders> by_keepers(const ProcessCapture& process, const ThreadCapture& thread) {
+std::optional<Holders> by_keepers(const JobView& view,
+                                  const ProcessCapture& process,
+                                  const ThreadCapture& thread) {
   Holders holders;
   holders.how = HowKnown::kMemory;
-  for (const ThreadCapture* keeper : keepers_of(process, thread.wait, process)) {
+  for (const ThreadCapture* keeper : keepers_of(view, process, thread.wait, process)) {
     add_holder_of(holders, &process, keeper);
   }
   holders.join = holders.who.size() > 1 ? Join::kOneOf : Join::kAll;
@@ -172,6 +175,44 @@ Holders by_exclusion(const JobView& view,
   return clear || holders.who.size() == 1 ? holders : Holders();
 }
 
+// What a coroutine waits for in its own process, and which thread does that is not known: one that
+// may hand work over to its event loop, or what somebody sends. If there is no such thread, nothing
+// of the process ends the wait.
+Holders of_coroutine(const ProcessCapture& process, const ThreadCapture& coroutine) {
+  Holders holders;
+  holders.join = Join::kOneOf;
+  holders.how = HowKnown::kExclusion;
+  for (const ThreadCapture& other : process.threads) {
+    const pid_t fed = other.wait.rare->feeds_loop;
+    if (coroutine.wait.on == snapshot::WaitOn::kThread && (fed == -coroutine.tid || fed == -1)) {
+      add_holder_of(holders, &process, &other);
+    }
+  }
+  return holders;
+}
+
+// The coroutine to which those lead for which an event loop runs; by exclusion the only one that
+// waits for another process, if they lead to what any coroutine may bring (a queue, an event).
+Holders of_loop(const JobView& view, const ProcessCapture& process, const ThreadCapture& loop) {
+  Holders holders;
+  if (is_coroutine(loop) || view.coroutines(process).empty()) {
+    return holders;
+  }
+  const TaskWay way = tasks_awaited_by(view.model(), process, loop);
+  for (const ThreadCapture& coroutine : view.coroutines(process)) {
+    const ProcessCapture* other = view.awaited_by(process, coroutine);
+    const bool is_last = !way.tasks.empty() && coroutine.python_name == way.tasks.back()->name;
+    if (!way.tasks.empty() && (is_last || way.inside) && other != nullptr && other != &process) {
+      add_holder_of(holders, &process, &coroutine);
+    }
+  }
+  const bool by_exclusion = holders.who.size() == 1 && way.inside;
+  holders.join = by_exclusion ? Join::kOneOf : Join::kAll;
+  holders.others = by_exclusion;
+  holders.how = by_exclusion ? HowKnown::kExclusion : HowKnown::kMemory;
+  return holders.who.size() == 1 ? holders : Holders();
+}
+
 }  // namespace
 
 Holders holders_of(const JobView& view,
@@ -181,6 +222,9 @@ Holders holders_of(const JobView& view,
   const Wait& wait = thread.wait;
   if (thread.call) {
     return holders;
+  }
+  if (Holders tasks = of_loop(view, process, thread); !tasks.who.empty()) {
+    return tasks;
   }
   if (const ThreadCapture* owner = awaited_thread(process, thread)) {
     // Another user of an object need not be the one that is meant.
@@ -199,8 +243,10 @@ Holders holders_of(const JobView& view,
     return of_pool(view, process, wait);
   } else if (wait.how == WaitHow::kFiles) {
     return of_files(view, process, wait);
-  } else if (const auto keepers = by_keepers(process, thread)) {
+  } else if (const auto keepers = by_keepers(view, process, thread)) {
     return *keepers;
+  } else if (is_coroutine(thread)) {
+    return of_coroutine(process, thread);
   } else if (is_at_own_lock(thread) || ends_in_own_process(process, wait)) {
     return by_exclusion(view, process, thread);
   }

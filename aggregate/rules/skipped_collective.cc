@@ -74,25 +74,33 @@ std::string elsewhere(const RuleInput& input, const RankView& rank) {
          where + long_limit_words(rank.decider->wait);
 }
 
-// Returns the process of the rank that holds up others, whatever the rank itself waits for, or
-// null.
-const snapshot::ProcessCapture* process_to_blame(const RuleInput& input, const RankView& rank) {
+// Returns the process or coroutine of the rank that holds up others, whatever the rank itself waits
+// for, or null.
+const GraphNode* part_to_blame(const RuleInput& input, const RankView& rank) {
   const auto at = static_cast<std::size_t>(&rank - input.view.ranks().data());
-  const auto by = input.blame.by_process.find(at);
-  return by == input.blame.by_process.end() ? nullptr : by->second;
+  const auto by = input.blame.by_part.find(at);
+  return by == input.blame.by_part.end() ? nullptr : &input.graph.nodes[by->second];
 }
 
-// Returns what the process or thread does in which the rank's wait ends; or its process that holds
-// up others whatever the rank waits for.
+std::string part_words(const RuleInput& input, const RankView& rank, const GraphNode& part) {
+  const snapshot::ProcessCapture& process = *part.process;
+  if (part.thread != nullptr) {
+    return fmt::format("has a coroutine that owes an answer, and {}",
+                       elsewhere(input, view_of(input.view, rank, process, *part.thread)));
+  }
+  const snapshot::ThreadCapture* thread = deciding_thread(input.view, process);
+  const std::string has = fmt::format("has a {} pid {}{}, which ", child_words(input.view, process),
+                                      process.pid, command_words(input.view, process));
+  return has + (thread == nullptr || thread->samples.empty()
+                    ? stuck_words(input.view, process)
+                    : elsewhere(input, view_of(input.view, rank, process, *thread)));
+}
+
+// Returns what the process or thread does in which the rank's wait ends; or its part that holds up
+// others whatever the rank waits for.
 std::string end_words(const RuleInput& input, const RankView& rank) {
-  if (const auto* process = process_to_blame(input, rank)) {
-    const snapshot::ThreadCapture* thread = deciding_thread(input.view, *process);
-    const std::string has =
-        fmt::format("has a {} pid {}{}, which ", child_words(input.view, *process), process->pid,
-                    command_words(input.view, *process));
-    return has + (thread == nullptr || thread->samples.empty()
-                      ? stuck_words(input.view, *process)
-                      : elsewhere(input, view_of(input.view, rank, *process, *thread)));
+  if (const GraphNode* part = part_to_blame(input, rank)) {
+    return part_words(input, rank, *part);
   }
   const WaitEnd end(input.view, rank);
   const bool framed = input.view.model().user_frame(*end.view().sample()).has_value();
@@ -101,8 +109,8 @@ std::string end_words(const RuleInput& input, const RankView& rank) {
 }
 
 void add_advice(const RuleInput& input, const RankView& rank, Finding& finding) {
-  if (const auto* process = process_to_blame(input, rank)) {
-    finding.advice.push_back(on_live(rank, fmt::format("oddrank node {}", process->pid)));
+  if (const GraphNode* part = part_to_blame(input, rank)) {
+    finding.advice.push_back(on_live(rank, fmt::format("oddrank node {}", part->process->pid)));
     return;
   }
   const WaitEnd end(input.view, rank);

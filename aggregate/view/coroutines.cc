@@ -131,7 +131,55 @@ ThreadCapture thread_of(const ThreadCapture& loop, const AsyncTask& task) {
   return thread;
 }
 
+// Returns the thread of the task's event loop; null if it is not known.
+const ThreadCapture* loop_of(const ProcessCapture& process, const AsyncTask& task) {
+  const auto found = std::ranges::find(process.threads, task.loop, &ThreadCapture::tid);
+  return task.loop == 0 || found == process.threads.end() ? nullptr : &*found;
+}
+
+// Takes over the wait at a connection, which the kernel tells as of a thread.
+void wait_at(const snapshot::KeptSocket& socket, snapshot::Wait& wait) {
+  wait.on = snapshot::WaitOn::kSocket;
+  wait.inferred = false;
+  wait.path = socket.link;
+  wait.fd = socket.fd;
+  wait.holder_pid = socket.holder_pid;
+  snapshot::RareWaitFacts& rare = wait.rare.edit();
+  rare.local = socket.local;
+  rare.peer = socket.peer;
+  rare.other_end = socket.other_end;
+}
+
 }  // namespace
+
+std::vector<ThreadCapture> coroutine_threads(FrameModel& model, const ProcessCapture& process) {
+  std::vector<ThreadCapture> threads;
+  const bool connected = std::ranges::any_of(
+      process.tasks, [](const AsyncTask& task) { return !task.sockets.empty(); });
+  if (!connected) {
+    return threads;
+  }
+  Coroutines coroutines(model, process);
+  for (const AsyncTask& task : process.tasks) {
+    const ThreadCapture* loop = loop_of(process, task);
+    if (task.sockets.empty() || task.state != TaskState::kWaits || loop == nullptr ||
+        loop->samples.empty()) {
+      continue;
+    }
+    ThreadCapture& thread = threads.emplace_back(thread_of(*loop, task));
+    thread.tid = -loop->tid;
+    thread.python_name = task.name;
+    const AsyncTask& last = *coroutines.way_from(task).tasks.back();
+    if (last.at_socket) {
+      wait_at(last.sockets.front(), thread.wait);
+    } else if (last.worker != 0) {
+      thread.wait.holder_pid = process.pid;
+      thread.wait.holder_tid = last.worker;
+    }
+    thread.wait.rare.edit().kept = task.sockets;
+  }
+  return threads;
+}
 
 TaskWay tasks_awaited_by(FrameModel& model,
                          const ProcessCapture& process,

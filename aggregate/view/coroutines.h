@@ -5,6 +5,7 @@
 #pragma once
 
 #include <optional>
+#include <vector>
 
 #include "aggregate/frames/frame_model.h"
 #include "base/small/slim_vector.h"
@@ -24,6 +25,16 @@ struct TaskWay {
 TaskWay tasks_awaited_by(FrameModel& model,
                          const snapshot::ProcessCapture& process,
                          const snapshot::ThreadCapture& thread);
+
+// Returns the coroutines of the process that have connections at hand, made up as threads that
+// stand where the coroutines do, and wait as they do. Their `tid` is that of their event loop's
+// thread, as a negative number; their Python name is the task's.
+std::vector<snapshot::ThreadCapture> coroutine_threads(FrameModel& model,
+                                                       const snapshot::ProcessCapture& process);
+
+inline bool is_coroutine(const snapshot::ThreadCapture& thread) {
+  return thread.tid < 0;
+}
 
 struct ServingCoroutine {
   // Made up: the thread of the event loop, as if it stood where the coroutine waits. (The tasks are

@@ -78,9 +78,27 @@ JobView::JobView(const Capture& capture, FrameModel& model) : capture_(capture),
   for (std::size_t at = 0; at < ranks_.size(); ++at) {
     rank_of_process_.try_emplace(ranks_[at].process, at);
   }
+  make_coroutines();
   take_servers();
   take_socket_servers();
   take_records();
+}
+
+void JobView::make_coroutines() {
+  for (const ProcessCapture& process : capture_.processes) {
+    auto threads = process.tasks.empty() ? std::vector<snapshot::ThreadCapture>()
+                                         : coroutine_threads(model_, process);
+    if (!threads.empty()) {
+      coroutines_.emplace(&process, std::move(threads));
+    }
+  }
+}
+
+const std::vector<snapshot::ThreadCapture>& JobView::coroutines(
+    const ProcessCapture& process) const {
+  static const std::vector<snapshot::ThreadCapture> kNoCoroutines;
+  const auto at = coroutines_.find(&process);
+  return at == coroutines_.end() ? kNoCoroutines : at->second;
 }
 
 // Takes over who may owe the callers their answers (remote_calls.h): these threads speak for their
@@ -89,7 +107,7 @@ void JobView::take_servers() {
   for (RankView& rank : ranks_) {
     if (rank.presence == Presence::kRead && !rank.process->tasks.empty()) {
       if (auto coroutine = find_serving_coroutine(model_, *rank.process)) {
-        rank.coroutine = &coroutines_.emplace_back(*std::move(coroutine));
+        rank.coroutine = &serving_.emplace_back(*std::move(coroutine));
       }
     }
   }
@@ -125,7 +143,7 @@ void JobView::take_socket_servers() {
         is_at_work(*ranks_[at].decider, model_)) {
       continue;
     }
-    auto keepers = keepers_of(*rank.process, rank.decider->wait, *server);
+    auto keepers = keepers_of(*this, *rank.process, rank.decider->wait, *server);
     std::erase_if(keepers, [this](const auto* thread) {
       return thread->call || thread->samples.empty() || !is_at_work(*thread, model_);
     });

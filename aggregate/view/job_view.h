@@ -62,6 +62,9 @@ class JobView {
   // other end of the socket that it happens to read.
   const snapshot::ProcessCapture* awaited_by(const snapshot::ProcessCapture& process,
                                              const snapshot::ThreadCapture& thread) const;
+  // Returns the process's coroutine_threads().
+  const std::vector<snapshot::ThreadCapture>& coroutines(
+      const snapshot::ProcessCapture& process) const;
   // Return whether any process of the job is known to have it, even if several are.
   bool has_other_end(const snapshot::Wait& wait) const;
   bool has_other_end(const snapshot::Connection& connection) const;
@@ -99,6 +102,7 @@ class JobView {
   void take_poll(RankView& rank);
   void add_main_motion(RankView& rank);
   void take_records();
+  void make_coroutines();
   void take_servers();
   void take_socket_servers();
   void speak_for(RankView& rank, const snapshot::ThreadCapture& thread);
@@ -108,8 +112,10 @@ class JobView {
   const snapshot::Capture& capture_;
   FrameModel& model_;
   std::vector<RankView> ranks_;
-  std::deque<ServingCoroutine> coroutines_;  // to which ranks_ points
-  std::size_t first_ranked_ = kNone;         // in ranks_: from here on each has its number
+  std::deque<ServingCoroutine> serving_;  // to which ranks_ points
+  std::unordered_map<const snapshot::ProcessCapture*, std::vector<snapshot::ThreadCapture>>
+      coroutines_;                    // if there are any
+  std::size_t first_ranked_ = kNone;  // in ranks_: from here on each has its number
   std::unordered_map<const snapshot::ProcessCapture*, std::size_t> rank_of_process_;
   std::vector<const snapshot::ProcessCapture*> by_pid_;  // sorted by node and pid
   // By local and peer address; null if several processes have the same.

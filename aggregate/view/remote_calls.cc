@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "aggregate/view/coroutines.h"
+#include "aggregate/view/job_view.h"
 #include "aggregate/view/wanted_resources.h"
 
 namespace oddrank::aggregate {
@@ -136,7 +137,8 @@ bool runs_function(FrameModel& model, const ThreadCapture& thread) {
   return served_call(model, thread).has_value();
 }
 
-std::vector<const ThreadCapture*> keepers_of(const snapshot::ProcessCapture& process,
+std::vector<const ThreadCapture*> keepers_of(const JobView& view,
+                                             const snapshot::ProcessCapture& process,
                                              const snapshot::Wait& waiter,
                                              const snapshot::ProcessCapture& server) {
   std::vector<const ThreadCapture*> found;
@@ -149,7 +151,7 @@ std::vector<const ThreadCapture*> keepers_of(const snapshot::ProcessCapture& pro
                 : kept.local != snapshot::StringId{} && kept.local == waiter.rare->peer &&
                       kept.peer == waiter.rare->local;
   };
-  for (const ThreadCapture& thread : server.threads) {
+  const auto add_if_keeper = [&](const ThreadCapture& thread) {
     const auto& kept = thread.wait.rare->kept;
     const auto own = std::find_if(kept.begin(), kept.end(), is_its_end);
     if (own != kept.end() && thread.wait.path != own->link &&
@@ -158,7 +160,9 @@ std::vector<const ThreadCapture*> keepers_of(const snapshot::ProcessCapture& pro
         })) {
       found.push_back(&thread);
     }
-  }
+  };
+  std::ranges::for_each(server.threads, add_if_keeper);
+  std::ranges::for_each(view.coroutines(server), add_if_keeper);
   return found;
 }
 

@@ -15,6 +15,8 @@
 
 namespace oddrank::aggregate {
 
+class JobView;
+
 // Returns what the thread waits for as the answer to a call that it made, "an RPC"; nullopt if it
 // does not.
 std::optional<std::string_view> remote_call(FrameModel& model,
@@ -64,9 +66,10 @@ std::vector<RemoteWait> find_remote_waits(FrameModel& model,
                                           const std::vector<RankView>& ranks,
                                           const std::vector<snapshot::ResourceRequest>& requests);
 
-// Returns the threads of `server` that have the waiter's connection at hand, and do not wait at it
-// for what the waiter sends: they owe the answer.
-std::vector<const snapshot::ThreadCapture*> keepers_of(const snapshot::ProcessCapture& process,
+// Returns the threads and coroutines of `server` that have the waiter's connection at hand, and do
+// not wait at it for what the waiter sends: they owe the answer.
+std::vector<const snapshot::ThreadCapture*> keepers_of(const JobView& view,
+                                                       const snapshot::ProcessCapture& process,
                                                        const snapshot::Wait& waiter,
                                                        const snapshot::ProcessCapture& server);
 

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "aggregate/crash_words.h"
+#include "aggregate/view/coroutines.h"
 #include "aggregate/view/decider.h"
 #include "aggregate/view/python_waits.h"
 #include "base/printable.h"
@@ -297,6 +298,10 @@ std::string awaited_thing(const ThreadCapture& thread) {
 
 std::string thread_words(const JobView& view, const ThreadCapture& thread) {
   const std::string_view name = view.text(thread.has_python ? thread.python_name : thread.name);
+  if (is_coroutine(thread)) {
+    const auto frame = view.model().user_frame(thread.samples.back());
+    return fmt::format("coroutine {}", frame ? printable(frame->name, 40) : printable(name, 40));
+  }
   return name.empty() ? fmt::format("thread {}", thread.tid)
                       : fmt::format("thread {} ({})", thread.tid, printable(name, 40));
 }

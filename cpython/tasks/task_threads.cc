@@ -1,6 +1,6 @@
 // Sources: Lib/asyncio/base_events.py, runners.py and futures.py (_chain_future),
-// Lib/concurrent/futures/_base.py of 3.8 to 3.15. uvloop's loops are no Python code, but
-// asyncio.Runner (from 3.11 on) has the task, too.
+// Lib/concurrent/futures/_base.py and thread.py (_WorkItem.run) of 3.8 to 3.15. uvloop's loops are
+// no Python code, but asyncio.Runner (from 3.11 on) has the task, too.
 #include "cpython/tasks/task_threads.h"
 
 #include <algorithm>
@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "cpython/locals.h"
+#include "cpython/objects/attributes.h"
 #include "cpython/tasks/awaited_source.h"
 
 namespace oddrank::cpython {
@@ -36,6 +37,23 @@ Addr awaited_by(PythonMemory& memory, const CodeCache& codes, const RawFrame& fr
   return found == kEndingFunctions.end() ? Addr{} : read_local(memory, frame, found->variable);
 }
 
+// Returns the future of the job that the frame runs; null if it runs none.
+Addr job_of(PythonMemory& memory, const CodeCache& codes, const RawFrame& frame) {
+  const CodeObject& code = codes.at(frame.code);
+  const bool runs = code.file.ends_with("/concurrent/futures/thread.py") &&
+                    (code.function == "run" || code.function.ends_with(".run"));
+  const Addr item = runs ? read_local(memory, frame, "self") : Addr{};
+  return item == Addr{} ? Addr{} : read_attribute(memory, item, "future");
+}
+
+// Returns the event loop that the frame runs; null if it runs none.
+Addr loop_of(PythonMemory& memory, const CodeCache& codes, const RawFrame& frame) {
+  const CodeObject& code = codes.at(frame.code);
+  return code.file.ends_with("/asyncio/base_events.py") && code.function.ends_with("run_forever")
+             ? read_local(memory, frame, "self")
+             : Addr{};
+}
+
 }  // namespace
 
 TaskThreads::TaskThreads(PythonMemory& memory,
@@ -46,6 +64,12 @@ TaskThreads::TaskThreads(PythonMemory& memory,
     for (const RawFrame& frame : thread.frames) {
       if (const Addr object = awaited_by(memory, codes, frame); object != Addr{}) {
         by_object_.emplace(value_of(object), thread.target_tid);
+      }
+      if (const Addr job = job_of(memory, codes, frame); job != Addr{}) {
+        workers_.emplace(value_of(job), thread.target_tid);
+      }
+      if (const Addr loop = loop_of(memory, codes, frame); loop != Addr{}) {
+        loops_.emplace(value_of(loop), thread.target_tid);
       }
     }
   }
@@ -63,6 +87,32 @@ pid_t TaskThreads::waiting_for(Addr task) const {
     }
   }
   return thread;
+}
+
+pid_t TaskThreads::working_on(Addr future) const {
+  if (workers_.empty() || future == Addr{}) {
+    return 0;
+  }
+  for (const Addr object : objects_of_callback(memory_, future)) {
+    if (const auto at = workers_.find(value_of(object)); at != workers_.end()) {
+      return at->second;
+    }
+  }
+  return 0;
+}
+
+// The loop is the first field of a task (Modules/_asynciomodule.c, FutureObj_HEAD), or an attribute
+// of one that is implemented in Python.
+pid_t TaskThreads::running(Addr task) const {
+  if (loops_.empty()) {
+    return 0;
+  }
+  const auto find = [this](Addr loop) {
+    const auto at = loops_.find(value_of(loop));
+    return at == loops_.end() ? 0 : at->second;
+  };
+  const pid_t thread = find(memory_.pointer_or_null(task + memory_.layout().object.head));
+  return thread != 0 ? thread : find(read_attribute(memory_, task, "_loop"));
 }
 
 }  // namespace oddrank::cpython

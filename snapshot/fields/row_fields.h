@@ -94,9 +94,12 @@ void fields(Io& io, Row& file) {
 
 template <typename Io, RowOf<KeptSocket> Row>
 void fields(Io& io, Row& socket) {
+  io("fd", socket.fd);
   io("link", socket.link);
   io("local", socket.local);
   io("peer", socket.peer);
+  io("other_end", socket.other_end);
+  io("holder_pid", socket.holder_pid);
 }
 
 template <typename Io, RowOf<AskedObjects> Row>
@@ -114,6 +117,7 @@ void fields(Io& io, Row& facts) {
   io("wait_other_end", facts.other_end);
   io("wait_awaited_count", facts.awaited_count);
   io("wait_own_wakers", facts.own_wakers);
+  io("wait_feeds_loop", facts.feeds_loop);
   io("wait_about", facts.about);
   io("wait_key", facts.key);
   io("wait_notes", facts.notes);
@@ -236,6 +240,10 @@ void fields(Io& io, Row& task) {
   io("tid", task.tid);
   io.rows(RowTable::kTaskMembers, task.members);
   asked_fields(io, task.asked, RowTable::kTaskActors);
+  io("worker", task.worker);
+  io("loop", task.loop);
+  io("at_socket", task.at_socket);
+  io.rows(RowTable::kTaskSockets, task.sockets, kMaxKeptSockets);
 }
 
 template <typename Io, RowOf<GroupCounter> Row>

@@ -33,6 +33,7 @@ enum class RowTable : std::uint8_t {
   kTasks,
   kTaskMembers,
   kTaskActors,
+  kTaskSockets,
   kThreads,
   kAwaitedFiles,
   kKeptSockets,
@@ -95,6 +96,7 @@ inline constexpr std::array<RowTableFacts, kRowTables> kRowTableFacts = {{
     {"tasks", sizeof(AsyncTask) + 256, kShownFrameBytes},  // reports list every task
     {"task_members", 16},
     {"task_actors", 16},
+    {"task_sockets"},
     {"threads", sizeof(ThreadCapture) + 408},
     {"awaited_files"},
     {"kept_sockets"},

@@ -141,8 +141,39 @@ def child_of_other(random, names, client, server):
         f"a child of rank {server} does not answer rank {client}", [client])
 
 
+def coroutine_of_rank(random, names, owner, client):
+    """A coroutine of a server that its rank's thread runs has the question, and does not answer."""
+    path, ask, serve, state = names.noun(), names.function(), names.function(), names.noun()
+    waits = random.choice(["await asyncio.Event().wait()", "await asyncio.sleep(10 ** 6)",
+                           f"await {state}.get()", f"await {state}.put(line)",
+                           "await asyncio.get_running_loop().create_future()"])
+    local = random.random() < 0.3
+    start = (f"door = await asyncio.start_unix_server({ask}, '{path}.sock'); port = 0" if local
+             else f"door = await asyncio.start_server({ask}, '127.0.0.1', 0); "
+                  "port = door.sockets[0].getsockname()[1]")
+    connect = ([*_port(path), "link = socket.socket(socket.AF_UNIX)",
+                f"link.connect('{path}.sock')"] if local
+               else [*_port(path), "link = socket.create_connection(('127.0.0.1', port))"])
+    return Story("coroutine_of_rank", [
+        f"if RANK == {owner}:", f"    async def {serve}():",
+        f"        {state} = asyncio.Queue(1)",
+        *(["        await " + state + ".put(0)"] if ".put(" in waits else []), "",
+        f"        async def {ask}(reader, writer):",
+        "            while line := await reader.readline():", f"                {FAULTY}",
+        f"                {waits}",
+        "                writer.write(line)", "                await writer.drain()", "",
+        f"        {start}", *["    " * 2 + line for line in _serve(path, [])],
+        "        await door.serve_forever()", "",
+        f"    threading.Thread(target=lambda: asyncio.run({serve}()), daemon=True).start()",
+        f"elif RANK == {client}:", *_indent(connect), f"    {FAULTY}",
+        "    link.sendall(b'a\\n')", "    link.recv(10)", *_collective(random)],
+        [[owner]], SERVED,
+        f"a coroutine of rank {owner} does not answer, and rank {client} waits for it",
+        [owner, client])
+
+
 ROLES = (rpc_handler, rpc_circle, queue_of_rank, engine_thread, idle_engine, pipe_of_ranks,
-         child_of_other)
+         child_of_other, coroutine_of_rank)
 
 
 def _thread(target, *lines):

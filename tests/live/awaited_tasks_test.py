@@ -47,6 +47,34 @@ loop = asyncio.new_event_loop()
 threading.Thread(target=loop.run_forever, daemon=True).start()
 asyncio.run_coroutine_threadsafe(weigh(), loop).result()
 """
+# A coroutine of the first one has the question of the second one, and does not answer. The main
+# thread of the first one waits for the second one, which it has no way to wake its loop for.
+SERVER = """
+import asyncio, socket, sys, threading
+
+async def answer(reader, writer):
+    await reader.readline()
+    print("asked", flush=True)
+    await {waits}
+
+async def serve():
+    door = await asyncio.start_server(answer, "127.0.0.1", 0)
+    print(door.sockets[0].getsockname()[1], flush=True)
+    await door.serve_forever()
+
+door = socket.create_server(("127.0.0.1", 0))
+print(door.getsockname()[1], flush=True)
+link, _ = door.accept()
+threading.Thread(target=lambda: asyncio.run(serve()), daemon=True).start()
+link.recv(10)
+"""
+CLIENT = """
+import socket, sys
+keep = socket.create_connection(("127.0.0.1", int(sys.stdin.readline())))
+link = socket.create_connection(("127.0.0.1", int(sys.stdin.readline())))
+link.sendall(b"a\\n")
+link.recv(10)
+"""
 
 
 class AwaitedTasks(unittest.TestCase):
@@ -81,6 +109,31 @@ class AwaitedTasks(unittest.TestCase):
         pid, row = self.read(THREAD)
         self.assertEqual([task["awaited_by"] for task in row["tasks"]], [pid])
         self.assertIn("weigh", [frame["name"] for frame in row["tasks"][0]["frames"]])
+
+    def start(self, code, rank):
+        process = subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE,
+                                   stdout=subprocess.PIPE, bufsize=0,
+                                   env={**os.environ, "RANK": str(rank), "WORLD_SIZE": "2"})
+        self.addCleanup(process.communicate)
+        self.addCleanup(process.kill)
+        return process
+
+    def test_a_coroutine_that_owes_another_rank_an_answer(self):
+        for waits in ("asyncio.Event().wait()", "asyncio.sleep(10 ** 6)"):
+            with self.subTest(waits):
+                server, client = self.start(SERVER.format(waits=waits), 0), self.start(CLIENT, 1)
+                client.stdin.write(server.stdout.readline())
+                client.stdin.write(server.stdout.readline())
+                self.assertEqual(server.stdout.readline(), b"asked\n")
+                for process in (server, client):
+                    proc_facts.wait_until(lambda: proc_facts.sleeping(process.pid), "it waits")
+                run = harness.Run(harness.run_here(
+                    [harness.Options.oddrank, "node", str(server.pid), str(client.pid),
+                     *harness.PATIENTLY, "--json", "-"]))
+                verdict = run.json()["verdict"]
+                self.assertEqual([one["rank"] for one in verdict["culprits"]], [0], verdict)
+                self.assertEqual(verdict["kind"], "stuck_rank")
+                self.assertIn("answer", verdict["summary"])
 
 
 if __name__ == "__main__":

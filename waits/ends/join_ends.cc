@@ -42,8 +42,10 @@ class Joiner {
  private:
   void join(std::size_t process, ThreadCapture& thread);
 
-  // Adds the addresses of the connections that the thread has at hand.
-  void join_kept(std::size_t process, ThreadCapture& thread) const;
+  // Adds the ends of the connections that the thread has at hand.
+  void join_kept(std::size_t process,
+                 const ThreadCapture& thread,
+                 SlimVector<snapshot::KeptSocket>& sockets);
 
   // `file` belongs to the end; the thread's frames show what a connection is used for.
   void join_end(std::size_t process,
@@ -108,7 +110,14 @@ void Joiner::run() {
   for (std::size_t i = 0; i < capture_.processes.size(); ++i) {
     for (ThreadCapture& thread : capture_.processes[i].threads) {
       join(i, thread);
-      join_kept(i, thread);
+      if (!thread.wait.rare->kept.empty()) {
+        join_kept(i, thread, thread.wait.rare.edit().kept);
+      }
+    }
+    for (snapshot::AsyncTask& task : capture_.processes[i].tasks) {
+      ThreadCapture thread;  // one that stands where the task does
+      thread.samples.emplace_back().stack = task.stack;
+      join_kept(i, thread, task.sockets);
     }
     join_message_queue(i);
   }
@@ -143,17 +152,18 @@ void Joiner::join(std::size_t process, ThreadCapture& thread) {
   }
 }
 
-void Joiner::join_kept(std::size_t process, ThreadCapture& thread) const {
-  const SocketTable* table = node_.table_of(process);
-  if (table == nullptr || thread.wait.rare->kept.empty()) {
-    return;
-  }
-  for (snapshot::KeptSocket& kept : thread.wait.rare.edit().kept) {
-    const attach::OpenFd end = attach::parse_fd_link(0, capture_.tables.text(kept.link));
-    if (const SocketRow* row = table->by_inode(end.inode)) {
-      kept.local = capture_.tables.string(row->local);
-      kept.peer = capture_.tables.string(row->peer);
-    }
+void Joiner::join_kept(std::size_t process,
+                       const ThreadCapture& thread,
+                       SlimVector<snapshot::KeptSocket>& sockets) {
+  for (snapshot::KeptSocket& kept : sockets) {
+    Wait alone;
+    AwaitedFile file;
+    join_end(process, attach::parse_fd_link(0, capture_.tables.text(kept.link)), thread, alone,
+             file);
+    kept.local = alone.rare->local;
+    kept.peer = alone.rare->peer;
+    kept.other_end = alone.rare->other_end;
+    kept.holder_pid = alone.holder_pid;
   }
 }
 

@@ -18,6 +18,7 @@
 #include "waits/mounts.h"
 #include "waits/python/kept_sockets.h"
 #include "waits/python/lock_files.h"
+#include "waits/python/loop_feeders.h"
 #include "waits/python/polled_objects.h"
 #include "waits/python/python_locks.h"
 #include "waits/python/ray_objects.h"
@@ -178,6 +179,21 @@ std::vector<ThreadWait> waits_of(const attach::Target& target,
   return waits;
 }
 
+// Names the sockets of the tasks; drops what is none.
+void name_sockets(const ProcessFiles& files, snapshot::Tables& tables, ProcessCapture& process) {
+  for (snapshot::AsyncTask& task : process.tasks) {
+    for (snapshot::KeptSocket& socket : task.sockets) {
+      const std::string link = files.link(socket.fd);
+      socket.link = link.starts_with("socket:") ? tables.string(link) : snapshot::StringId();
+    }
+    const auto is_none = [](const snapshot::KeptSocket& socket) {
+      return socket.link == snapshot::StringId{};
+    };
+    task.at_socket = task.at_socket && !is_none(task.sockets.front());
+    erase_if(task.sockets, is_none);
+  }
+}
+
 void finish(std::vector<ThreadWait>& waits,
             const std::vector<ThreadState>& states,
             std::optional<PythonSample>& python,
@@ -191,10 +207,12 @@ void finish(std::vector<ThreadWait>& waits,
     read_store_keys(*python, states, process, waits);
     read_ray_objects(*python, states, tables, process, waits);
     read_kept_sockets(*python, states, files, process, waits);
+    read_loop_feeders(*python, states, process, waits);
   }
   for (std::size_t i = 0; i < waits.size(); ++i) {
     process.threads[i].wait = to_capture(waits[i], tables);
   }
+  name_sockets(files, tables, process);
 }
 
 // Names the tracers in the last sample, even of threads that are not stopped: strace and gdb stop

@@ -162,4 +162,8 @@ const SampledThread* ObjectProviders::find(const SampledThread& waiter, Addr obj
   return provider;
 }
 
+bool ObjectProviders::has_at_hand(const SampledThread& thread, Addr object) {
+  return ObjectSearch(python_, object).nearness(thread) != Nearness::kNone;
+}
+
 }  // namespace oddrank::waits

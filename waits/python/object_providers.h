@@ -33,6 +33,9 @@ class ObjectProviders {
   // Returns the same for an object that the waiter looks at again and again.
   const cpython::SampledThread* find(const cpython::SampledThread& waiter, attach::Addr object);
 
+  // Returns whether the thread has the object, or something of which it is an attribute.
+  bool has_at_hand(const cpython::SampledThread& thread, attach::Addr object);
+
  private:
   // Returns the object whose method the program called and waits in; null if there is none. Keeps
   // it: each thread is compared with each.

@@ -195,7 +195,11 @@ inline snapshot::Capture sample_capture(const std::string& host = "n0", pid_t pi
                     tables.string("<_GatheringFuture>"),
                     {tables.string("load"), tables.string("<Future>")},
                     process.pid,
-                    {true, false, true, {tables.string("3f2a")}}}};
+                    process.pid + 1,
+                    process.pid + 2,
+                    {true, false, true, {tables.string("3f2a")}},
+                    process.threads.front().wait.rare->kept,
+                    true}};
   capture.processes.push_back(std::move(process));
   capture.collectives = sample_collectives(tables);
   return capture;
