@@ -1,4 +1,5 @@
-// What every command does that asks the nodes of a job, however they are reached.
+// Asks the nodes of a job, however they are reached: the common part of job, hosts, kube and
+// doctor.
 #pragma once
 
 #include <string>
@@ -12,12 +13,12 @@
 namespace oddrank::cli {
 
 struct NodeQuestion {
-  // What this program runs there ("agent", "--framed", ...). Where the job is found and how it is
-  // captured are added.
+  // The command line of oddrank on a node ("agent", "--framed", ...). Arguments that say which job,
+  // and how to capture it, are added.
   std::vector<std::string> command;
   std::string agent = {};       // the path of this program there; empty: as here
-  const char* nodes = "nodes";  // as the line of progress calls them
-  bool quiet = false;           // without that line
+  const char* nodes = "nodes";  // what the progress line calls them
+  bool quiet = false;           // no progress line
 };
 
 struct NodeAnswers {

@@ -15,7 +15,8 @@ void add_kube_command(Parser& parser);
 void add_doctor_command(Parser& parser);
 void add_demo_command(Parser& parser);
 void add_agent_command(Parser& parser);
-// Adds man, completion and what completion scripts call. Describes what `parser` has when it runs.
+// Adds man, completion and complete (for completion scripts). They describe all that `parser` has
+// when they run.
 void add_manual_commands(Parser& parser);
 
 // The user's own command, after "--". It never goes through our parser.

@@ -1,4 +1,4 @@
-// What a user may have meant by a command line that is not understood.
+// Guesses what a user meant by a command line that is not understood.
 #pragma once
 
 #include <optional>
@@ -14,8 +14,7 @@ struct Mistake {
   std::string hint;
 };
 
-// The long options of the command that was chosen, and of the program; none may be missing. Those
-// that are not shown to users are not proposed.
+// All long options of the chosen command and of the program. Hidden ones are never proposed.
 struct KnownOptions {
   std::vector<std::string> shown;  // "--json"
   std::vector<std::string> hidden;
@@ -25,11 +24,11 @@ struct KnownOptions {
 // typing mistakes; "" if no word does, or if two are equally near.
 std::string nearest_word(std::string_view word, const std::vector<std::string>& known);
 
-// Looks for an option that does not exist, and for "-p PID", as other tools want it. nullopt: no
+// Looks for an option that does not exist, and for "-p PID" (the form of other tools). nullopt: no
 // such mistake.
 std::optional<Mistake> find_mistake(std::span<char* const> words, const KnownOptions& known);
 
-// Returns the hint for a number in place of a command; "" if the word is no number.
+// Returns the hint for a number in place of a command; "" if the word is not a number.
 std::string hint_for_number(std::string_view word);
 
 }  // namespace oddrank::cli

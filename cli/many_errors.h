@@ -12,8 +12,8 @@ class ManyErrors {
  public:
   // Reports the error, or only counts it.
   void add(const Error& error);
-  // Says how many were only counted. Returns the worst status that an error stands for; kAllRead:
-  // there was none.
+  // Prints how many were only counted. Returns the worst exit status of these errors; kAllRead if
+  // there were none.
   ExitStatus finish() const;
 
  private:

@@ -16,7 +16,7 @@ namespace oddrank::cli {
 class Command;
 class Option;
 
-// How nodes are captured, and the options that the user gave for it: their agents get these.
+// How nodes are captured, and the user's options for it as given: these are passed to the agents.
 struct NodeCapture : node::CaptureOptions {
   std::vector<std::string> given;
 };
@@ -42,8 +42,11 @@ struct OutputOptions {
   std::function<void(std::string page, std::string sentence)> take_page;
 };
 
+// Adds --json, --html, --save and the other options of outputs.
 void add_output_options(Command& command, OutputOptions& options);
+// Adds --mode.
 void add_mode_option(Command& command, FileMode& mode);
+// Adds --timeout, --samples and the other options of captures.
 void add_capture_options(Command& command, NodeCapture& options);
 // Adds the capture options that make sense for core files, which do not change.
 void add_core_options(Command& command, NodeCapture& options);
@@ -51,12 +54,14 @@ void add_core_options(Command& command, NodeCapture& options);
 Option add_fr_option(Command& command, std::vector<std::string>& patterns);
 // Adds --locals[=DEPTH] and --addresses.
 void add_locals_options(Command& command, NodeCapture& capture);
-// The same for a command that both reads and prints.
+// Adds them for a command that both reads and prints.
 void add_locals_options(Command& command, NodeCapture& capture, OutputOptions& output);
 // Adds --locals for a command that only prints.
 void add_locals_output(Command& command, OutputOptions& output);
 
+// Adds --send-to.
 void add_send_option(Command& command, std::string& folder);
+// Returns the words between the blanks of a command line that an option holds.
 std::vector<std::string> command_words(const std::string& text);
 
 }  // namespace oddrank::cli

@@ -21,11 +21,11 @@ ExitStatus status_of(Errc code);
 // kUsage.
 Status check_outputs(const OutputOptions& options);
 
-// Fails with kUsage if an output goes to stdout, which `option` leaves no room for.
+// Fails with kUsage if an output goes to stdout, which `option` needs for itself.
 Status check_stdout_free(const OutputOptions& options, const std::string& option);
 
-// Writes one output of text ("-" is stdout): the one printer, whose output has no control
-// characters (base/printable.h). On failure, prints the error and returns false.
+// Writes one output of text ("-" is stdout). All text is printed here, without control characters
+// (base/printable.h). On failure, prints the error and returns false.
 bool write_output(const std::string& path, const std::string& text, FileMode mode);
 
 // Returns options for text on stdout. Colours are on for a terminal unless NO_COLOR is set
@@ -34,8 +34,8 @@ report::TextOptions text_options(const OutputOptions& options);
 
 // Saves first (so that a capture is never lost), then diagnoses, writes the requested files and
 // prints the text to stdout, unless another output goes there ("-"). If a file cannot be written,
-// prints the error and returns kToolFault after everything else is done. If `earlier` is given, a
-// capture of the same job, the report also says what has changed since.
+// prints the error and returns kToolFault after everything else is done. If `earlier` (a capture of
+// the same job) is given, the report also says what has changed since.
 ExitStatus deliver(const snapshot::Capture& capture,
                    const OutputOptions& options,
                    const snapshot::Capture* earlier = nullptr);

@@ -1,4 +1,4 @@
-// How long a job's output file has been silent: a first sign of when it stopped.
+// How long a job has written nothing to its output file: a first sign of when it stopped.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
 // The command line: subcommands, their options and help. Wraps the part of CLI11 that our commands
-// need. Only parser.cc includes CLI11, since compiling it takes longer than most of our files.
+// need. Only parser.cc includes CLI11, which compiles slowly.
 //
 // Variables that options fill must live as long as the parser. Nothing here throws; our own
 // mistakes (two options with one name) end the program at once.
@@ -41,8 +41,8 @@ class Option {
   Option& positive();
   Option& existing_folder();
   Option& not_with(const Option& other);
-  Option& tells(std::function<void()> given);  // calls it if the option is given
-  // Adds the option to `words` as the user has given it: "--fr=A", for another oddrank's command.
+  Option& tells(std::function<void()> given);  // called if the option is given
+  // Appends the option to `words` as the user gave it ("--fr=A"), for the command line of an agent.
   Option& passed_on(std::vector<std::string>& words);
   Option& repeatable();  // "--fr A --fr B"; each takes one value
 
@@ -68,23 +68,23 @@ class Command {
                 const std::string& help = "");
   // Takes the permissions of a file as octal digits: "640".
   Option option(const std::string& name, FileMode& value, const std::string& help = "");
-  // "!--no-ras": sets it to false.
+  // `name`: "--name"; "!--no-ras" sets the value to false.
   Option flag(const std::string& name, bool& value, const std::string& help = "");
   Option flag(const std::string& name, std::function<void()> given, const std::string& help);
-  // "--name" or "--name=NUMBER": calls it with the number, or with nothing. A number that follows
-  // after a blank is the next argument.
+  // "--name" or "--name=NUMBER": calls the function with the number, if any. A number after a blank
+  // is the next argument.
   Option flag(const std::string& name,
               std::function<void(std::optional<std::size_t>)> given,
               std::size_t most,
               const std::string& help);
-  // "--name" or "--name=TEXT": calls it with the text, or with "". It returns what is wrong with
-  // the text, or "".
+  // "--name" or "--name=TEXT": calls the function with the text, or with "". It returns an error,
+  // or "".
   Option flag(const std::string& name,
               std::function<std::string(const std::string&)> given,
               const std::string& help);
 
   void footer(const std::string& text);
-  Command& hidden();  // from the help
+  Command& hidden();  // leaves it out of the help
   // Sets what the program does if this command is given; `action` returns the exit status.
   void runs(std::function<int()> action);
 
@@ -106,18 +106,18 @@ class Parser {
   Parser& operator=(Parser&&) = delete;
 
   Command command(const std::string& name, const std::string& help);
-  // -v, -vv.
+  // Returns 1 for -v, 2 for -vv.
   int verbosity() const { return verbosity_; }
 
-  // The given command's action; or, if there is nothing to run (after --help, or after an error
-  // that was printed), an exit status.
+  // The action of the given command; or an exit status if there is nothing to run (after --help, or
+  // after an error that was printed).
   struct Parsed {
     std::function<int()> action;
     int status = 0;
   };
   Parsed parse(int argc, char** argv);
 
-  // What is defined so far, without what is hidden.
+  // Returns all that is defined so far and not hidden.
   CommandTree tree() const;
 
  private:

@@ -1,4 +1,4 @@
-// Processes a capture of the watch: finds the verdict, adds the pasts of ranks, writes files.
+// Examines a capture of the watch: finds the verdict, adds the pasts of ranks, writes files.
 #pragma once
 
 #include <cstddef>
@@ -12,14 +12,14 @@ namespace oddrank::cli {
 
 struct KeepOptions {
   std::string folder;  // "" = captures are not kept
-  std::string name;    // whose captures they are: job id or host; see watch/rolling_files.h
+  std::string name;    // of the job or the host; see watch/rolling_files.h
   std::size_t keep = 3;
   FileMode mode;
   bool redact = false;  // captures, reports and the verdict (snapshot/rewrite.h)
 };
 
-// Makes the folder if it is missing, and returns why no capture can be written into it; to be
-// called when a watch begins. Does nothing without a folder. Uses a child with a deadline.
+// Makes the folder if it is missing. Fails if no capture can be written into it. Called when a
+// watch begins; does nothing without a folder. Uses a child with a deadline.
 Status check_keep(const KeepOptions& options);
 
 // Examines and saves a capture, in a child with a deadline: the folder may be on a file system that
@@ -29,16 +29,16 @@ Status check_keep(const KeepOptions& options);
 // (kNotFound).
 Result<watch::Examination> examine(const watch::TakenCapture& taken, const KeepOptions& options);
 
-// Returns why no metrics can be written as that file; to be called when a watch begins. The folder
-// is not made: a collector reads from one that exists. Uses a child with a deadline.
+// Fails if no metrics can be written as that file. Called when a watch begins. Does not make the
+// folder: a collector reads from one that exists. Uses a child with a deadline.
 Status check_metrics(const std::string& path);
 
-// Writes the metrics as that file, or removes it (null), in a child with a deadline as well.
+// Writes the metrics as that file, or removes it (null). Uses a child with a deadline.
 void publish_metrics(const watch::WatchMetrics* metrics,
                      const std::string& path,
                      const std::string& name);
 
-// Writes the past of a rank into the folder, or removes it if it has no words; also in a child.
+// Writes the past of a rank into the folder, or removes it if it has no words. Uses a child, too.
 void leave_past(const watch::PastFile& past, const KeepOptions& options);
 
 }  // namespace oddrank::cli

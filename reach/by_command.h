@@ -1,5 +1,5 @@
-// Agents by a command of the user's: any remote shell, or the means by which a scheduler runs
-// something on one of its hosts.
+// Agents that a command of the user starts (--via): any remote shell, or a scheduler's command that
+// runs a program on one of its hosts.
 #pragma once
 
 #include <cstddef>
@@ -17,11 +17,11 @@ namespace oddrank::reach {
 
 class HostsByCommand : public RemoteShells {
  public:
-  // `command`: "ssh -J bastion {host}", words as in a shell, but nothing in them is expanded;
-  // {host} stands for a host, in any word. remote_command() is appended as the last word, and a
-  // shell on that host has to read it. `hosts`: with or without a user ("eve@n0"); the answers name
-  // them without. Errors (kUsage): a quote that is not closed, no {host}, no hosts, and what cannot
-  // be the name of a host: it might mean something to a shell in the command.
+  // `command`: "ssh -J bastion {host}", split into words as in a shell, but nothing is expanded;
+  // {host} in any word becomes the host. remote_command() is appended as the last word, for a shell
+  // on that host. `hosts`: with or without a user ("eve@n0"); the answers name them without. Errors
+  // (kUsage): a quote that is not closed, no {host}, no hosts, or a text that is not a host's name
+  // (a shell in the command might interpret it).
   static Result<std::unique_ptr<FrontEnd>> make(std::string_view command,
                                                 std::vector<std::string> hosts,
                                                 ShellLimits limits = {});

@@ -7,10 +7,10 @@
 
 namespace oddrank::reach {
 
-// A complaint that is passed on is cut here.
+// A complaint that is passed on is cut at this many bytes.
 inline constexpr std::size_t kMaxComplaint = 200;
 
-// Returns a program's line without blanks around it and what says how bad it is: "srun: error: x",
+// Returns a program's line without the blanks around it and without its level: "srun: error: x",
 // "slurm_load_jobs error: x" -> "x".
 std::string_view without_level(std::string_view line);
 

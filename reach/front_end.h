@@ -1,6 +1,6 @@
 // How the nodes of a job are found and reached: the one interface between the commands and SLURM,
-// ssh, kubectl, or whatever else starts programs on other machines. What runs on a node is the same
-// agent everywhere (our own program), and what it answers, too (reach/wire/).
+// ssh, kubectl, or whatever else starts programs on other machines. The agent on a node (our own
+// program) and its answer (reach/wire/) are the same everywhere.
 #pragma once
 
 #include <string>
@@ -22,15 +22,15 @@ class FrontEnd {
   FrontEnd(FrontEnd&&) = delete;
   FrontEnd& operator=(FrontEnd&&) = delete;
 
-  // Finds the job and its hosts, once and before all else. Returns what a report says of the job;
-  // its hosts are those of the answers. Errors: no such job (kNotFound), and what the front end
-  // says.
+  // Finds the job and its hosts; called once, first. Returns the facts about the job for a report,
+  // with the hosts by their names in answers. Errors: no such job (kNotFound), and errors of the
+  // front end.
   virtual Result<snapshot::JobInfo> find_job(const Deadline& deadline) = 0;
-  // Returns what the agents are told of the job, as arguments of `oddrank agent`.
+  // Returns the arguments of `oddrank agent` that say which job it is.
   virtual std::vector<std::string> job_arguments() const { return {}; }
   // Starts an agent on each host and returns their answers, within a time that follows from the
   // options. Hosts without an answer are not an error: their rows say why. Errors: nothing can be
-  // started at all, a relative agent_path or no hosts (kUsage). However we exit, no agent of ours
+  // started at all, a relative agent_path or no hosts (kUsage). Even if we are killed, no agent
   // runs for longer than node_timeout + longest_delay plus its own grace.
   virtual Result<GatherResult> gather(const AgentOptions& options) const = 0;
 };

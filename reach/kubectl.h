@@ -1,5 +1,5 @@
-// Agents in the pods of a job on Kubernetes: which pods, and the same agents as over ssh, by
-// kubectl exec.
+// Agents in the pods of a job on Kubernetes: finds the pods, and starts the same agents as over
+// ssh, by kubectl exec.
 #pragma once
 
 #include <cstddef>
@@ -19,10 +19,10 @@ struct KubectlOptions {
   std::vector<std::string> kubectl{"kubectl"};  // the program and the user's options for it
   std::string name_space = {};                  // "": kubectl's own default
   std::string container = {};                   // "": each pod's default one, or else its first
-  // Not "": a container of this image is started beside that one (kubectl debug), instead of exec.
-  // The image's entrypoint is the agent's program. Such a container stays in the pod's record.
+  // If not "", a debug container of this image is started beside that one (kubectl debug), instead
+  // of exec. The image's entrypoint is the agent. Such a container stays in the pod's record.
   std::string debug_image = {};
-  std::string debug_profile = "sysadmin";  // what it may do; "": kubectl's default
+  std::string debug_profile = "sysadmin";  // its rights (--profile); "": kubectl's default
 };
 
 struct Pod {
@@ -31,20 +31,20 @@ struct Pod {
   std::string container;
 };
 
-// Which pods: those of a job, or those that a label selector names (one of the two is given).
+// The pods of a job, or those that a label selector chooses (one of the two is given).
 struct PodChoice {
   std::string job;
   std::string selector;
 };
 
-// The answers are named by pods. Pods that do not run have a row that says so.
+// Pods are the hosts in reports. Pods that do not run have a row that says so.
 class KubePods : public RemoteShells {
  public:
   // Precondition: `options.kubectl` names a program.
   KubePods(PodChoice choice, KubectlOptions options, ShellLimits limits = {});
 
-  // Asks kubectl. kNotFound: there is no kubectl, or no such pod; kUsage: a container that a pod
-  // does not have; else what kubectl says.
+  // Lists the pods by kubectl. kNotFound: there is no kubectl, or no such pod; kUsage: a pod lacks
+  // the named container; otherwise kubectl's own error.
   Result<snapshot::JobInfo> find_job(const Deadline& deadline) override;
   Result<GatherResult> gather(const AgentOptions& options) const override;
 
@@ -68,8 +68,8 @@ class KubePods : public RemoteShells {
 
 // --- parts, for tests ---
 
-// Parses what kubectl is asked to print, a pod a line: name, phase, default container, containers,
-// labels. If `job` is not empty, only pods with one of the labels that say which job they are of.
+// Parses kubectl's output, one line a pod: name, phase, default container, containers, labels. If
+// `job` is not empty, only pods that a label assigns to this job count.
 Result<std::vector<Pod>> parse_pods(std::string_view text,
                                     std::string_view job,
                                     std::string_view container);

@@ -1,5 +1,5 @@
-// Starts one agent on each host by a program that runs a shell's script elsewhere (ssh, kubectl
-// exec), and returns their answers: what slurm/gather.h does with srun, for clusters without SLURM.
+// Starts one agent on each host by a program that runs a shell script there (ssh, kubectl exec),
+// and returns their answers, as slurm/gather.h does with srun.
 //
 // The agent is our own binary at the same path. If a host lacks it, it is sent through the
 // program's stdin into a temporary folder, which is removed when the agent has exited.
@@ -23,7 +23,7 @@ struct ShellLimits {
   std::size_t at_once = 64;
 };
 
-// How the program that reaches a host ended, without an answer.
+// How the program that reaches a host ended, if no answer came.
 struct ShellFailure {
   std::size_t node = 0;
   ProgramEnd end;
@@ -33,12 +33,12 @@ struct ShellFailure {
   std::string end_words() const;  // "exited with status 2"
 };
 
-// What such front ends share. Each says how one host is reached.
+// The common part of such front ends. A derived class knows how to reach one host.
 class RemoteShells : public FrontEnd {
  public:
   explicit RemoteShells(ShellLimits limits) : limits_(limits) {}
 
-  // The hosts are known: returns no more than that.
+  // Returns only the hosts: they are given, and nothing else is known.
   Result<snapshot::JobInfo> find_job(const Deadline& deadline) override;
   // Errors: no such program here (kNotFound). Returns within ceil(hosts / at_once) x (node_timeout
   // + longest_delay + slack).
@@ -46,11 +46,11 @@ class RemoteShells : public FrontEnd {
 
   const ShellLimits& limits() const { return limits_; }
   virtual std::size_t size() const = 0;
-  // The name that the host has in reports, and its agent in its answer.
+  // Returns the host's name in reports and in its agent's answer.
   virtual std::string host(std::size_t node) const = 0;
   // Returns whether a host that lacks the binary can be sent it.
   virtual bool can_ship() const { return true; }
-  // Returns the command that runs remote_script() there. `ship`: the binary is sent on stdin.
+  // Returns the command that runs remote_script() on the host. `ship`: the binary is sent on stdin.
   virtual ProgramCall call(std::size_t node, const AgentOptions& options, bool ship) const = 0;
   // Returns why the program itself failed, as a sentence without the host; "" if the script did.
   virtual std::string complaint(const ShellFailure& failure) const = 0;
@@ -61,13 +61,13 @@ class RemoteShells : public FrontEnd {
   ShellLimits limits_;
 };
 
-// Returns whether a POSIX shell says by this exit status that a program is not there, or may not be
-// run.
+// Returns whether this is the exit status of a POSIX shell for a program that is missing, or may
+// not be run.
 bool is_lacking(const ProgramEnd& end);
 
 // Returns the script for a POSIX shell on that host.
 std::string remote_script(const AgentOptions& options, std::string_view host, bool ship);
-// Returns a command line for any shell there, which has a POSIX shell read that script.
+// Returns a command line for any shell there that runs this script in a POSIX shell.
 std::string remote_command(const AgentOptions& options, std::string_view host, bool ship);
 
 }  // namespace oddrank::reach

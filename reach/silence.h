@@ -8,23 +8,23 @@
 namespace oddrank::reach {
 
 struct Silence {
-  std::chrono::milliseconds timeout{0};  // or what passed of it
+  std::chrono::milliseconds timeout{0};  // or the part of it that passed
   bool interrupted = false;              // by the user, before the timeout
   bool heard = false;                    // its agent started
   std::uint64_t received = 0;            // frames of its answer
   std::uint64_t total = 0;               // 0: no frame came
   std::string exit;                      // of its agent: "exited with status 2"
-  std::string complaint;                 // of its agent, or of whatever spoke in its place
+  std::string complaint;                 // of its agent, or of a program that answered in its place
   bool no_copy_runs = false;             // the program is not there, and no copy could be run
-  // Sentences of what starts the agents; empty: it says no such thing.
-  std::string not_started;  // why it could start none there
-  std::string ended;        // that it ended by itself, and left the node unanswered
-  std::string of_all;       // what it complained of; not about this node alone
-  std::string known;        // what else it knows of the node: "SLURM says: down (bad memory)"
+  // Sentences from the starter of the agents (srun, ssh, kubectl); each may be empty.
+  std::string not_started;  // why it could not start one there
+  std::string ended;        // it exited before the node answered
+  std::string of_all;       // its complaint about no single node
+  std::string known;        // other facts about the node: "SLURM says: down (bad memory)"
 };
 
 // Returns "node did not answer in 20 s; SLURM says: not responding", without the host's name. What
-// happened comes first, in the words of what starts the agents if it has said any.
+// happened comes first, in the starter's words if it has printed any.
 std::string why_silent(const Silence& silence);
 
 }  // namespace oddrank::reach

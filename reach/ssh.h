@@ -1,5 +1,4 @@
-// Agents over ssh. ssh never prompts (BatchMode): a host that requires a password is reported as
-// such.
+// Agents over ssh. ssh never prompts (BatchMode): the report says if a host requires a password.
 #pragma once
 
 #include <cstddef>

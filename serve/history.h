@@ -13,12 +13,12 @@
 namespace oddrank::serve {
 
 struct KeptReport {
-  std::uint64_t id = 0;  // 1, 2, ...: in order of time, and never used again
+  std::uint64_t id = 0;  // 1, 2, ... in order of time, never reused
   std::chrono::steady_clock::time_point at;
   std::string sentence;
   std::shared_ptr<const std::string> page;
   std::shared_ptr<const std::string> capture;
-  // Not 0: the report of capture `later`, with what has changed since `earlier`.
+  // If not 0, this is the report of capture `later`, with what has changed since `earlier`.
   std::uint64_t earlier = 0;
   std::uint64_t later = 0;
 
@@ -33,8 +33,8 @@ class History {
   explicit History(std::size_t max_reports = kMaxReports, std::size_t max_bytes = kMaxBytes)
       : max_reports_(max_reports), max_bytes_(max_bytes) {}
 
-  // Adds one and drops the oldest ones that are too many; the new one stays, however large it is.
-  // A comparison replaces the one before. Returns its id.
+  // Adds a report, drops the oldest ones beyond the limits (never the new one), and returns its id.
+  // A comparison replaces the comparison before it.
   std::uint64_t add(Product product, std::chrono::steady_clock::time_point at);
   std::uint64_t add_comparison(Product product,
                                std::chrono::steady_clock::time_point at,
@@ -43,7 +43,7 @@ class History {
 
   // Returns null if there is no such report, or it was dropped.
   const KeptReport* find(std::uint64_t id) const;
-  // The newest that is no comparison.
+  // Returns the newest report that is not a comparison; null if there is none.
   const KeptReport* newest() const;
   const std::deque<KeptReport>& all() const { return reports_; }  // the oldest first
 

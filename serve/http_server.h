@@ -1,10 +1,10 @@
 // A small HTTP server, for one page and few clients: Boost.Beast, in this thread.
 //
-// A client costs at most a connection: there are 128 at most; a header has at most 8 KiB and a body
-// 1 KiB; a request must arrive within 15 s, and of an answer something must be taken every 20 s and
-// all within 10 minutes. If all connections are taken, the oldest whose client has not shown the
-// token is closed, or else the new one. So a client that never sends or never reads keeps nobody
-// out. All requests are answered at once, so `answer` must not block.
+// At most 128 connections, 8 KiB of header, 1 KiB of body. A request must arrive within 15 s; a
+// client must take a part of an answer every 20 s, and all of it within 10 minutes. If all
+// connections are in use, the oldest one whose client has not shown the token is closed, or else
+// the new one: a client that never sends or never reads does not keep others out. All requests are
+// answered at once, so `answer` must not block.
 #pragma once
 
 #include <cstddef>
@@ -24,7 +24,7 @@ class HttpServer {
  public:
   static constexpr std::size_t kMaxConnections = 128;
 
-  // kPermission, kUsage: the address or port is not ours, or taken.
+  // kPermission, kUsage: the address or port is not ours, or in use.
   static Result<HttpServer> listen(const ListenAddress& address);
   ~HttpServer();
   HttpServer(HttpServer&&) noexcept;

@@ -1,4 +1,4 @@
-// Where the live page is served: what --serve=ADDR says, and the address for a browser.
+// Where the live page is served: the address in --serve=ADDR, and the URL for a browser.
 #pragma once
 
 #include <cstdint>
@@ -18,13 +18,13 @@ struct ListenAddress {
 // of hosts other than localhost are not looked up: a name may have several addresses. kUsage.
 Result<ListenAddress> parse_listen_address(std::string_view text);
 
-// Whether only processes of this machine reach it.
+// Returns whether only processes of this machine reach it.
 bool is_loopback(const ListenAddress& address);
 
-// Whether it stands for all addresses of this machine (0.0.0.0, ::).
+// Returns whether it stands for all addresses of this machine (0.0.0.0, ::).
 bool is_any_address(const ListenAddress& address);
 
-// Whether `host`, as in a URL (an IPv6 address in brackets), is an IP address.
+// Returns whether `host`, as in a URL (an IPv6 address in brackets), is an IP address.
 bool is_ip_address(std::string_view host);
 
 // Returns "http://127.0.0.1:8080/"; `own_name` is the host in it if the address stands for all.

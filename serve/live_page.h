@@ -1,5 +1,5 @@
-// Serves reports as a page that renews itself: joins the server, what may be asked, and the
-// reports.
+// Serves reports as a page that renews itself: joins server (http_server.h), requests (route.h) and
+// reports (live_reports.h).
 #pragma once
 
 #include <atomic>
@@ -17,16 +17,16 @@ namespace oddrank::serve {
 struct LiveOptions {
   ListenAddress address;
   std::optional<std::chrono::seconds> renew;
-  std::string about;        // how the page's title begins
-  std::string own_name;     // of this machine
-  bool shows_words = true;  // what a reading says on stderr; may name what a report hides
+  std::string about;        // the beginning of the page's title
+  std::string own_name;     // this machine's name
+  bool shows_words = true;  // show a reading's stderr, which may have names that --redact hides
 };
 
-// Reads once, and serves until `ended` is not 0. Calls `opened` with the whole address, with the
-// token, once clients are answered. Fails if it cannot serve, or if the very first reading fails:
-// with that reading's error, and nothing is served then. Leaves no process behind.
+// Reads once, and serves until `ended` is not 0. Calls `opened` with the URL, which has the token,
+// once it answers clients. Fails if it cannot serve, or, with the reading's error, if the first
+// reading fails; it serves nothing then. Leaves no process behind.
 //
-// Precondition: one thread, and none is made (it forks, worker.h).
+// Precondition: one thread (it forks, worker.h). Makes none.
 Status serve_reports(const LiveOptions& options,
                      Makers makers,
                      const std::atomic<int>& ended,

@@ -1,9 +1,8 @@
-// The reports of the live page: makes a new one when it is asked for or due, never two at a time
-// and none sooner than 5 s after the one before, and keeps the earlier ones. A reading that fails
-// leaves them as they are.
+// The reports of the live page. Makes a new one on request or when it is due, one at a time and at
+// least 5 s after the one before, and keeps the earlier ones, also if a reading fails.
 //
-// Times are passed in; it has no clock of its own. Precondition of all that starts work: one thread
-// (worker.h).
+// Callers pass the time: there is no clock here. Precondition of methods that start work: one
+// thread (worker.h).
 #pragma once
 
 #include <chrono>
@@ -20,8 +19,8 @@
 
 namespace oddrank::serve {
 
-// How reports are made; both run in a child. `earlier`: the capture before, to tell what has
-// changed; null for the first one.
+// How reports are made; both run in a child. `earlier`: the capture before, to show changes; null
+// for the first one.
 struct Makers {
   std::function<Result<Product>(const std::string* earlier)> read;
   std::function<Result<Product>(const std::string& earlier, const std::string& later)> compare;
@@ -41,12 +40,12 @@ class LiveReports {
   static constexpr std::chrono::seconds kMinPause{5};
   static constexpr std::chrono::minutes kMaxWork{30};
 
-  // `renew`: the pause after which a report is made again by itself; none: only if asked for.
+  // `renew`: the pause between automatic reports; nullopt: only on request.
   LiveReports(Makers makers, std::optional<std::chrono::seconds> renew);
 
   Begun read_again(Time now);
   Begun compare(std::uint64_t earlier, std::uint64_t later, Time now);
-  // Takes what has been made, and begins what is due. To be called several times a second.
+  // Takes finished reports, and begins what is due. Call it several times a second.
   void tick(Time now);
   // Ends the work that is under way.
   void stop();
@@ -56,11 +55,12 @@ class LiveReports {
   const std::optional<Error>& trouble() const { return trouble_; }
   bool busy() const { return work_.has_value(); }
   bool comparing() const { return work_ && work_->earlier != 0; }
-  // Return the age of the work that is under way, and the last line that it said; 0 and "" if there
-  // is none.
+  // Return the age of the current work, and the last line that it printed; 0 and "" if there is
+  // none.
   std::chrono::milliseconds busy_for(Time now) const;
   std::string last_line() const { return work_ ? work_->worker.last_line() : std::string(); }
-  // The time until a reading may be asked for, and until one begins by itself (nullopt: never).
+  // Return the time until a reading may be requested, and until one begins by itself (nullopt:
+  // never).
   std::chrono::milliseconds pause_left(Time now) const;
   std::optional<std::chrono::milliseconds> renewal_in(Time now) const;
 

@@ -5,6 +5,7 @@
 
 namespace oddrank::serve {
 
+// Return the contents of the three files.
 std::string_view page_html();
 std::string_view page_style();
 std::string_view page_script();

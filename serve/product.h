@@ -1,4 +1,4 @@
-// What work in a child makes: one report, in bytes. This room does not look into them.
+// The result of work in a child: one report, as bytes that this room does not interpret.
 #pragma once
 
 #include <functional>
@@ -11,7 +11,7 @@ namespace oddrank::serve {
 struct Product {
   std::string page;      // HTML
   std::string sentence;  // the verdict's
-  std::string capture;   // what it rests on, to compare with; never sent to a client
+  std::string capture;   // its capture, for comparisons; never sent to a client
 };
 
 using MakeProduct = std::function<Result<Product>()>;

@@ -1,4 +1,4 @@
-// A request to the live page, and its answer, without a word of how they came over the network.
+// A request to the live page, and its answer, independent of the network.
 #pragma once
 
 #include <memory>

@@ -1,9 +1,9 @@
 // Decides what a request is for, and whether it may be answered.
 //
-// The token in the path is asked first: without it, everything is kNowhere, and the client learns
-// nothing. With it, a browser must not be made to act for another site:
-// - The Host field must name this server by an IP address or one of its names. A name of somebody
-//   else's domain that was made to point here (DNS rebinding) is refused.
+// The token in the path is checked first: without it, everything is kNowhere, and the client learns
+// nothing. But even with it, another site must not make a browser act: - The Host field must name
+// this server by an IP address or one of its names. A foreign name
+//   that was made to point here (DNS rebinding) is refused.
 // - What makes oddrank work (POST) needs the field X-Oddrank, which browsers let no other site send
 //   unasked, and no sign (Origin, Sec-Fetch-Site) that it came from another one.
 #pragma once
@@ -39,9 +39,11 @@ struct Route {
 
 struct Door {
   std::string token;
-  std::vector<std::string> names;  // by which the server is known, besides IP addresses
+  std::vector<std::string> names;  // of the server, besides IP addresses
 };
 
+// Returns the place that the request asks for, with the ids in its path. Never fails: a request
+// that must not be answered has the place kNowhere, kRefused or kNoMethod.
 Route route_request(const Request& request, const Door& door);
 
 // Returns whether the Host field names an IP address, localhost or one of `names`, with any port: a

@@ -1,4 +1,4 @@
-// What the page asks for every two seconds: the state of the live page as JSON.
+// The state of the live page as JSON; the page requests it every two seconds.
 #pragma once
 
 #include <string>
@@ -7,8 +7,7 @@
 
 namespace oddrank::serve {
 
-// `about`: the command, for the title. `words`: whether what the reading says on stderr may be
-// shown.
+// `about`: the command, for the title. `words`: whether the reading's stderr may be shown.
 std::string state_json(const LiveReports& reports,
                        LiveReports::Time now,
                        const std::string& about,

@@ -1,10 +1,9 @@
 // Makes one report in a forked child, while the parent answers clients.
 //
-// So no capture leaves memory or descriptors behind, a crash costs one report, and code that
-// blocks, confines its process (base/confine.h) or forks readers (base/isolated.h) does so in a
-// process of its own with one thread. The child has none of our descriptors but stdin, stdout and
-// stderr: no client and no port. What it says on stderr goes on to ours. It is killed if we die,
-// and its own children with it.
+// So a capture leaves no memory or descriptors behind, a crash costs one report, and code that
+// blocks, confines its process (base/confine.h) or forks readers (base/isolated.h) has a process
+// with one thread. The child has only our stdin, stdout and stderr, no client and no port. Its
+// stderr is passed on to ours. If we die, it is killed, and its own children with it.
 //
 // Precondition: the caller has one thread only (it forks without exec).
 #pragma once
@@ -27,22 +26,22 @@ class Worker {
  public:
   static constexpr std::size_t kMaxProduct = std::size_t{1} << 30;  // bytes
 
-  // kIo: no descriptor, memory or process for it.
+  // Starts the child. kIo: no descriptor, memory or process is left for it.
   static Result<Worker> start(const MakeProduct& make, std::chrono::milliseconds limit);
-  // Kills it if it was not stopped or has not finished.
+  // Kills the child if it still runs.
   ~Worker();
   Worker(Worker&& other) noexcept;
   Worker& operator=(Worker&&) = delete;
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
 
-  // Passes on what it has said on stderr. Returns what it made, or why it made nothing, and reaps
-  // it; nullopt while it works. Never blocks. kTimeout: it was killed at its limit.
+  // Passes on its stderr. Returns nullopt while it works; then its report or the reason why there
+  // is none, and reaps it. Never blocks. kTimeout: it was killed at its limit.
   std::optional<Result<Product>> poll();
-  // The last line that it has said, printable and short; "" if none.
+  // Returns the last line of its stderr, printable and short; "" if none.
   const std::string& last_line() const { return last_line_; }
 
-  // Ends it as Ctrl-C does, so that it ends what it has started elsewhere; kills it after
+  // Ends it as Ctrl-C does, so that it ends its agents on other machines; kills it after
   // `patience`.
   void stop(std::chrono::milliseconds patience);
 
@@ -51,7 +50,7 @@ class Worker {
   [[noreturn]] static void run(const MakeProduct& make, int made, int said, pid_t parent);
   void pass_on();
   bool reap(int& status);
-  // Passes on what it says until it has ended and was reaped, or `patience` is over.
+  // Passes on its stderr until it has ended and was reaped, or `patience` is over.
   void wait_for_end(std::chrono::milliseconds patience);
   void kill_and_reap();
 

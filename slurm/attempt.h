@@ -32,7 +32,8 @@ class Attempt {
   bool ended_by_itself() const { return ended_ && !terminated_; }
   Deadline::Clock::time_point end() const { return end_; }
   void add_pollfds(std::vector<pollfd>& polled) const { child_.add_pollfds(polled); }
-  // Asks srun to end its step. Later output is due to us and does not become part of words().
+  // Asks srun to end its step. We cause the output that follows, so it does not become part of
+  // words().
   void terminate();
   // Reads pending output and gives up: an srun that still runs is left to exit by itself.
   void leave();
@@ -43,7 +44,7 @@ class Attempt {
   // Returns that agent's last reported activity (reach/wire/frames.h).
   std::string doing_of(std::string_view host) const { return out_.doing_of(host); }
   std::vector<reach::IncompletePayload> incomplete() const { return out_.incomplete(); }
-  // Returns which answers were dropped because of who sent them (reach/wire/frames.h).
+  // Returns sentences on answers that were dropped because of their sender (reach/wire/frames.h).
   const std::vector<std::string>& refusals() const { return out_.refusals(); }
 
   const std::vector<std::string>& nodes() const { return nodes_; }
@@ -83,7 +84,7 @@ class Attempt {
   Deadline::Clock::time_point end_;
 };
 
-// All of a gathering: the first covers all nodes, each other one a part of them.
+// All attempts of a gathering: the first covers all nodes, each later one a part of them.
 using Attempts = std::deque<Attempt>;
 // Returns true once anything came from an agent on `host`.
 bool any_heard_of(const Attempts& attempts, std::string_view host);

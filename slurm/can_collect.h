@@ -1,4 +1,4 @@
-// Whether agents can be started in a job now, and if not, why and what helps.
+// Whether agents can be started in a job now; if not, the reason and a remedy.
 #pragma once
 
 #include <cstdint>

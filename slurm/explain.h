@@ -1,5 +1,5 @@
-// Says, after a gathering, why nodes gave no answer: from what each srun, the agents and SLURM
-// itself said of them.
+// Says, after a gathering, why nodes did not answer, from the messages of srun, the agents and
+// SLURM.
 #pragma once
 
 #include "base/deadline.h"
@@ -8,8 +8,8 @@
 
 namespace oddrank::slurm {
 
-// Fills in what the agents wrote and why nodes did not answer, and adds notes. `began`: when the
-// gathering did. Asks sinfo, unless the user has interrupted it.
+// Fills in the agents' messages and why nodes did not answer, and adds notes. `began`: the start of
+// the gathering. Asks sinfo, unless the user has interrupted it.
 void explain_nodes(reach::GatherResult& result,
                    const Attempts& attempts,
                    const reach::AgentOptions& options,

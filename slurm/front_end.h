@@ -1,4 +1,4 @@
-// A job of SLURM as the commands reach it.
+// The front end (reach/front_end.h) for SLURM's jobs.
 #pragma once
 
 #include <string>

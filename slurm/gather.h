@@ -5,13 +5,13 @@
 // SLURMD_NODENAME as its host; its stderr is kept to explain a failure. It should exit before
 // `node_timeout`, or report why it does not (encode_doing()).
 //
-// If a node lacks the file, a copy is sent (shipment.h) to the first folder from which it can be
-// run, or else run from memory; the agent deletes it, and where none has started it is removed.
+// If a node lacks the file, a copy is sent (shipment.h) to the first folder from which it can run,
+// or else runs from memory. The agent deletes its copy; we remove copies whose agent did not start.
 //
 // Nodes that are silent when most others have started, or when srun gave up, are retried once, each
-// with its own srun, so that one dead node does not take others with it. When gather() returns,
-// every srun of ours has exited or was terminated, and with it its step and agents. An srun that
-// waits for a node that does not answer SLURM exits by itself at SLURM's message timeout.
+// with its own srun, so that a dead node affects no others. When gather() returns, every srun of
+// ours has exited or was terminated, with its step and agents. An srun that waits for a node that
+// does not answer SLURM exits by itself at SLURM's message timeout.
 #pragma once
 
 #include <chrono>

@@ -37,10 +37,10 @@ struct HetPart {
 };
 
 struct Job {
-  // The number for srun --jobid: for an array's task its own, not the array's; for any component of
-  // a heterogeneous job the first component's, which the ranks see (22.05).
+  // The number for srun --jobid: of an array's task, not of the array; of the first component of a
+  // heterogeneous job, which the ranks see (22.05).
   std::string id;
-  std::string label;  // as users call it: "5_1" for an array's task, else the id
+  std::string label;  // the users' name for it: "5_1" for an array's task, else the id
   std::string name;
   std::string user;
   std::int64_t uid = -1;
@@ -74,7 +74,7 @@ struct JobId {
   std::string job;
   std::string step;  // empty: not given
 };
-// Parses such an id; kUsage if it is none of these.
+// Parses such an id; kUsage for any other text.
 Result<JobId> parse_job_id(std::string_view text);
 
 // Returns the facts about a job in any state. Errors: kUsage (not a job id), kNotFound (unknown

@@ -1,9 +1,8 @@
-// What SLURM's clients print of a job and its steps.
+// Parses the output of SLURM's clients about a job and its steps.
 //
-// From the text of `scontrol show job ID`, which has been much the same from 20.11 to 24.11 and
-// exists even if the JSON of squeue is missing (no plugin) or differs by version. Not the one-line
-// form (-o): names, comments and commands may contain blanks and '=', and end only at the end of
-// the line.
+// Uses the text of `scontrol show job ID`, which has hardly changed from 20.11 to 24.11; the JSON
+// of squeue may be missing (no plugin) and differs by version. The one-line form (-o) is ambiguous:
+// names, comments and commands may contain blanks and '=', and end only at the end of a line.
 #pragma once
 
 #include <cstdint>

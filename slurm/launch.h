@@ -31,10 +31,11 @@ struct AgentStep {
   std::vector<HetPart> parts;      // Job::parts
   std::string agent_path;          // absolute, the same on all nodes
   std::vector<std::string> agent_args;
-  std::optional<SentCopy> copy;        // what it runs, if that is one
+  std::optional<SentCopy> copy;        // set if the program is a copy
   std::chrono::seconds kill_wait{30};  // srun ends the others this long after the first one exits
 };
 
+// Returns the srun command that runs this step.
 ProgramCall agent_command(const AgentStep& step);
 
 // What srun wrote about a step; explains nodes without an answer.
@@ -51,9 +52,8 @@ struct SrunWords {
   bool ended_by_itself(const std::string& host) const;
 };
 
-// Returns what an srun that ended by itself has left of a node without an answer: "srun: Requested
-// node configuration is not available (it ended after 0.1 s)". `heard`: the node's agent had
-// started.
+// Returns the reason why a node has no answer after its srun ended by itself: "srun: Requested node
+// configuration is not available (it ended after 0.1 s)". `heard`: the node's agent had started.
 std::string end_words(const std::string& complaint, bool heard, std::chrono::milliseconds after);
 
 // Parses srun's stderr, without lines that carry a task's label.

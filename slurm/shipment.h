@@ -1,9 +1,9 @@
 // Copies this program to the nodes of a job that lack it, and says why that fails.
 //
-// With sbcast, not with srun --bcast: if a folder does not exist on a node, or is full, the latter
-// leaves a step without tasks behind, which SLURM lists until the job ends (22.05), and gives its
-// reason away. sbcast copies to all nodes of the job, so whoever calls it must have the copy
-// removed where no agent starts that deletes it.
+// It uses sbcast, not srun --bcast: if a folder is missing or full on a node, the latter leaves a
+// step without tasks, which SLURM lists until the job ends (22.05), and does not print the reason.
+// sbcast copies to all nodes of the job, so the caller must remove the copy on nodes where no agent
+// starts and deletes it.
 #pragma once
 
 #include <string>
@@ -21,7 +21,7 @@ namespace oddrank::slurm {
 // A way to run a copy of this program on a node.
 struct CopyWay {
   std::string folder;  // where the copy goes
-  // Programs may not be run from the folder ("noexec"): python3 of the node reads the copy into
+  // For a folder from which programs may not run ("noexec"): the node's python3 reads the copy into
   // memory (memfd_create) and runs it there.
   bool from_memory = false;
 };
@@ -47,11 +47,11 @@ Status send_program(const Job& job,
                     const std::string& path,
                     const Deadline& deadline);
 
-// Runs steps of rm side by side, and returns when they have ended, after three seconds at most.
+// Runs these steps, which remove copies, at the same time; returns when they have ended, after
+// three seconds at most.
 void run_removals(const std::vector<AgentStep>& steps);
 
-// Returns "n[0-1]: No such file or directory" from what sbcast has written, "" if it says nothing
-// of a node.
+// Returns "n[0-1]: No such file or directory" from sbcast's output; "" if that names no node.
 std::string sbcast_complaint(std::string_view said);
 
 }  // namespace oddrank::slurm

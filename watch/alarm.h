@@ -2,8 +2,8 @@
 //
 // An alarm is due after `stalled_for` without motion, but never before one and a half times the
 // longest quiet time that this job has survived: an evaluation or a checkpoint that once took ten
-// minutes may take fifteen. The collective watchdog's dumps blame the waiters, so the alarm comes
-// before it fires, if its limit is known and the job has not already survived it.
+// minutes may take fifteen. PyTorch's watchdog ends the job, and its dumps blame the waiters: so
+// the alarm comes before its limit, if that is known and the job has not already survived it.
 //
 // Each stall raises at most three alarms: at the limit, at twice and at four times the limit.
 #pragma once

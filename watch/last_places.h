@@ -1,6 +1,5 @@
-// The last places of a rank: the places of its deciding thread in the latest samples, a few KB. If
-// a rank can no longer be read at a stall (state D, a dead node), this is all that is known about
-// it.
+// The places of a rank's deciding thread in the latest samples, a few KB. If a rank can no longer
+// be read at a stall (state D, a dead node), this is all that is known about it.
 #pragma once
 
 #include <sys/types.h>
@@ -26,8 +25,8 @@ class LastPlaces {
   // `moved`: whether it has moved since the sample before; false for the first one.
   void add(const RankSign& sign, bool moved, WallTime now);
 
-  // Returns for how long it has not moved, by the time that words() names; 0 if that is only the
-  // start of the watch.
+  // Returns for how long it has not moved, since the time in words(); 0 if that is the start of the
+  // watch.
   std::chrono::milliseconds still_for(WallTime now) const;
 
   // Returns "last moved at 14:03:12 (5 min before this capture), last seen in poll (io.py:7);
@@ -47,13 +46,13 @@ class LastPlaces {
   std::deque<Place> places_;  // latest first
   WallTime start_;
   std::optional<WallTime> moved_at_;  // by a sample
-  // When its main thread last ran. Not later than first seen since its last motion: whatever stops
-  // a thread makes it run.
+  // When its main thread last ran, as first seen since its last motion: later values may come from
+  // something that stopped the thread, which makes it run.
   std::optional<WallTime> ran_at_;
 };
 
-// The past of a rank whose watcher does not report: a small file in the folder that all watchers of
-// a job share.
+// The past of a rank whose watcher does not report: a small file in the folder shared by all
+// watchers of a job.
 struct PastFile {
   std::int32_t rank = -1;
   pid_t pid = 0;
@@ -62,6 +61,8 @@ struct PastFile {
 
 // Returns "FOLDER/.past-NAME-rank5".
 std::string past_path(const std::string& folder, const std::string& name, std::int32_t rank);
+// Write and read the contents of such a file. decode_past: nullopt if the text is cut off or not a
+// past.
 std::string encode_past(const PastFile& past);
 std::optional<PastFile> decode_past(std::string_view text);
 

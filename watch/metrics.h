@@ -1,5 +1,5 @@
-// What a watcher knows, in Prometheus's text format, for a collector of text files (node_exporter's
-// textfile collector and the like): no port is opened, and nobody asks the watcher anything.
+// The watcher's knowledge in Prometheus's text format, for a collector of text files (such as
+// node_exporter's textfile collector). No port is opened.
 //
 // Source: the text format 0.0.4 of Prometheus's exposition formats.
 #pragma once
@@ -25,7 +25,7 @@ struct WatchMetrics {
   std::string kind;            // of the newest verdict; "" = none yet
 };
 
-// `name`: the job or the host, which becomes the label `job`.
+// Returns the file's contents. `name`: the job or the host, which becomes the label `job`.
 std::string metrics_text(const WatchMetrics& metrics, const std::string& name);
 
 // Returns FOLDER/oddrank-NAME.prom, or FOLDER/oddrank-NAME-rank3.prom for a watcher beside rank 3

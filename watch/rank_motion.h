@@ -7,7 +7,7 @@
 // storage, or if the counts of calls that NCCL or PyTorch's process groups keep have changed since
 // an earlier sample in the same quiet time. A polling loop returns to the same few places, which
 // are soon all known. Fractions among the locals do not count, since such loops keep the time in
-// them; nor do variables that a loop sets which only polls (snapshot/loops/loop_polls.h).
+// them; nor do variables that a polling loop sets (snapshot/loops/loop_polls.h).
 #pragma once
 
 #include <chrono>
@@ -36,7 +36,7 @@ class RankMotion {
 
  private:
   bool is_new(std::uint64_t place);
-  // A count of one source, and what it was before in this quiet time.
+  // A count of one source. has_changed() compares it with the one before in this quiet time.
   using Count = std::optional<std::uint64_t>;
   static bool has_changed(const Count& now, Count& before);
   bool keeps_logging(const RankSign& sign);

@@ -1,5 +1,5 @@
-// What one short sample of a rank shows about its motion. Plain data: made by code that may read
-// processes, judged by watch/rank_motion.h. Travels through the pipe of an isolated reader.
+// One short sample of a rank's motion. Plain data: made by code that may read processes, judged by
+// watch/rank_motion.h. Travels through the pipe of an isolated reader.
 #pragma once
 
 #include <sys/types.h>
@@ -33,16 +33,17 @@ struct RankSign {
   std::int64_t group_timeout_s = 0;  // as configured; 0 = unknown
   std::uint64_t stored_bytes = 0;    // read from and written to storage by the process
   std::uint64_t log_bytes = 0;       // size of its output files
-  bool log_by_watcher = false;       // and all growth since the previous sample is a watcher's
+  bool log_by_watcher = false;       // all growth since the previous sample is a watcher's
   // Collectives that its process has launched, by NCCL's own counts; nullopt: not read, or not
   // readable.
   std::optional<std::uint64_t> launches;
-  // Calls that its process groups have been given, by PyTorch's own counts; the same.
+  // Calls of its process groups, by PyTorch's own counts; nullopt as above.
   std::optional<std::uint64_t> calls;
 };
 
+// Returns the bytes that decode_sign() reads.
 std::string encode_sign(const RankSign& sign);
-// Returns nullopt if the text is cut off or is not a sign.
+// Reads them; nullopt if they are cut off or not a sign.
 std::optional<RankSign> decode_sign(std::string_view text);
 
 }  // namespace oddrank::watch

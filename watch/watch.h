@@ -1,9 +1,9 @@
 // The watch: samples ranks every few seconds, notices that they have stopped, has the whole job
 // captured while it still exists, and prints the verdict.
 //
-// It gets its tools as functions (WatchHooks): other rooms read processes and diagnose captures.
-// Each of these functions returns within its own deadline, whatever state the ranks are in. The
-// watcher itself touches neither the ranks nor the folder of captures.
+// Its tools are functions (WatchHooks): other rooms read processes and diagnose captures. Each of
+// these functions returns within its own deadline, whatever state the ranks are in. The watcher
+// itself touches neither the ranks nor the folder of captures.
 #pragma once
 
 #include <chrono>
@@ -43,7 +43,7 @@ struct SampleRequest {
 
 // The examined capture: whether it shows a stall, its verdict, and where it was saved.
 struct Examination {
-  bool stall = false;   // something holds the job up; if not, it moves or one rank is busy
+  bool stall = false;   // false: the job moves, or one rank is busy
   std::string kind;     // of the verdict
   std::string summary;  // the verdict in one line
   std::string text;     // the report's first screen
@@ -74,7 +74,7 @@ struct WatchHooks {
   std::function<void(const PastFile& past)> leave_past;
   // Publishes what is known, after each sample; null at the end of the watch. May be empty.
   std::function<void(const WatchMetrics* metrics)> publish;
-  // Called if no rank exists (any more). Returns true if the watch is to end.
+  // Called while no rank exists. Returns true if the watch is to end.
   std::function<bool()> is_over;
 };
 

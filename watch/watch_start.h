@@ -1,11 +1,12 @@
 // Starts a watcher beside a command, not around it.
 //
 // The started process itself becomes the command (exec in place), so that pid, parent, signals,
-// exit status, core dumps and job control are exactly the command's own: no process in between has
-// to pass them on, or harms the command by dying. The watcher is its orphaned grandchild: in a
-// session of its own, with stdin and stdout on /dev/null, on the caller's stderr (the job's log),
-// with lower priority, first to be killed if memory runs out, and named "oddrank-watch". It holds a
-// pidfd that it opened before the command started, and exits when the command does.
+// exit status, core dumps and job control are exactly the command's own: no process stands in
+// between, which would have to pass them on and could harm the command by dying. The watcher is its
+// orphaned grandchild: in a session of its own, with stdin and stdout on /dev/null, on the caller's
+// stderr (the job's log), with lower priority, first to be killed if memory runs out, and named
+// "oddrank-watch". It holds a pidfd that it opened before the command started, and exits when the
+// command does.
 //
 // Yama: with ptrace_scope=1 only ancestors may read a process. The watcher's readers are its forked
 // children, so being the parent would not help them. Instead the process names the watcher as its
@@ -23,7 +24,7 @@
 
 namespace oddrank::watch {
 
-// What the watcher knows about the process beside it.
+// The command that a watcher runs beside.
 struct BesideCommand {
   pid_t pid = 0;
   UniqueFd end;  // becomes readable when it exits; invalid before Linux 5.3, see has_ended()

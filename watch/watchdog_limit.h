@@ -6,7 +6,7 @@
 // TORCH_NCCL_ENABLE_MONITORING=0. It fires only if that thread hangs as well. A timeout given to
 // init_process_group(timeout=) replaces the 10 or 30 min if it can be read
 // (collectives/torch/meeting_place.h). The timeout of a single new_group(timeout=) cannot be read;
-// a job that outlives the limit computed here must have another one.
+// if a job outlives the limit computed here, it has another one.
 #pragma once
 
 #include <chrono>

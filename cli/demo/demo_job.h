@@ -1,10 +1,10 @@
 // A small job that hangs, for `oddrank demo`: four plain Python processes on this machine, without
-// PyTorch and without SLURM. They are a real job (train.py), and what is wrong is its data: in step
-// 3, the file of rank 2 is a named pipe that nobody writes to. So rank 2 waits for the pipe, rank 3
-// for rank 2, rank 0 for rank 3, and rank 1 for rank 0.
+// PyTorch and without SLURM. They run a real job (train.py) on bad data: in step 3, the file of
+// rank 2 is a named pipe that no process writes to. So rank 2 waits for the pipe, rank 3 for rank
+// 2, rank 0 for rank 3, and rank 1 for rank 0.
 //
-// However oddrank ends, the processes end with it: the destructor ends them, and the kernel does
-// if oddrank is killed. The folder of the job then stays; otherwise the destructor removes it.
+// The processes end when oddrank ends: the destructor ends them, or the kernel if oddrank is
+// killed. The folder of the job then stays; otherwise the destructor removes it.
 #pragma once
 
 #include <sys/types.h>
@@ -32,16 +32,16 @@ class DemoJob {
   DemoJob(DemoJob&&) noexcept = default;
   DemoJob& operator=(DemoJob&&) = delete;
 
-  // Waits until every rank is at the place where it stays, and the kernel says that it sleeps
-  // there; returns early once `ended` is a signal. kGone: a rank exited; kTimeout.
+  // Waits until every rank is at its last place and sleeps there; returns early once `ended` is a
+  // signal. kGone: a rank exited; kTimeout.
   Status wait_until_hung(const Deadline& deadline, const std::atomic<int>& ended);
 
   // In the order of the ranks.
   std::vector<pid_t> pids() const;
   std::string script() const { return folder_.path() + "/demo/train.py"; }
-  // The named pipe. The job goes on, to its end, once somebody writes "data" to it.
+  // Returns the path of the named pipe. If "data" is written to it, the job goes on to its end.
   std::string pipe() const;
-  // Takes what the ranks print, so that they are never held up by us, and returns whether all have
+  // Reads what the ranks print, so that no full pipe holds them up, and returns whether all have
   // exited.
   bool has_ended();
 

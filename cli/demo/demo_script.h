@@ -5,6 +5,7 @@
 
 namespace oddrank::cli {
 
+// Returns the text of the script.
 std::string_view demo_script();
 
 }  // namespace oddrank::cli

@@ -1,5 +1,5 @@
-// What the command line offers, as plain data: made from the definitions that also parse it, so
-// that man pages and completions cannot differ from the program (cli/parser.h makes it).
+// The command line as plain data, made from the definitions that also parse it, so that man pages
+// and completions cannot differ from the program (cli/parser.h makes it).
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 namespace oddrank::cli {
 
 struct OptionText {
-  std::vector<std::string> names;  // "-q", "--quiet"; of an argument its only name: "PID"
+  std::vector<std::string> names;  // "-q", "--quiet"; an argument has one name: "PID"
   std::string value;               // "FILE"; "" = takes no value
   std::string help;
   std::string group;      // its section of the help

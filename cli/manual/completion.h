@@ -12,7 +12,7 @@ namespace oddrank::cli {
 inline constexpr const char* kCompleteJobs = "jobs";
 inline constexpr const char* kCompleteRanks = "ranks";
 
-// `shell`: "bash", "zsh" or "fish". kUsage: another one.
+// Returns the script for `shell`: "bash", "zsh" or "fish". kUsage: another shell.
 Result<std::string> completion_script(const CommandTree& tree, const std::string& shell);
 
 }  // namespace oddrank::cli

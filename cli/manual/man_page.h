@@ -7,9 +7,9 @@
 
 namespace oddrank::cli {
 
-// The page of the program, which lists its commands: oddrank(1).
+// Returns the page of the program, which lists its commands: oddrank(1).
 std::string man_page(const CommandTree& tree);
-// The page of one command: oddrank-node(1).
+// Returns the page of one command: oddrank-node(1).
 std::string man_page(const CommandTree& tree, const CommandText& command);
 
 }  // namespace oddrank::cli

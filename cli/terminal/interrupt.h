@@ -1,6 +1,6 @@
 // Ctrl-C while nodes are captured: the first one requests a report on the answers so far; the
-// second one ends oddrank, and its death signals end everything that it started. And signals that
-// end a command which has something to clean up.
+// second one ends oddrank, and with it everything that it started (by death signals). Also catches
+// the signals that end a command which has something to clean up.
 #pragma once
 
 #include <atomic>
@@ -10,9 +10,8 @@ namespace oddrank::cli {
 // Takes over SIGINT for the rest of the process. Returns the flag that the first Ctrl-C sets.
 const std::atomic<bool>* catch_interrupts();
 
-// Takes over SIGINT, SIGTERM and SIGHUP for the rest of the process, but for those that are
-// ignored. Returns where the number of the first one that came will be; 0: none. The second one
-// ends oddrank.
+// Takes over SIGINT, SIGTERM and SIGHUP (unless they are ignored) for the rest of the process. Returns a
+// pointer to the number of the first one that arrived, 0 so far. The second one ends oddrank.
 const std::atomic<int>* catch_ending_signals();
 
 // Ends the process by this signal, as if it had not been caught.

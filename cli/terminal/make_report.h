@@ -1,5 +1,5 @@
-// The common part of the commands that capture and report: node, job, hosts and kube. Once, with
-// --watch again and again on the terminal, or with --serve for browsers.
+// The common part of the commands that capture and report: node, job, hosts and kube. They report
+// once, with --watch again and again on the terminal, or with --serve for browsers.
 #pragma once
 
 #include <functional>
@@ -22,8 +22,8 @@ using ShowCapture = std::function<ExitStatus(
 
 // Checks the outputs, captures, shows, and returns the exit status. With --watch it does so until
 // Ctrl-C; then the last report stays, and its exit status counts. If a later capture fails, the
-// report before it is shown on, with the error. `about`: what is read ("job 4711"), for the title
-// of the live page.
+// report before it stays on the screen, with the error. `about`: what is read ("job 4711"), for the
+// title of the live page.
 int make_report(const OutputOptions& options,
                 const std::string& about,
                 const TakeCapture& take,

@@ -10,7 +10,8 @@ namespace oddrank::cli {
 
 class ProgressLine {
  public:
-  // `what`: "nodes", "processes". Prints nothing if `quiet`, nor for work of less than a second.
+  // `what`: "nodes", "processes". Prints nothing if `quiet`, or if the work takes less than a
+  // second.
   ProgressLine(std::string what, bool quiet);
   ~ProgressLine();
   ProgressLine(const ProgressLine&) = delete;
@@ -18,8 +19,8 @@ class ProgressLine {
   ProgressLine(ProgressLine&&) = delete;
   ProgressLine& operator=(ProgressLine&&) = delete;
 
-  // `waiting_for`: names of the slow ones, and what each does; may be empty. `doing`: why it takes
-  // longer; printed at once if it is new, and not twice.
+  // `waiting_for`: the slow ones, and what each does; may be empty. `doing`: why it takes longer;
+  // printed once, as soon as it changes.
   void update(std::size_t done,
               std::size_t total,
               const std::string& waiting_for = "",

@@ -1,6 +1,6 @@
 // Shows a text on the terminal in the place of the one before, as watch(1) does, but in the normal
-// screen and without changing the terminal's modes: however oddrank ends, the terminal is as
-// before.
+// screen and without changing the terminal's modes, so that a killed oddrank leaves the terminal as
+// it was.
 #pragma once
 
 #include <string>
@@ -10,14 +10,14 @@ namespace oddrank::cli {
 
 class Screen {
  public:
-  // Whether stdout is a terminal on which text can be replaced.
+  // Returns whether stdout is a terminal on which text can be replaced.
   static bool is_possible();
 
   // Replaces what is shown by `title` and as many lines of `text` as fit. `text` must have passed
-  // printable_text(). What changed since the last call is marked if `marks`.
+  // printable_text(). If `marks`, marks what changed since the last call.
   void show(std::string_view title, std::string_view text, bool marks);
 
-  // Replaces it by the whole of the last text, which then stays in the terminal's history.
+  // Shows the whole last text, which then stays in the terminal's history.
   void leave();
 
  private:

@@ -1,5 +1,5 @@
-// --serve: the HTML report as a live page (serve/live_page.h). Each report is made in a child, like
-// a run of the same command without --serve: files that were asked for are written each time.
+// --serve: the HTML report as a live page (serve/live_page.h). Each report is made in a child, as
+// by a run of the same command without --serve: it writes the requested files each time.
 #pragma once
 
 #include <string>
@@ -9,9 +9,9 @@
 
 namespace oddrank::cli {
 
-// Serves until Ctrl-C, SIGTERM or SIGHUP. Returns 0 then; the exit status of an error if it cannot
-// serve or the first capture fails. `about` as in make_report.
-// Precondition: options.serve.
+// Serves until Ctrl-C, SIGTERM or SIGHUP, and returns 0 then. Returns the exit status of the error
+// if it cannot serve or the first capture fails. `about` as in make_report. Precondition:
+// options.serve.
 int serve_report(const OutputOptions& options,
                  const std::string& about,
                  const TakeCapture& take,

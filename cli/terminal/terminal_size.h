@@ -6,7 +6,7 @@
 
 namespace oddrank::cli {
 
-// Zeros if stdout is no terminal, or its size is not known.
+// Returns zeros if stdout is not a terminal, or its size is unknown.
 inline winsize terminal_size() {
   winsize size{};
   return ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 ? size : winsize{};

@@ -16,20 +16,21 @@ struct NodeAnswer {
   std::string host;
   bool answered = false;
   bool heard = false;  // its agent has started
-  // The bytes that the agent gave to encode_frames(). Not answered: its last draft; empty: none.
+  // The bytes that the agent passed to encode_frames(). If it has not answered: its last draft;
+  // empty: none.
   std::string payload;
-  std::string why;                     // not answered: a sentence without the host
+  std::string why;                     // there is no answer: a sentence without the host
   std::chrono::milliseconds after{0};  // when it came, since the gathering began
   std::string agent_text;              // the agent's stderr, bounded; may be empty
   std::string doing;                   // why it answers later, in its agent's words; may be empty
-  // The node lacks the program. `copied_to`: the folder that a copy was sent into which its agent
-  // ran; empty if none could be run there.
+  // The node lacks the program. `copied_to`: the folder of the copy that ran as its agent; empty if
+  // none could run.
   bool lacks_program = false;
   std::string copied_to;
   bool from_memory = false;  // the agent was started from memory by python3 (slurm/shipment.h)
 
-  // Keeps an answer or a draft that came `when` since the gathering began. Returns whether it is
-  // the answer; one is enough.
+  // Keeps an answer or a draft that came this long after the gathering began. Returns whether it is
+  // the (only) answer.
   bool take(Payload sent, std::chrono::milliseconds when);
 };
 
@@ -56,7 +57,7 @@ struct GatherProgress {
 // Called after each answer, and every 20 ms or so between answers.
 using ProgressSink = std::function<void(const GatherProgress&)>;
 
-// What is requested from every node, however it is reached.
+// What every node is to do, however it is reached.
 struct AgentOptions {
   std::string agent_path;               // absolute; the same on every node, or copied there
   std::vector<std::string> agent_args;  // "agent --framed ..."; --host and the like are added
@@ -74,6 +75,7 @@ struct AgentOptions {
   std::chrono::milliseconds limit_of(const NodeAnswer& node) const;
 };
 
+// Returns the progress that these answers show.
 GatherProgress progress_of(const std::vector<NodeAnswer>& nodes);
 
 }  // namespace oddrank::reach

@@ -7,6 +7,7 @@
 
 namespace oddrank::reach {
 
+// Returns the text, padded, without line breaks.
 std::string base64_encode(std::string_view bytes);
 // Returns nothing if the text is not valid (a foreign character, a wrong length or padding).
 std::optional<std::string> base64_decode(std::string_view text);

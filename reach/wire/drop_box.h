@@ -4,10 +4,9 @@
 // The line is sent after the file is written, so no folder has to be polled: on NFS a new name is
 // looked up when it is first used, while a listing may be half a minute old.
 //
-// Others may write to the shared folder. So the box is a new folder of our own that nobody else may
-// enter, in a place where nobody else can put another one; it is held by its descriptor, agents
-// check that it is their own user's, and each file has a random name that only its agent's line
-// tells.
+// Other users may write to the shared folder. So the box is a new folder that only our user may
+// enter, in a place where no other user can replace it. It is held by its descriptor, agents check
+// that their own user owns it, and each file has a random name that only its agent's line contains.
 #pragma once
 
 #include <string>
@@ -22,8 +21,8 @@ namespace oddrank::reach {
 // Move-only.
 class DropBox {
  public:
-  // kNotFound, kIo: the folder cannot be made. kPermission: it cannot, or another user could put
-  // one of his own in its place; the text says how.
+  // kNotFound, kIo, kPermission: the folder cannot be made. kPermission also if another user could
+  // replace it; the text says how.
   static Result<DropBox> make(const std::string& parent);
   ~DropBox();
   DropBox(const DropBox&) = delete;
@@ -32,9 +31,9 @@ class DropBox {
   DropBox& operator=(DropBox&& other) noexcept;
 
   const std::string& folder() const { return folder_; }
-  // Returns the file that an agent's note names, at most 128 MiB; text that is not a note is
-  // returned as the answer itself. kBadData: the name leads out of the folder, or the file is no
-  // regular one of our own user.
+  // Returns the file that an agent's note names, at most 128 MiB; text that is not a note is the
+  // answer itself. kBadData: the name leads out of the folder, or the file is not a regular one of
+  // our own user.
   Result<std::string> open_note(std::string_view note) const;
 
  private:

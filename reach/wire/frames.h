@@ -18,11 +18,11 @@
 //
 // A frame counts once, anywhere in a line and in any order. Text whose CRC is wrong is not a frame.
 // A payload that lacks a frame is never passed on, but is listed as incomplete. A payload that
-// begins with "draft" and a newline is what its sender has so far.
+// begins with "draft" and a newline is the sender's state so far.
 //
 // A job's own processes may write to the same pipe, and a node may lie. So a frame counts only for
-// the node that it came from, which SLURM's label says, or ssh's connection, and only with the word
-// of this run (Speakers); others are dropped, and listed.
+// the node that it came from (by SLURM's label, or the ssh connection), and only with the word of
+// this run (Speakers); others are dropped, and listed.
 #pragma once
 
 #include <cstddef>
@@ -44,31 +44,31 @@ std::uint64_t new_stream_id();
 // Returns "oddrank-" and such an id: a unique name for a file or folder.
 std::string unique_name();
 
-// Who a sender says that it is.
+// The sender's own claim of who it is.
 struct Sender {
   std::string host;  // bytes that a host name cannot have become '_'; cut at 255 bytes
   std::uint64_t stream = 0;
   std::string run = {};  // as --run gave it; empty: none
 };
 
-// Returns what a sender writes first.
+// Returns the first bytes that a sender writes.
 std::string encode_hello(const Sender& sender);
-// Returns what a sender may write next if its payload will come later than usual: the reason in a
-// few words, cut at kMaxDoing.
 inline constexpr std::size_t kMaxDoing = 120;
+// Returns the bytes for a sender whose payload will come later than usual: the reason in a few
+// words, cut at kMaxDoing.
 std::string encode_doing(const Sender& sender, std::string_view words);
 // Returns all frames of a payload (an empty one has one frame).
 std::string encode_frames(const Sender& sender, std::string_view payload);
-// Returns the same for what a sender has of its payload so far; it has a stream of its own.
+// Returns the frames of an incomplete payload (a draft), in a stream of their own.
 std::string encode_draft(const Sender& sender, std::string_view payload);
 
-// Whose frames count on one pipe. By default everybody's, for any host and run.
+// The senders whose frames count on one pipe. By default all, for any host and run.
 struct Speakers {
   std::string run = {};  // frames must carry this word; empty: any
-  // Label N speaks for hosts[N]; if there is only one host, every line does. If it is empty, a
-  // label speaks for the first host that it names, and a host is spoken for by one label.
+  // Lines with label N come from hosts[N]; with one host, all lines come from it. If empty, a label
+  // belongs to the first host that it names, and a host to one label.
   std::vector<std::string> hosts = {};
-  bool checked = false;  // false: whoever speaks
+  bool checked = false;  // false: all senders count
 };
 
 struct FrameLimits {
@@ -98,7 +98,7 @@ class FrameCollector {
   explicit FrameCollector(FrameLimits limits = {}, Speakers speakers = {});
 
   void feed(std::string_view bytes);
-  // Takes the last line at the end of the pipe; it may lack its newline.
+  // Takes the last line at the end of the pipe, even without a newline.
   void finish();
 
   // Returns payloads that became complete since the last call.
@@ -113,7 +113,7 @@ class FrameCollector {
   std::string doing_of(std::string_view host) const;
   // Returns task number -> host, as known from frames; -1 is the label of lines without one.
   const std::map<int, std::string>& hosts_of_labels() const { return label_hosts_; }
-  // Returns, in words, which frames were dropped because of who sent them; one for each sender.
+  // Returns sentences on frames that were dropped because of their sender; one for each sender.
   const std::vector<std::string>& refusals() const { return refusals_; }
   // Returns lines without a frame or part of one, by label: the first limits.text bytes of each.
   const std::map<int, std::string>& text() const { return text_; }
@@ -146,7 +146,7 @@ class FrameCollector {
   Speakers speakers_;
   std::vector<std::string> refusals_;
   std::string line_;  // incomplete
-  // By label, host and stream: nobody adds to the frames of another one.
+  // By label, host and stream, so that no sender adds to the frames of another one.
   std::map<std::tuple<int, std::string, std::uint64_t>, Stream> streams_;
   std::map<std::string, int, std::less<>> hosts_;
   std::map<std::string, std::string, std::less<>> doing_;  // by host

@@ -1,4 +1,4 @@
-// Finds how far a node's wall clock is off, and corrects the times in its capture.
+// Finds the error of a node's wall clock, and corrects the times in its capture.
 //
 // A capture says, by its own node's clock, when each process was read. By our clock, this was
 // between the start of the agents and the arrival of the answer. If the capture's times are outside
@@ -15,7 +15,7 @@
 
 namespace oddrank::reach {
 
-// Microseconds since the epoch, by the clock here.
+// Microseconds since the epoch, by our own clock.
 struct Stay {
   std::int64_t began_us = 0;    // the agents were started
   std::int64_t arrived_us = 0;  // the node's answer arrived
