@@ -11,10 +11,11 @@ namespace oddrank::ranks {
 // state filled in; node = 0). If the capture has a node, fills its expected_ranks and notes.
 // Finding no rank is not an error: nothing is appended, and the notes may say why.
 //
-// With options.pids: appends those processes, ranks or not (rank -1); one that may not be read gets
-// its row with `why`. Fails if none of them can be read: kGone, kPermission with the reason.
+// With options.pids: appends those processes, ranks or not (rank -1); if one may not be read, its
+// row has `why`. Fails if none of them can be read: kGone, kPermission with the reason.
 //
-// With options.ask: processes that only they themselves can identify are asked (self_reports.h).
+// With options.ask: reads the memory of processes that are not identified otherwise
+// (self_reports.h).
 //
 // Precondition: one thread (it forks). Takes some 10 ms, and as much for each process that is
 // asked; some seconds if processes do not answer.

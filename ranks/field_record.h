@@ -1,5 +1,5 @@
 // Records of text fields, as a child of discovery sends them through its pipe. Fields end with NUL,
-// which none of them can contain. Private to ranks/.
+// which no field contains. Private to ranks/.
 #pragma once
 
 #include <cstddef>

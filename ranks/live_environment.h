@@ -1,6 +1,6 @@
-// The environment of a process as it is now. /proc/PID/environ shows the memory in which it was at
-// the start: what the process has set since is missing there, and what setproctitle and its like
-// have written over it is lost.
+// The present environment of a process. /proc/PID/environ shows the memory in which it was at the
+// start: variables that the process has set since are missing there, and setproctitle and its like
+// overwrite that memory.
 //
 // libc keeps a pointer to the current array of variables, `environ` (POSIX; glibc 2.36 and musl 1.2
 // also call it `__environ`). A program that uses it has its own copy of the pointer, which then
@@ -16,7 +16,7 @@
 namespace oddrank::ranks {
 
 // Returns the variables of attach::kept_variables(). Reads 16384 variables at most. kNotFound: no
-// pointer to them was found. kBadData: it points to something else.
+// pointer to them was found. kBadData: the pointer leads to something else.
 Result<attach::Environment> read_live_environment(const attach::Target& target,
                                                   elf::ModuleMap& modules);
 

@@ -1,5 +1,5 @@
 // A process's place in MPI_COMM_WORLD, read from Open MPI's memory. The variables of mpirun say the
-// same, unless an outer launcher's hide them, or the process was started by MPI_Comm_spawn.
+// same, unless those of an outer launcher hide them, or MPI_Comm_spawn started the process.
 //
 // Source: Open MPI 4.1 and 5.0. `ompi_mpi_comm_world_addr` points to the communicator, which may
 // lie in the program (copy relocation). It has a pointer to its group; a group is an object whose
@@ -18,7 +18,7 @@
 namespace oddrank::ranks {
 
 // Returns rank and size; nullopt if there is no Open MPI, it is not initialised, or the process is
-// a world of its own (a singleton), which says nothing. May block if the target blocks.
+// the only one in its world. May block if the target blocks.
 std::optional<ReportedWorld> read_mpi_world(const attach::Target& target, elf::ModuleMap& modules);
 
 }  // namespace oddrank::ranks

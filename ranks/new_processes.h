@@ -1,6 +1,6 @@
-// Finds what ranks have started since they were found. A capture that goes on until the waits are
-// old lasts ten seconds; a rank that makes a pool of workers for each step has other children by
-// then, and waits for these.
+// Finds the processes that ranks have started since discovery. A capture that goes on until the
+// waits are old lasts ten seconds; a rank that makes a pool of workers for each step has other
+// children by then, and waits for these.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
-// The activity of a process that shows whether it is a rank: whether it has loaded a communication
-// library, and whether it only waits for its child. Read only of processes that a choice depends on
+// Activity that shows whether a process is a rank: whether it has loaded a communication library,
+// and whether it only waits for its child. Read only if a choice depends on the process
 // (wrappers.h).
 #pragma once
 
@@ -28,7 +28,7 @@ struct ProcessActivity {
 // (snapshot/libraries/known_libraries.h).
 bool communicates(const attach::MemoryMap& maps);
 
-// The same, of a process. Takes its mmap lock, as read_activity does.
+// Does the same for a process. Takes its mmap lock, as read_activity does.
 bool communicates(pid_t pid);
 
 // Judges the threads of one process. `child_files`: it has a file open by which the kernel reports
@@ -36,8 +36,8 @@ bool communicates(pid_t pid);
 Activity activity_of(const std::vector<attach::ThreadState>& threads, bool child_files);
 
 // Reads /proc/PID. Takes the target's mmap lock, so call it in a child with a deadline
-// (base/isolated.h). What may not be read stays kUnknown and false. Takes 2 ms for a PyTorch
-// process.
+// (base/isolated.h). If something may not be read, it stays kUnknown or false. Takes 2 ms for a
+// PyTorch process.
 ProcessActivity read_activity(pid_t pid);
 
 }  // namespace oddrank::ranks

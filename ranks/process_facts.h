@@ -1,5 +1,5 @@
-// What discovery knows about each process of a node: /proc/PID/stat of all, command line and known
-// variables of those that we may read.
+// The facts about each process of a node that discovery works with: /proc/PID/stat of all, command
+// line and known variables of those that we may read.
 //
 // Command line and environment take the target's mmap lock, which a target in state D may hold for
 // ever. They are read in a child with a deadline: a process that does not answer costs a second, is
@@ -32,16 +32,16 @@ struct ProcessFacts {
   attach::ProcStat stat;
   FactsRead read = FactsRead::kNone;
   uid_t user = 0;  // its real user; of a zombie the effective one
-  // "" if it may not be read. This and `network` are not read of processes that are neither ranks
-  // by their variables nor of the family of those that are asked for.
+  // "" if it may not be read. This and `network` are read only of ranks (by their variables), and
+  // of the families of given processes.
   std::string executable;
   std::uint64_t network = 0;  // the inode of its network namespace; 0 = unknown
   std::vector<std::string> arguments;
   attach::Environment environment;
-  // What names its SLURM job in `environment` is the kernel's or slurmstepd's word, not its own.
+  // The SLURM job in `environment` comes from the kernel or slurmstepd, not from the process.
   bool step_proven = false;
-  // Has a communication library mapped. Read only if its variables do not identify it, or only as
-  // something that a batch script runs.
+  // Has a communication library mapped. Read only if its variables do not identify it, or show only
+  // that a batch script runs it.
   bool loaded = false;
   bool activity_read = false;  // only if a choice depends on it
   ProcessActivity activity;
@@ -55,16 +55,16 @@ struct ProcessFacts {
 // caller has one thread (it forks).
 Result<std::vector<ProcessFacts>> read_process_facts(const std::vector<pid_t>& given);
 
-// Reads what may block, for each process.
+// The reads that may block, for one process.
 struct DetailReader {
   std::function<void(ProcessFacts&)> details;  // all but `stat` and `loaded`
   // Returns ProcessFacts::loaded. A process may have tens of thousands of mappings.
   std::function<bool(const ProcessFacts&)> loaded;
 };
 
-// Calls the reader for each process in a child and takes over what it finds. Separate, so that a
-// test can make one process never answer. A process whose details do not come within about a second
-// is kBlocked; one whose libraries do not come keeps its details.
+// Calls the reader for each process in a child and takes over its results. A process whose details
+// do not arrive within about a second is kBlocked; if only its libraries do not arrive, it keeps
+// its details. (A function of its own, so that tests can pass a reader that never returns.)
 void read_details_of(std::vector<ProcessFacts>& all, const DetailReader& read);
 
 // Reads the activity of these processes, `which` are indices, and marks it as read. A process that

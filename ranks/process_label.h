@@ -1,5 +1,5 @@
-// What people call a process that has no rank: the title that it gave itself, or the program that
-// it runs.
+// The name of a process without a rank, for people: the title that it gave itself, or the program
+// that it runs.
 #pragma once
 
 #include <span>
@@ -14,7 +14,8 @@ namespace oddrank::ranks {
 // program. Empty for code (-c) and if there are no arguments. `executable`: the path of its image.
 std::string label_of(std::span<const std::string> arguments, const std::string& executable);
 
-// Returns what the process is by its title: an engine for "VLLM::EngineCore". kUnknown without one.
+// Returns the role that the title shows: an engine for "VLLM::EngineCore". kUnknown without a
+// title.
 snapshot::JobRole role_of_title(std::span<const std::string> arguments);
 
 // Returns whether the process has given itself a title of the form PRODUCT::NAME.

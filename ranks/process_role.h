@@ -1,4 +1,4 @@
-// What a process is by its command line: the program itself, or something that starts, wraps or
+// The role of a process by its command line: the program itself, or one that starts, wraps or
 // examines programs and is therefore not a rank.
 #pragma once
 
@@ -29,15 +29,15 @@ bool is_multiprocessing_child(std::span<const std::string> arguments);
 // SLURM's step.
 bool adopts_orphans(std::string_view name);
 
-// Returns true for a Python interpreter, whatever it runs: "python3.11", "/venv/bin/python".
+// Returns true for a Python interpreter with any arguments: "python3.11", "/venv/bin/python".
 bool is_python(std::span<const std::string> arguments);
 
 // Returns the file that a Python interpreter was told to run: "train.py", "/home/x/train.py". Empty
-// if it is no interpreter, or runs a module (-m) or code (-c).
+// if the program is not an interpreter, or it runs a module (-m) or code (-c).
 std::string_view script_of(std::span<const std::string> arguments);
 
 // Returns the module that a Python interpreter was told to run: "torch.distributed.run". Empty if
-// it is no interpreter, or runs a script or code.
+// the program is not an interpreter, or it runs a script or code.
 std::string_view module_of(std::span<const std::string> arguments);
 
 }  // namespace oddrank::ranks

@@ -1,5 +1,5 @@
-// The processes of a node as a tree, with the role of each. Safe against pids that were reused: a
-// parent younger than its child is ignored, and every walk is bounded.
+// The processes of a node as a tree, with the role of each. A parent younger than its child is
+// ignored (its pid was reused), and every walk is bounded.
 #pragma once
 
 #include <sys/types.h>
@@ -44,7 +44,7 @@ class ProcessTree {
   std::unordered_map<pid_t, std::size_t> index_;
 };
 
-// Returns whether the process has lost the one that started it.
+// Returns whether the process that started it is gone.
 bool is_orphan(const ProcessTree& tree, std::size_t index);
 
 }  // namespace oddrank::ranks

@@ -25,7 +25,7 @@ struct RankChoice {
   std::vector<std::size_t> survivors;
   // Processes that carry the numbers of a job that does not train (job_tiers.h).
   std::vector<std::size_t> side_jobs;
-  // [index] -> the process below it that it only waits for, or kNoProcess if it is not a wrapper.
+  // [index] -> the process below it that it wraps, or kNoProcess if it is not a wrapper.
   std::vector<std::size_t> wrapped;
 
   bool is_wrapper(std::size_t index) const { return wrapped[index] != kNoProcess; }
@@ -34,15 +34,15 @@ struct RankChoice {
 // Returns whether the process is of the SLURM job and step that the options name, if any.
 bool matches(const ProcessFacts& facts, const DiscoverOptions& options);
 
-// Returns whether it only says so, and the job is another user's.
+// Returns whether the process names that job in its variables, but the job is another user's.
 bool is_pretender(const ProcessFacts& facts, const DiscoverOptions& options);
 
 // Completes identities (job) and drops those that only say where a launcher runs.
 RankChoice choose_ranks(ProcessTree& tree, const DiscoverOptions& options);
 
-// Returns the processes whose activity must be read before choose_ranks may be called, as far as is
-// known yet: once these have been read, call it again with a new tree. Changes identities as
-// choose_ranks does.
+// Returns the processes whose activity must be read before choose_ranks, as far as known: read them
+// and call this again with a new tree, until it returns none. Changes identities as choose_ranks
+// does.
 std::vector<std::size_t> conducts_to_read(ProcessTree& tree, const DiscoverOptions& options);
 
 }  // namespace oddrank::ranks

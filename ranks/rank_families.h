@@ -1,4 +1,4 @@
-// Processes that belong to a rank without being it.
+// Processes that belong to a rank but are not ranks.
 #pragma once
 
 #include "ranks/rank_table.h"
@@ -8,8 +8,8 @@ namespace oddrank::ranks {
 // Adds processes whose rank has exited.
 void add_survivors(RankTable& table);
 
-// Adds the processes that a rank has forked, and those that carry its variables without being below
-// it (orphans, helpers beside it). The ranks are the first `heads` rows.
+// Adds the processes that a rank has forked, and those with its variables elsewhere in the tree
+// (orphans, helpers beside it). The ranks are the first `heads` rows.
 void add_children(RankTable& table, std::size_t heads);
 
 }  // namespace oddrank::ranks

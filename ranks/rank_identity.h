@@ -1,6 +1,6 @@
-// Identifies the job and rank of a process: by what it says of itself, or else by the variables
-// with which it was started. With variables, the process need not be the rank itself: wrappers and
-// workers carry the same ones.
+// Identifies the job and rank of a process by its memory, or else by the variables with which it
+// was started. A process with such variables need not be the rank itself: wrappers and workers have
+// the same ones.
 #pragma once
 
 #include <sys/types.h>
@@ -30,7 +30,7 @@ struct RankIdentity {
   std::int32_t local_rank = -1;
   std::int32_t world_size = -1;
   std::int32_t local_world_size = -1;
-  // "slurm 4711.0", "n0:29500", "mpi prterun-n0-12@1"; "" if only the process tree can show it.
+  // "slurm 4711.0", "n0:29500", "mpi prterun-n0-12@1"; "" if only the process tree shows it.
   std::string job;
   std::string rendezvous;  // "n0:29500", even if `job` is Slurm's
   bool elastic = false;    // started by torchrun
@@ -44,27 +44,27 @@ struct RankIdentity {
 // Returns "n0:29500" by the variables of torch.distributed; "" if they are not set.
 std::string rendezvous_of(const attach::Environment& environment);
 
-// `single_task`: a step with one task counts as a job of one rank, and so does what a batch script
-// runs without srun. (Otherwise not: an interactive step's shell and everything in it has
-// SLURM_PROCID=0.)
+// Returns nullopt if the variables show no rank. `single_task`: a step with one task counts as a
+// job of one rank, and so does a program that a batch script runs without srun. (Otherwise they do
+// not: an interactive step's shell and everything in it has SLURM_PROCID=0.)
 std::optional<RankIdentity> identify_rank(const attach::Environment& environment,
                                           bool single_task = false,
                                           const ReportedWorld& told = {});
 
-// Returns whether an address, "127.0.0.1:29500", "localhost:29500" or "[::1]:29500", is that of the
-// machine itself, or of the network that it is used in.
+// Returns whether an address ("127.0.0.1:29500", "localhost:29500", "[::1]:29500") means the
+// machine itself, or the network namespace in which it is used.
 bool is_own_address(std::string_view address);
 
 // Returns whether two identities name different places in a job: another rank, or another number of
 // ranks.
 bool contradicts(const RankIdentity& one, const RankIdentity& other);
 
-// Returns whether a launcher of MPI gives the process another rank than RANK does, which torchrun
-// has not set: then RANK may be of the shell that ran mpirun.
+// Returns whether MPI's launcher gives the process another rank than RANK, and torchrun has not set
+// RANK: it may come from the shell that ran mpirun.
 bool is_doubtful(const attach::Environment& environment);
 
 // Returns "pid 71 is rank 3 of 4 by its process group, and rank 0 of 2 by its variables: the group
-// is believed". `outer`: by its variables; `by`: what the other place is told by.
+// is believed". `outer`: by its variables; `by`: the source of the other place.
 std::string contradiction_words(pid_t pid,
                                 const RankIdentity& outer,
                                 ReportedBy by,

@@ -1,4 +1,4 @@
-// What the reader of a report should know of how the ranks of a node were found.
+// Notes for the reader of a report on how the ranks of a node were found.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// Writes down in a capture what was found about a process.
+// Writes the facts about a process into a capture.
 #pragma once
 
 #include "ranks/process_facts.h"

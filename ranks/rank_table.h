@@ -1,5 +1,5 @@
-// The table that the decision fills: which processes of a node are ranks, and which belong to one
-// (rank_tree.h). Its chapters are rank_siblings.h, rank_families.h and rank_notes.h.
+// The table of decisions: which processes of a node are ranks, and which belong to one
+// (rank_tree.h). rank_siblings.h, rank_families.h and rank_notes.h fill parts of it.
 #pragma once
 
 #include <sys/types.h>
@@ -21,7 +21,7 @@ struct RankTable {
 
   const attach::ProcStat& stat(std::size_t process) const { return facts[process].stat; }
   bool is_excluded(std::size_t process) const;
-  // Returns the process that started it, wrappers apart; kNoProcess if that is unknown.
+  // Returns the process that started it, past wrappers; kNoProcess if that is unknown.
   std::size_t starter_of(std::size_t process) const;
 
   // Returns the processes below which a row stands.
@@ -29,8 +29,8 @@ struct RankTable {
 
   // The references hold until the next row is added.
   RankRow& add_row(std::size_t process, bool is_rank, pid_t owner);
-  void add_rank(std::size_t process);           // one that has an identity
-  void add_given_process(std::size_t process);  // one that the user named
+  void add_rank(std::size_t process);           // precondition: it has an identity
+  void add_given_process(std::size_t process);  // given by the user
 
   const std::vector<ProcessFacts>& facts;
   const DiscoverOptions& options;

@@ -1,5 +1,5 @@
-// Decides which processes of a node are ranks, and which belong to one. Takes and returns plain
-// data, so that every odd tree has a test.
+// Decides which processes of a node are ranks, and which belong to one. Works on plain data, so
+// that every odd tree has a test.
 //
 // The rule: a rank is the outermost process of a tree that carries a given rank number, is not a
 // launcher, shell or agent, and does not merely wait for its one child (wrappers.h). Processes that
@@ -40,8 +40,8 @@ struct DiscoverOptions {
   std::optional<uid_t> slurm_user;
   uid_t reader = 0;  // our own user, whose jobs' names do not say it; discover() fills it in
   std::vector<pid_t> exclude;
-  // Leaves out jobs of which nothing is Python or has a library of collectives, even if there is no
-  // other: a watch of sleepers would raise an alarm.
+  // Leaves out jobs without Python and without a communication library, even if there is no other:
+  // a watch of sleepers would raise an alarm.
   bool training_only = false;
   AskProcess ask = {};  // how a process is asked what it says of itself; empty: none is asked
 };
@@ -68,15 +68,17 @@ struct RankDecision {
 };
 
 // Returns the indices of processes whose activity must be read (read_conducts) before the decision;
-// call it until it returns none. A process whose activity was not read does not count as a wrapper.
+// call it again until it returns none. A process whose activity was not read does not count as a
+// wrapper.
 std::vector<std::size_t> conducts_to_read(const std::vector<ProcessFacts>& facts,
                                           const DiscoverOptions& options);
 
-// Returns the indices of processes that must be asked next (self_reports.h); none once all have
-// been.
+// Returns the indices of processes to ask next (self_reports.h); call it again until it returns
+// none.
 std::vector<std::size_t> processes_to_ask(const std::vector<ProcessFacts>& facts,
                                           const DiscoverOptions& options);
 
+// Returns the decision. Precondition: the two functions above return none.
 RankDecision decide_ranks(const std::vector<ProcessFacts>& facts, const DiscoverOptions& options);
 
 }  // namespace oddrank::ranks

@@ -1,5 +1,5 @@
-// What a process says of its place in the job: not by the variables with which it was started, but
-// by objects in its memory. Plain data; collectives/world_in_memory.h and mpi_world.h read it.
+// A process's place in the job by objects in its memory, not by the variables with which it was
+// started. Plain data; collectives/world_in_memory.h and mpi_world.h read it.
 #pragma once
 
 #include <sys/types.h>
@@ -12,7 +12,7 @@
 
 namespace oddrank::ranks {
 
-// What says it, the most trusted last.
+// The source, the most trusted last.
 enum class ReportedBy : std::uint8_t {
   kNothing = 0,
   kStart,  // an argument of the call that it is in: torch.multiprocessing's index of a child
@@ -26,13 +26,13 @@ struct ReportedWorld {
   ReportedBy by = ReportedBy::kNothing;
   std::int32_t rank = -1;  // of kStart: unknown
   std::int32_t world_size = -1;
-  // Which of its parent's children torch.multiprocessing started it as; -1: not started by that.
+  // Its index among the children that torch.multiprocessing started; -1: not started by that.
   std::int32_t index = -1;
-  std::string address;  // where the ranks meet: "n0:29500", "file:///tmp/x"; "" = not told
-  // The group is that of the process which forked this one: no thread of its backend is here.
+  std::string address;  // where the ranks meet: "n0:29500", "file:///tmp/x"; "" = unknown
+  // The group belongs to the process that forked this one: no thread of its backend is here.
   bool inherited = false;
 
-  // Returns whether a rank and a world size were told, by the process that has them.
+  // Returns whether rank and world size are known, and are the process's own.
   bool told() const { return rank >= 0 && world_size > rank && !inherited; }
 };
 

@@ -1,12 +1,13 @@
-// Which processes are asked what they say of themselves (reported_world.h), and the asking.
+// Asks processes for their own reports: reads their place in the job from their memory
+// (reported_world.h).
 //
-// Asked are processes with a communication library whose variables do not identify them: started by
-// multiprocessing, by Ray, by hand, or with a title written over their variables. And, where
-// several processes carry the number of one task of SLURM or MPI, these from the outermost inwards
-// until one says its rank: the task may have started several ranks. And processes with the same
-// number, of which none started the other: an outer launcher's variables may hide their own
-// (`RANK=0` in the shell that runs mpirun). Workers of a process that has said its rank are not
-// asked. Private to ranks/.
+// It asks processes with a communication library whose variables do not identify them (started by
+// multiprocessing, by Ray, by hand, or with a title written over their variables). If several
+// processes have the number of one task of SLURM or MPI, it asks these from the outermost inwards
+// until one reports a rank: the task may have started several ranks. It asks processes with the
+// same number of which none started the other: an outer launcher's variables may hide their own
+// (`RANK=0` in the shell that runs mpirun). It does not ask workers of a process that has reported
+// a rank. Private to ranks/.
 #pragma once
 
 #include <cstddef>
@@ -20,8 +21,8 @@ namespace oddrank::ranks {
 // Returns the next processes to ask; empty once all that matter have been asked.
 std::vector<std::size_t> processes_to_ask(const ProcessTree& tree, const DiscoverOptions& options);
 
-// Asks these processes, `which` are indices: each in a child of its own. Marks them as asked. One
-// that does not answer within seconds says nothing. Precondition: one thread (it forks).
+// Asks these processes (`which`: indices), each in a child of its own, and marks them as asked. A
+// read that takes longer than some seconds yields no report. Precondition: one thread (it forks).
 void ask_processes(const std::vector<std::size_t>& which,
                    const AskProcess& ask,
                    std::vector<ProcessFacts>& all);

@@ -1,12 +1,12 @@
-// Which processes with a rank's variables only wrap the rank: they started it and wait for it to
+// Finds processes that only wrap a rank: they have its variables, started it and wait for it to
 // exit, whatever program they are. Private to ranks/.
 //
 // A wrapper has no communication library, all its threads sleep, and it has one child with its
-// rank's number; that child, or the child's child, is the rank. If a thread waits for the child as
-// such (wait4, a pidfd), that is enough; if the process just sleeps, a library of the child's must
-// show that the child is the one that communicates. A rank that has not yet imported its library
-// and waits for a program that it runs looks the same, so a Python program counts as a wrapper only
-// of Python programs and of programs with the library.
+// rank's number; that child, or the child's child, is the rank. If a thread waits for the child's
+// exit (wait4, a pidfd), that is enough; if the process just sleeps, the child must have a
+// communication library. A rank that has not yet imported its library and waits for a program that
+// it runs looks the same, so a Python program counts as a wrapper only of Python programs and of
+// programs with the library.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// Words for how much of the job was read, the same in the text and on the HTML page.
+// Words for the part of the job that was read, the same in the text and on the HTML page.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace oddrank::report {
 std::string utc_words(std::uint64_t us);
 
 // Returns "7/8 ranks on 4/4 nodes, 2026-11-28 00:19:03 UTC within 15 ms, 1 in part, job 4711
-// (pretrain)": when the first rank was read, and until the last one.
+// (pretrain)": the time at which the first rank was read, and the time from then to the last one.
 std::string coverage_words(const aggregate::Diagnosis& report);
 
 // Returns "ranks 4-5", or "pid 4711" of a process without a rank; at most `columns` wide.

@@ -6,6 +6,7 @@
 
 namespace oddrank::report {
 
+// Returns the report's `explanation`.
 Json explain_json(const aggregate::Explanation& explanation);
 
 }  // namespace oddrank::report

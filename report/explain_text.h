@@ -8,6 +8,8 @@
 
 namespace oddrank::report {
 
+// Returns paragraphs that end with a newline: facts, states of ranks, and causes by both runs of
+// the solver.
 std::string explain_text(const aggregate::Explanation& explanation, const TextOptions& options);
 
 }  // namespace oddrank::report

@@ -23,6 +23,8 @@ std::string json_text(const Json& json, int indent = -1);
 // Makes an object without fields but with room for this many: a growing object copies its fields.
 Json object_for(std::size_t fields);
 
+// Return null for an unknown value (an empty text; `unknown`; kUnknown), else the value. Texts are
+// made printable.
 inline Json or_null(std::string_view text) {
   return text.empty() ? Json(nullptr) : Json(printable(text));
 }

@@ -1,5 +1,5 @@
-// How much of a process's threads and tasks the JSON report lists, so that no job makes it larger
-// than what a program can read. Private to report/.
+// Limits the threads and tasks that the JSON report lists, so that programs can read the report of
+// any job. Private to report/.
 #pragma once
 
 #include <cstddef>
@@ -20,8 +20,8 @@ class ListingRoom {
  public:
   explicit ListingRoom(const aggregate::JobView& view) : view_(view) {}
 
-  // Takes room for a thread, and returns for how many of its frames, with their variables: the
-  // innermost. A long stack is cut rather than left out; 0: there is no room for the thread.
+  // Takes room for a thread with its variables, and returns how many of its frames fit, the
+  // innermost first. A long stack is cut, not left out; 0: there is no room for the thread.
   std::size_t take(const snapshot::ThreadCapture& thread);
   // Takes room for a task; false if the task does not fit.
   bool take(const snapshot::AsyncTask& task);

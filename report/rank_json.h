@@ -8,8 +8,8 @@
 
 namespace oddrank::report {
 
-// Writes a row of "ranks"; the rank must have a process. If threads are not requested, writes their
-// number instead. `step`: null if it is unknown.
+// Returns a row of "ranks"; the rank must have a process. If threads are not requested, the row has
+// their number instead. `step`: null if it is unknown.
 Json rank_json(const aggregate::JobView& view,
                const aggregate::RankView& rank,
                const aggregate::RankStep* step,

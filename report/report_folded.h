@@ -8,6 +8,7 @@
 
 namespace oddrank::report {
 
+// Returns all lines; the innermost part of each is the ranks there, "[ranks 0-4,6-7]".
 std::string report_folded(const aggregate::JobView& view);
 
 }  // namespace oddrank::report

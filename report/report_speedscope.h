@@ -8,6 +8,7 @@
 
 namespace oddrank::report {
 
+// Returns the JSON text of the file.
 std::string report_speedscope(const aggregate::JobView& view);
 
 }  // namespace oddrank::report

@@ -10,7 +10,8 @@
 
 namespace oddrank::report {
 
-// Ends with a newline. `capture` is the one from which the report was made (all_threads needs it).
+// Returns the whole text, which ends with a newline. `capture` is the one from which the report was
+// made (all_threads needs it).
 std::string report_text(const aggregate::Diagnosis& report,
                         const snapshot::Capture& capture,
                         const TextOptions& options);

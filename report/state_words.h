@@ -5,6 +5,7 @@
 
 namespace oddrank::report {
 
+// Returns "sleeping uninterruptibly" for 'D'.
 constexpr std::string_view state_words(char state) {
   switch (state) {
     case 'R':

@@ -31,9 +31,9 @@ class Style {
   // Returns "    get                     multiprocessing/queues.py:113\n".
   std::string frame_line(const aggregate::ShownFrame& frame, std::size_t indent) const;
 
-  // Prints at most `limit` frames of a stack (all if full stacks are requested), innermost first:
+  // Returns at most `limit` frames of a stack (all if full stacks are requested), innermost first:
   // the inner end and the user's own frames, with a line in place of those left out between them.
-  // If there is room for all, the rounds of a recursion after the first are one line.
+  // If all fit, the rounds of a recursion after the first are one line.
   std::string stack_lines(const aggregate::FoldedStack& stack,
                           std::size_t indent,
                           std::size_t limit) const;

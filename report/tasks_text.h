@@ -9,7 +9,7 @@
 
 namespace oddrank::report {
 
-// Prints what each task waits for, with its frames; "" if none was read.
+// Returns what each task waits for, with its frames; "" if none was read.
 std::string tasks_text(const aggregate::JobView& view,
                        const snapshot::ProcessCapture& process,
                        const Style& style);

@@ -1,5 +1,5 @@
 // Threads of one process at the same place, listed once: this makes a list of a hundred threads
-// readable. Idle threads of a pool are kept apart from threads that do or want something.
+// readable. Idle threads of pools are separate from threads that work or wait for something.
 #pragma once
 
 #include <sys/types.h>
@@ -19,9 +19,9 @@ struct ThreadClass {
   std::vector<std::int32_t> tids() const;
 };
 
-// Groups the threads of a process. The main thread is a class of its own, and first if it was read;
-// so is every thread if `all`, and with `locals` each thread whose local variables were read. Idle
-// pools come last, in the order of their words.
+// Groups the threads of a process. The main thread is a class of its own, the first one if it was
+// read. So is every thread if `all`, and with `locals` each thread whose local variables were read.
+// Idle pools come last, in the order of their words.
 std::vector<ThreadClass> classify_threads(const aggregate::JobView& view,
                                           const snapshot::ProcessCapture& process,
                                           bool all,

@@ -10,8 +10,8 @@
 
 namespace oddrank::report {
 
-// Prints the innermost frame first, indented by 4 columns. Prints native and Python frames that do
-// not fit into one stack side by side.
+// Returns lines, the innermost frame first, indented by 4 columns. If native and Python frames were
+// not merged, they stand side by side.
 std::string thread_stack_text(const aggregate::JobView& view,
                               const snapshot::ThreadCapture& thread,
                               const Style& style,

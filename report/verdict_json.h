@@ -6,6 +6,7 @@
 
 namespace oddrank::report {
 
+// Returns the report's `verdict`.
 Json verdict_json(const aggregate::Verdict& verdict);
 
 }  // namespace oddrank::report

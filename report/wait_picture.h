@@ -1,6 +1,6 @@
-// The wait-for graph as drawn: ranks at the same place are one node, and so are groups that differ
-// only by their process group, with the calls that they wait in. A job of thousands would otherwise
-// be unreadable.
+// The wait-for graph as drawn: ranks at the same place are one node. Groups that differ only by
+// their process group are one, too, with their calls; otherwise jobs of thousands would be
+// unreadable.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@ namespace oddrank::report {
 struct PictureNode {
   aggregate::NodeKind kind = aggregate::NodeKind::kRank;  // kRank: ranks at the same place
   std::string label;                                      // "7 ranks: 0-4,6-7"
-  std::string phase;               // for ranks: what they do; for a link: what does not get through
+  std::string phase;               // for ranks: their activity; for a link: what does not get through
   std::vector<std::size_t> ranks;  // for ranks: indices of JobView::ranks()
   pid_t pid = 0;                   // for a process
 };
@@ -25,7 +25,7 @@ struct PictureNode {
 struct PictureEdge {
   std::size_t from = 0;  // the node that waits
   std::size_t to = 0;
-  std::string on;  // of the first edge that this one represents
+  std::string on;  // the wait, of the first edge that this one represents
   bool assumed = false;
 };
 
@@ -35,6 +35,7 @@ struct WaitPicture {
   std::vector<aggregate::Role> roles;  // by rank of the view
 };
 
+// Returns the graph of the view's waits; the verdict decides the roles of ranks.
 WaitPicture wait_picture(const aggregate::JobView& view, const aggregate::Verdict& verdict);
 
 }  // namespace oddrank::report

@@ -1,4 +1,4 @@
-// What ended the process of a core file: the signal, and what the C library said before abort().
+// The end of a core file's process: the signal, and the C library's message before abort().
 #pragma once
 
 #include "attach/core/core_target.h"

@@ -1,5 +1,4 @@
-// Describes the process of a core file: makes the row of a capture that discovery makes for a live
-// process.
+// Makes the row of a capture for the process of a core file, as discovery does for a live process.
 #pragma once
 
 #include <string>
@@ -14,11 +13,12 @@ namespace oddrank::ranks {
 struct CoreIdentity {
   snapshot::ProcessCapture
       process;       // node 0, not yet read; a rank by its environment, if it had one
-  std::string host;  // where it ran, "" if its environment does not say
+  std::string host;  // where it ran, by its environment; "" = unknown
   // Notes for the reader of a report on this core: the signal, missing parts.
   std::vector<std::string> notes;
 };
 
+// Returns the row, with what is missing left at its default; never fails.
 CoreIdentity identify_core(const attach::CoreTarget& target, snapshot::Tables& tables);
 
 // Returns one sentence about the programs and libraries that were needed and could not be read; ""

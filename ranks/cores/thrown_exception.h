@@ -1,5 +1,4 @@
-// The C++ exception that nobody has caught, in a core file of a process that std::terminate()
-// ended.
+// The uncaught C++ exception in a core file of a process that std::terminate() ended.
 #pragma once
 
 #include <string>
@@ -9,8 +8,8 @@
 namespace oddrank::ranks {
 
 // Returns "terminate called after throwing an instance of 'c10::DistBackendError': NCCL error ...";
-// without the text if it is unknown how the type keeps it; "" if no exception is found. The caller
-// knows that libstdc++ has called abort() in the thread that the core names first.
+// without the text if it is unknown where the type stores it; "" if no exception is found.
+// Precondition: libstdc++ has called abort() in the thread that the core names first.
 std::string thrown_exception(const attach::CoreTarget& target);
 
 }  // namespace oddrank::ranks

@@ -1,8 +1,8 @@
-// Tells jobs of one name apart. Private to ranks/.
+// Splits jobs that have the same name. Private to ranks/.
 //
-// A job's name is what its launcher or its address says, and several jobs of a node may have the
-// same: those of a sweep in one step of SLURM, and those in containers with networks of their own,
-// whose ranks all meet at localhost:29500.
+// A job's name comes from its launcher or its address. Several jobs of a node may have the same:
+// those of a sweep in one step of SLURM, and those in containers with networks of their own, whose
+// ranks all meet at localhost:29500.
 #pragma once
 
 #include <sys/types.h>
@@ -24,19 +24,19 @@ using JobRank = std::pair<std::string, std::int32_t>;  // a job, and a rank of i
 std::map<JobRank, std::vector<std::size_t>> by_rank(const ProcessTree& tree,
                                                     const std::vector<std::size_t>& candidates);
 
-// Returns [index] -> the candidate that the process is, or that it stands below; kNoProcess if it
-// belongs to no candidate.
+// Returns [index] -> the process itself if it is a candidate, or the candidate above it; kNoProcess
+// if there is none.
 std::vector<std::size_t> heads_of(const ProcessTree& tree,
                                   const std::vector<std::size_t>& candidates);
 
-// Makes the user part of the names of jobs that are not of `user`: whatever processes of two users
-// say of themselves, they are never of one job. What a rank has started is of its job, whoever runs
-// it.
+// Adds the user to the names of jobs that are not of `user`: processes of two users never belong to
+// one job, whatever they claim. A process that a rank has started belongs to the rank's job,
+// whatever its user.
 void split_users(ProcessTree& tree, uid_t user, const std::vector<std::size_t>& candidates);
 
-// Makes the address part of a job's name if one of its ranks occurs with several addresses; and its
+// Adds the address to a job's name if one of its ranks occurs with several addresses. Adds the
 // network if ranks of the same number are in several, or if the address is the machine's own, which
-// is another one in each network. `candidates`: indices of the processes that may be ranks.
+// differs in each network. `candidates`: indices of the processes that may be ranks.
 void split_jobs(ProcessTree& tree, const std::vector<std::size_t>& candidates);
 
 }  // namespace oddrank::ranks

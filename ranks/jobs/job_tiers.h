@@ -1,7 +1,7 @@
 // Which of several jobs on a node train. A SLURM job has steps beside its training: a monitor, a
-// `sleep` that keeps a shell open, a debugger. They carry the numbers of tasks as ranks do, and may
-// have more tasks than the training has, so their number says nothing. What a job's processes are
-// says it. Private to ranks/.
+// `sleep` that keeps a shell open, a debugger. Their processes have numbers of tasks as ranks do,
+// and may be more than the training has. So the kind of a job's processes decides, not their
+// number. Private to ranks/.
 #pragma once
 
 #include <cstddef>
@@ -13,9 +13,8 @@
 
 namespace oddrank::ranks {
 
-// Returns which of the candidates must have their activity read before drop_side_jobs is called:
-// none if all candidates are of one job that is not to be judged (training_only), or if their
-// variables show what they are.
+// Returns the candidates whose activity must be read before drop_side_jobs is called: none if all
+// are of one job and training_only is not set, or if their variables decide.
 std::vector<std::size_t> conducts_of_jobs(const ProcessTree& tree,
                                           const DiscoverOptions& options,
                                           const std::vector<std::size_t>& candidates);

@@ -1,10 +1,10 @@
-// Ranks of another run of a job: it had the same address, and some of its processes are still
-// there. Private to ranks/.
+// Ranks of another run with the same address, of which some processes are still there. Private to
+// ranks/.
 //
-// A run that has lost its first rank leaves its port to the next one, while others of its ranks
-// hang; runs of a sweep have the same variables. Two processes that are both rank 1 (rank_claims.h)
-// are never of one job, though all that names it is the same. Which ranks ran together is told by
-// who started them, and when.
+// If a run has lost its first rank, the next run can use its port while other ranks of the old run
+// hang; and runs of a sweep have the same variables. Two processes that are both rank 1
+// (rank_claims.h) never belong to one run, even if everything that names it is the same. Ranks that
+// ran together are known by their parents and start times.
 #pragma once
 
 #include <cstddef>
@@ -15,10 +15,10 @@
 
 namespace oddrank::ranks {
 
-// Renames all runs of a job but one, with what they have started. The run that keeps the name is
-// the one with most of the processes that the options name, if any; else the one with the most
-// ranks; else the newest. A renamed run that lacks ranks is no job: its processes are removed from
-// the candidates and returned. `candidates`: indices of the processes that may be ranks.
+// Renames all runs of a job but one, with what they have started. The run that keeps the name has
+// most of the processes that the options name, if any; else the most ranks; else it is the newest.
+// A renamed run that lacks ranks is not a job: its processes are removed from the candidates and
+// returned. `candidates`: indices of the processes that may be ranks.
 std::vector<std::size_t> drop_other_runs(ProcessTree& tree,
                                          const DiscoverOptions& options,
                                          std::vector<std::size_t>& candidates);

@@ -1,9 +1,9 @@
-// Which of several processes with the number of one rank is the rank, and which of the others are
-// ranks of runs of their own. Private to ranks/.
+// Decides which of several processes with the number of one rank is the rank, and which of the
+// others are ranks of other runs. Private to ranks/.
 //
-// Variables are inherited by all that a rank starts, and two runs of a sweep may have the same
-// ones. So a number alone says nothing: a helper is told from a rank by who has started it, what
-// program it runs, and what it says of itself.
+// All processes that a rank starts inherit its variables, and two runs of a sweep may have the same
+// ones. So a number alone is not enough: a rank differs from a helper by its parent, its program,
+// and its memory (self_reports.h).
 #pragma once
 
 #include <cstddef>
@@ -23,11 +23,11 @@ class RankClaims {
   // final names of their jobs.
   RankClaims(const ProcessTree& tree, const std::vector<std::size_t>& candidates);
 
-  // Returns the one of these, which have one number in one job, that is the rank.
+  // Returns the rank among these processes, which all have one number in one job.
   std::size_t best_of(const std::vector<std::size_t>& of_rank) const;
 
-  // Returns whether the candidate is a rank, of whatever run: it has a number that nobody else has,
-  // it has a group, or it runs the program of the one that is the rank and was started as that was.
+  // Returns whether the candidate is a rank of any run: no other process has its number, it has a
+  // group, or it runs the same program as the rank and was started in the same way.
   bool is_rank(std::size_t candidate) const { return ranks_.contains(candidate); }
 
  private:

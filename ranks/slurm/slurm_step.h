@@ -1,7 +1,6 @@
-// Which step of SLURM a process belongs to, from what SLURM itself says of it, for processes that
-// lost SLURM's variables: `env -i`, `sudo`, `apptainer --cleanenv`, a login with pam_slurm_adopt.
-// From the cgroup, if the site has SLURM make cgroups, or else from the process above it,
-// slurmstepd, which has the step in its title. Neither tells the number of the task.
+// Finds the SLURM step of processes that lost SLURM's variables: `env -i`, `sudo`, `apptainer
+// --cleanenv`, a login with pam_slurm_adopt. The step is in the cgroup, if the site has SLURM make
+// cgroups, and in the title of slurmstepd above the process. Neither has the number of the task.
 //
 // Sources: nodes of SLURM 20.11, 22.05, 24.11 and 26.05, for the title and cgroups of version 1;
 // for version 2 the format strings of their plugins cgroup/v2.
@@ -34,10 +33,10 @@ std::optional<SlurmStep> step_of_cgroups(std::string_view text);
 std::optional<SlurmStep> step_of_title(std::string_view title);
 
 // Gives SLURM_JOB_ID and SLURM_STEP_ID to the processes that were read and have no SLURM_JOB_ID, or
-// another one: a process can set its variables, but not its cgroup, nor the daemon above it.
-// What a login brought into the job (step "extern") gets them only if its variables give it a rank.
-// Does nothing if no process of the node has SLURM_JOB_ID. `cgroups_of` returns the text for a
-// process, `by_root` whether root runs it: anybody may give a process that title.
+// another one: a process can set its variables, but not its cgroup, nor the daemon above it. A
+// process that a login brought into the job (step "extern") gets them only if its variables give it
+// a rank. Does nothing if no process of the node has SLURM_JOB_ID. `cgroups_of` returns the text
+// for a process, `by_root` whether root runs it: any user may give a process that title.
 void add_slurm_steps(std::vector<ProcessFacts>& all,
                      const std::function<std::string(pid_t)>& cgroups_of,
                      const std::function<bool(pid_t)>& by_root);

@@ -1,11 +1,11 @@
-// How tasks of a SLURM step ended that are gone, as the step's own daemon on the node knows it:
-// slurmstepd keeps the state of each of its tasks for as long as one of them runs there. Then it
-// exits, and SLURM knows no task's end any more: accounting has only the step's.
+// How tasks of a SLURM step ended. The step's daemon on the node, slurmstepd, keeps the state of
+// each of its tasks while one of them runs there. Then it exits, and the ends of tasks are lost:
+// accounting has only the step's.
 //
-// It answers everybody on its node over a local socket, as `scontrol listpids` asks it. Sources:
-// src/common/stepd_api.c and src/slurmd/slurmstepd/req.c of SLURM 20.11, 22.05, 24.11 and 26.05, in
-// which request, answer and the number of the request are the same. All numbers are in the byte
-// order of the machine.
+// It answers every process of its node over a local socket; `scontrol listpids` asks in the same
+// way. Sources: src/common/stepd_api.c and src/slurmd/slurmstepd/req.c of SLURM 20.11, 22.05, 24.11
+// and 26.05, in which request, answer and the number of the request are the same. All numbers are
+// in the byte order of the machine.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,7 @@
 
 namespace oddrank::ranks {
 
-// What a client sends first, and the daemon answers: the version of its protocol.
+// The version of the protocol, which the client sends first, and then the daemon.
 inline constexpr std::int32_t kStepProtocol = 45 << 8;    // of 26.05
 inline constexpr std::int32_t kOldestProtocol = 36 << 8;  // of 20.11
 inline constexpr std::int32_t kTaskInfoRequest = 14;      // REQUEST_STEP_TASK_INFO
@@ -37,7 +37,7 @@ struct EndedTask {
 std::string step_socket(std::string_view table, std::string_view step);
 
 // Parses the tasks of an answer, without their number before them; returns those that have ended.
-// kBadData if the bytes are no such list.
+// kBadData if the bytes are not such a list.
 Result<std::vector<EndedTask>> parse_step_tasks(std::string_view bytes);
 
 }  // namespace oddrank::ranks

@@ -18,7 +18,7 @@
 //
 // A frame counts once, anywhere in a line and in any order. Text whose CRC is wrong is not a frame.
 // A payload that lacks a frame is never passed on, but is listed as incomplete. A payload that
-// begins with "draft" and a newline is the sender's state so far.
+// begins with "draft" and a newline is the part that its sender has so far.
 //
 // A job's own processes may write to the same pipe, and a node may lie. So a frame counts only for
 // the node that it came from (by SLURM's label, or the ssh connection), and only with the word of

@@ -1,6 +1,6 @@
-// The data of the HTML report, as one compact JSON text: each text, frame and stack once, rows as
-// arrays. html/data.js reads it. The order of the columns is defined there and in html_data.cc;
-// both change together. This is not a public format: programs read --json.
+// The data of the HTML report, as one compact JSON text that holds each text, frame and stack once,
+// and rows as arrays. html/data.js reads it. The order of the columns is defined there and in
+// html_data.cc; both change together. This is not a public format: programs read --json.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// The HTML report's page from report/html/, built into the program.
+// The HTML report's page, style and script from report/html/, built into the program.
 #pragma once
 
 #include <string_view>
@@ -8,6 +8,7 @@ namespace oddrank::report {
 // Returns the page, with marks for the parts to fill in: <!--title-->, <!--style-->, <!--text-->,
 // <!--data-->, <!--script-->.
 std::string_view html_page();
+// Return what replaces <!--style--> and <!--script-->.
 std::string_view html_style();
 std::string_view html_script();
 

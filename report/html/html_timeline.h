@@ -1,6 +1,6 @@
-// What ranks did in each sample and between samples, as data of the HTML report: where their
-// decider threads were, in which state, how much CPU they used and how often they woke. Ranks of
-// one group that did the same are one row; those that moved have rows of their own.
+// What ranks did in each sample and between samples, as data of the HTML report: the place and
+// state of each deciding thread, its CPU use, and how often it woke. Ranks of one group that did
+// the same are one row; those that moved have rows of their own.
 #pragma once
 
 #include <cstdint>
@@ -14,10 +14,10 @@ namespace oddrank::report {
 
 // Returns a JSON object with the member timeline; html/timeline.js reads it. `group_of_rank`: the
 // report's group of each rank, in the order of view.ranks(), which is also the order of the rows;
-// -1 = in none. Data that is equal on many ranks is sent once, and rows beyond what a person reads
-// are only counted: a job of any size takes some tens of kilobytes, besides the texts and stacks
-// that it adds to `tables`. If there are many samples, the last twelve are sent; a rank that was
-// read less often lacks the first ones.
+// -1 = in none. Equal data of many ranks is written once, and rows beyond the first 200 are only
+// counted: a job of any size takes some tens of kilobytes, besides the texts and stacks that it
+// adds to `tables`. At most the last twelve samples are written; a rank with fewer samples lacks
+// the first ones.
 std::string html_timeline(const aggregate::JobView& view,
                           const std::vector<std::int64_t>& group_of_rank,
                           HtmlTables& tables);

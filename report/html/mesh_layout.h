@@ -1,5 +1,5 @@
-// The layout of a job as axes (dp × pp × tp), if its process groups show one: what the grid of
-// ranks is drawn by.
+// The layout of a job as axes (dp × pp × tp), if its process groups show one. The grid of ranks is
+// drawn by it.
 #pragma once
 
 #include <cstddef>
@@ -16,9 +16,9 @@ struct MeshLayout {
   std::vector<std::size_t> order;  // by rank of the view: its place, counted along all axes
 };
 
-// Returns axes that give each rank a place of its own and leave no place empty; of several choices
-// the one with the most axes. The place of a rank that was not read is known from the members of
-// the groups of others.
+// Returns axes that give each rank a place of its own and leave no place empty; if there are
+// several choices, the one with the most axes. The groups of other ranks show the place of a rank
+// that was not read.
 MeshLayout mesh_layout(const aggregate::JobView& view);
 
 }  // namespace oddrank::report

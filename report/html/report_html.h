@@ -1,5 +1,5 @@
-// The report as one page for a browser: a single file without references to anything else, so that
-// it opens on a laptop without a network, from a ticket or an e-mail.
+// The report as one page for a browser: a single file that loads nothing, so that it opens on a
+// laptop without a network, from a ticket or an e-mail.
 //
 // It shows the verdict, the chain of waits as a picture, a grid of ranks, the stacks of all ranks
 // as an icicle, and every thread of every rank. Data from a target is always text, never markup; a
@@ -13,6 +13,7 @@
 
 namespace oddrank::report {
 
+// Returns the page. `report` is of the capture that `view` shows.
 std::string report_html(const aggregate::Diagnosis& report, const aggregate::JobView& view);
 
 }  // namespace oddrank::report

@@ -1,6 +1,6 @@
-// The stacks of all deciders in one tree, outermost frame at the root, with the ranks on each
-// branch: the picture that people look at. Native and Python frames together. If a counter of the
-// program shows which branch is behind (temporal_order.h), that one comes first.
+// The stacks of all deciding threads in one tree, with the outermost frame at the root and the
+// ranks on each branch. Native and Python frames together. If a counter of the program shows which
+// branch is behind (temporal_order.h), that one comes first.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,7 @@ struct TreeNode {
   std::size_t count = 0;            // number of processes, also of those without a rank number
   // Indices of PrefixTree::nodes: in the order of time if it is known, else most ranks first.
   std::vector<std::size_t> children;
-  std::string key;      // what makes frames equal: name, file, line
+  std::string key;      // equal for equal frames: name, file, line
   std::string counter;  // "step=1206": what decides its place among its siblings; "" = nothing
   bool behind = false;  // by that counter: no sibling is further behind
 };
@@ -27,6 +27,7 @@ struct PrefixTree {
   std::vector<TreeNode> nodes;  // [0] is the root
 };
 
+// Returns the tree, with children in their final order (temporal_order.h).
 PrefixTree build_prefix_tree(const aggregate::JobView& view);
 
 // A path from the root to a place where ranks are: the nodes, outermost first, without the root.
@@ -36,6 +37,7 @@ struct TreeWay {
   std::vector<std::int32_t> ranks;  // those of them that have a number, ascending
 };
 
+// Returns one path for each place where ranks are, in the order of the tree.
 std::vector<TreeWay> ways_of(const PrefixTree& tree);
 
 // Returns "ranks 0-4,6-7", cut to 60 columns; "" if none has a number.

@@ -1,5 +1,5 @@
-// Which of several branches through the program is behind: ranks that took different branches at a
-// node of the prefix tree are put in the order of time, by the program's own counters.
+// Which of several branches through the program is behind: puts ranks that took different branches
+// at a node of the prefix tree in the order of time, by the program's own counters.
 //
 // A loop's counter is an integer local of a function that all these ranks are in. If every rank
 // below every child has it, and all its values below one child are lower than all below another,
@@ -9,8 +9,8 @@
 //
 // A variable is ignored if a rank lacks it, if its values overlap below all children, if it is
 // meant to differ by rank or follows its number (plain_locals.h), or if at least three ranks each
-// have a value of their own. Two variables that contradict each other decide nothing. No variable
-// is known by name, so a lone counter that runs down is taken for one that runs up: the report
+// have a value of their own. Two variables that contradict each other decide nothing. Names have no
+// meaning here, so a single counter that counts down is taken for one that counts up: the report
 // shows which counter decided, with its values.
 #pragma once
 
