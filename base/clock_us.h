@@ -6,8 +6,8 @@
 
 namespace oddrank {
 
-// Returns the microseconds that a clock of clock_gettime(2) shows. CLOCK_BOOTTIME is the one that
-// start times of processes are measured by (/proc/PID/stat), also within a time namespace.
+// Returns the time of a clock of clock_gettime(2) in microseconds. Start times of processes
+// (/proc/PID/stat) are of CLOCK_BOOTTIME, also within a time namespace.
 inline std::uint64_t clock_us(clockid_t clock) {
   timespec now{};
   if (::clock_gettime(clock, &now) != 0) {

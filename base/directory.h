@@ -14,8 +14,8 @@ struct CloseDirectory {
 
 using Directory = std::unique_ptr<DIR, CloseDirectory>;
 
-// Returns the next entry; null at the end, and then `errno` is 0, or the reason if the rest cannot
-// be listed. Precondition: no other thread uses the directory.
+// Returns the next entry; null at the end (`errno` is 0) and if the rest cannot be listed (`errno`
+// is the reason). Precondition: no other thread uses the directory.
 inline const dirent* next_entry(const Directory& directory) {
   const dirent* entry = nullptr;
   do {

@@ -1,5 +1,4 @@
-// Notes of one kind for a report: the first few are kept, the others are counted, so that a note
-// says how many were cut.
+// Notes of one kind for a report: keeps the first few, and counts the others in a last note.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +10,7 @@ namespace oddrank {
 
 class FewNotes {
  public:
-  // `on`: what they are notes on, "lost servers".
+  // `on`: the subject of the notes, "lost servers".
   FewNotes(std::size_t most, std::string_view on) : most_(most), on_(on) {}
 
   void add(std::string note);

@@ -3,9 +3,9 @@
 // Reading a process in state D (its maps, environ, memory) can block the reader in the kernel,
 // where no signal reaches it. So all code that touches a target runs in a child of ours; the parent
 // only reads a pipe. A child that misses its deadline is killed and abandoned: its output so far
-// counts, and the kernel ends its ptrace attachments when it dies. It has our stdout and stderr
-// no more (but stderr with -v), so nobody waits for their end because of it. What a target or a
-// file contains is foreign, so a child may do no more than its task needs (confine.h).
+// counts, and the kernel ends its ptrace attachments when it dies. It gives up our stdout and
+// stderr (except stderr with -v), so that no reader waits for it. The bytes of a target or a file
+// are foreign, so a child may do no more than its task needs (confine.h).
 //
 // Precondition: the caller has one thread only (it forks without exec).
 #pragma once
@@ -22,7 +22,7 @@
 
 namespace oddrank {
 
-// The task's child runs no other task.
+// The owner of a task whose child runs no other task.
 inline constexpr std::uint64_t kNoOwner = ~std::uint64_t{0};
 
 struct IsolatedTask {
@@ -32,16 +32,16 @@ struct IsolatedTask {
   std::chrono::milliseconds timeout{20000};
   // What the child may do besides reading (confine.h).
   Freedom may{};
-  // The owner of the bytes that the task reads. Tasks of one owner, which need the same freedom,
-  // may share a child and run in it one after the other: a child costs more than reading a small
-  // process does. If the bytes took over their reader, they could not spoil what is said of another
-  // owner.
+  // The owner of the bytes that the task reads. Tasks of one owner with the same freedom may share
+  // a child, and run in it one after the other: a child costs more than reading a small process
+  // does. If hostile bytes took over their reader, they could still not falsify results about
+  // another owner.
   std::uint64_t owner = kNoOwner;
 };
 
 enum class IsolatedEnd {
   kFinished,  // exit status 0
-  kDeadline,  // killed by us, or unkillable and abandoned; earlier if a file does not answer it
+  kDeadline,  // killed by us, or unkillable and abandoned; earlier if a file hangs
   kCrashed,   // ended by a signal or with another status
   kNoMemory,  // needed more than Freedom::memory
   kNotRun,    // fork or pipe failed
@@ -61,14 +61,13 @@ inline constexpr std::size_t kMaxOutput = std::size_t{64} << 20;
 using Meanwhile = std::function<void(const std::vector<IsolatedResult>& so_far)>;
 
 // Runs all tasks, started in order, at most `at_once` at a time; returns results in the order of
-// the tasks. While tasks that have an owner are held up in the kernel, they do not count, and
-// others are started, until 16 children run. Kills a child that sends more than `byte_limit`
-// (kCrashed). Blocks no longer than the tasks' timeouts; time in which the caller itself was
-// stopped (a paused machine, a stopped job) does not count. Leaves no zombie behind, except of a
-// child in state D. `all`: the time for all tasks together. What runs then has missed its
-// deadline if it had half of its own time, or if a file holds it up; the others got no time.
-// `meanwhile`: called with the results so far, every 250 ms at least; those of tasks that have not
-// ended are kNotRun.
+// the tasks. Tasks with an owner that are held up in the kernel do not count: others are started,
+// until 16 children run. Kills a child that sends more than `byte_limit` (kCrashed). Blocks no
+// longer than the tasks' timeouts; time in which the caller itself was stopped (a paused machine, a
+// stopped job) does not count. Leaves no zombie behind, except of a child in state D. `all`: the
+// time for all tasks together. A task that runs at its end has missed its deadline if it had half
+// of its own time, or if a file holds it up; the others are kNoTime. `meanwhile`: called with the
+// results so far, every 250 ms at least; those of tasks that have not ended are kNotRun.
 std::vector<IsolatedResult> run_isolated(
     const std::vector<IsolatedTask>& tasks,
     std::size_t at_once,
@@ -76,7 +75,7 @@ std::vector<IsolatedResult> run_isolated(
     std::chrono::milliseconds all = std::chrono::milliseconds::max(),
     const Meanwhile& meanwhile = {});
 
-// A task that runs while the caller does other things, run_isolated among them.
+// A task that runs while the caller does other things (also run_isolated).
 class PendingTask {
  public:
   // Starts it.

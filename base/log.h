@@ -9,8 +9,9 @@ namespace oddrank {
 
 enum class LogLevel { kError, kWarning, kInfo, kDebug };
 
-// The one mutable static of oddrank; set once by main.
+// Sets the only mutable static of oddrank; main calls it once.
 void set_log_level(LogLevel level);
+// Returns whether lines of this level are written.
 bool log_enabled(LogLevel level);
 // Writes "oddrank: warning: text\n" with one write(2), so that lines of several processes stay
 // whole. The text is made printable, and its further lines are indented.

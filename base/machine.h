@@ -1,5 +1,5 @@
-// The processor that this program runs on, and that every process has that it reads: what is known
-// of machine code, system calls and the C library's objects differs.
+// The kind of processor of this program and of all processes that it reads. Machine code, system
+// calls and the C library's objects depend on it.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +17,8 @@ inline constexpr Machine kOurMachine = Machine::kAarch64;
 #error "oddrank reads processes of x86-64 and aarch64 only"
 #endif
 
-// How many bytes larger a mutex of the C library is than the 40 on x86-64, where offsets of members
-// behind one were measured.
+// By how many bytes a mutex of the C library is larger than the 40 on x86-64, where offsets of
+// members behind one were measured.
 inline constexpr std::uint32_t kMutexGrowth = kOurMachine == Machine::kAarch64 ? 8 : 0;
 
 // Returns "x86-64" or "aarch64".

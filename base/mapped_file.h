@@ -17,8 +17,8 @@ namespace oddrank {
 class MappedFile {
  public:
   MappedFile() = default;
-  // Maps a regular file that is not empty: a pipe or a device may block or be endless. Closes the
-  // fd.
+  // Maps a regular file that is not empty, and closes the fd. Fails for others: a pipe or a device
+  // may block or be endless.
   static Result<MappedFile> map(UniqueFd fd);
 
   ~MappedFile() { reset(); }
@@ -31,7 +31,7 @@ class MappedFile {
   // Returns the bytes; empty if nothing is mapped. Moving the object does not move the bytes.
   std::span<const std::byte> span() const { return {at_, size_}; }
 
-  // Gives up the memory of the pages touched so far; they are read again where they are touched.
+  // Gives up the memory of the pages touched so far; if touched, they are read again.
   void forget_pages() const;
 
  private:

@@ -1,4 +1,4 @@
-// Counts the memory that foreign bytes may cost, before it is taken. A file of some kilobytes can
+// Counts memory that foreign bytes may need before it is allocated. A file of some kilobytes can
 // describe gigabytes; a reader that asks here first never allocates them.
 #pragma once
 
@@ -14,8 +14,8 @@ class MemoryBudget {
   // Returns the budget of an input: `fixed` bytes whatever its size, and `times` its size.
   static MemoryBudget of_input(std::size_t size, std::size_t times, std::size_t fixed);
 
-  // Takes room for `count` things of `size` bytes. Returns false, now and ever after, if there is
-  // not enough.
+  // Takes room for `count` objects of `size` bytes. Returns false if there is not enough, and then
+  // for every later call.
   bool take(std::size_t count, std::size_t size = 1);
   std::size_t left() const { return over_ ? 0 : left_; }
   bool over() const { return over_; }

@@ -7,6 +7,7 @@
 
 namespace oddrank {
 
+// Returns the number; nullopt if the text is not one, or it does not fit into T. No blanks, no '+'.
 template <typename T>
 std::optional<T> parse_number(std::string_view text, int base = 10) {
   T value{};

@@ -13,8 +13,8 @@
 
 namespace oddrank {
 
-// Returns valid UTF-8 without control characters and without code points that are not seen (marks
-// of direction, separators of lines, tags); anything else becomes '?'. At most `limit` bytes.
+// Returns valid UTF-8 of at most `limit` bytes. Control characters, invisible code points (marks of
+// direction, separators of lines, tags) and broken UTF-8 become '?'.
 std::string printable(std::string_view text, std::size_t limit = 4096);
 
 // Does the same with a whole output: keeps line ends and tabs, and escape sequences of colours if
@@ -24,10 +24,12 @@ std::string printable_text(std::string_view text, bool colors = false);
 // Counts the columns on a terminal: one for each code point (also for wide scripts).
 std::size_t columns(std::string_view text);
 
-// Cut to `width` columns, at the end or at the front, with "..." in place of the lost part.
+// Return the text cut to `width` columns, at the end or at the front, with "..." in place of the
+// lost part.
 std::string cut_end(std::string_view text, std::size_t width);
 std::string cut_front(std::string_view text, std::size_t width);
-// Cut in the middle, for names of parts joined by dots: the last part stays whole if it fits.
+// Returns the text cut in the middle, for names of parts joined by dots: the last part stays whole
+// if it fits.
 std::string cut_middle(std::string_view text, std::size_t width);
 
 // Breaks text at blanks into lines of at most `width` columns; a longer word stays whole.
@@ -36,7 +38,7 @@ std::vector<std::string> wrap(std::string_view text, std::size_t width);
 // Returns "3 ranks" or "1 rank".
 std::string count_of(std::size_t count, std::string_view noun);
 
-// Returns "first; second", or the one that is not empty.
+// Returns "first; second", or only the text that is not empty.
 std::string join_clauses(std::string_view first, std::string_view second);
 
 }  // namespace oddrank

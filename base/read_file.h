@@ -15,20 +15,20 @@ namespace oddrank {
 // worth reading). Fails with the errno of open or read; `what` names path and reason.
 Result<std::string> read_file(const std::string& path, std::size_t limit = std::size_t{16} << 20);
 
-// The same of an open file, from its present position; `path` is for the message.
+// Does the same with an open file, from its present position; `path` is for the message.
 Result<std::string> read_all(int fd, const std::string& path, std::size_t limit);
 
-// The same of a file whose text one read(2) returns whole, as those files of /proc do that have one
-// record (a thread's stat, status, syscall, wchan, sched; not maps): a read that leaves room is the
-// last one. Saves a system call a file.
+// Does the same with a file whose text one read(2) returns whole: files of /proc with one record (a
+// thread's stat, status, syscall, wchan, sched; not maps). A read that does not fill the buffer is
+// the last one, which saves a system call for each file.
 Result<std::string> read_record(const std::string& path, std::size_t limit);
 
-// The same of an open file, from its present position, or (reread_record) from its start again;
+// Do the same with an open file, from its present position, or (reread_record) from its start;
 // `path` is for the message.
 Result<std::string> read_record_of(int fd, const std::string& path, std::size_t limit);
 Result<std::string> reread_record(int fd, const std::string& path, std::size_t limit);
 
-// Returns the last bytes of an open file, at most so many; fewer, or none, if they cannot be read.
+// Returns the last bytes of an open file, `most` at most; fewer, or none, if they cannot be read.
 std::string read_end(int fd, std::size_t most);
 
 // Returns the target of a symbolic link, for instance /proc/7/exe; at most 4096 bytes.

@@ -38,7 +38,7 @@ template <typename T = std::monostate>
 using Result = tl::expected<T, Error>;
 using Status = Result<>;
 
-// `return fail(Errc::kGone, "pid 12 ended");`
+// Makes an error to return: `return fail(Errc::kGone, "pid 12 ended");`
 [[nodiscard]] inline tl::unexpected<Error> fail(Errc code,
                                                 std::string what,
                                                 std::string hint = {}) {
@@ -47,6 +47,7 @@ using Status = Result<>;
 [[nodiscard]] inline tl::unexpected<Error> fail(Error error) {
   return tl::unexpected<Error>(std::move(error));
 }
+// Makes a Status without an error.
 [[nodiscard]] inline Status ok() {
   return std::monostate{};
 }
@@ -70,7 +71,7 @@ Errc errno_code(int error_number);
   }                                                           \
   declaration = *std::move(temporary)
 
-// ODDRANK_TRY(auto maps, read_maps(pid)): declares maps, or returns the Error to our caller.
+// ODDRANK_TRY(auto maps, read_maps(pid)) declares maps, or returns the Error to our caller.
 #define ODDRANK_TRY(declaration, expression) \
   ODDRANK_TRY_INNER(ODDRANK_CONCAT(oddrank_try_, __LINE__), declaration, expression)
 

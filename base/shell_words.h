@@ -1,5 +1,5 @@
-// Words of command lines for a POSIX shell: what we run over ssh, what a report advises to paste,
-// and commands that are given as one text.
+// Words of command lines for a POSIX shell: commands that we run over ssh, that a report advises to
+// paste, or that the user gives as one text.
 #pragma once
 
 #include <string>
@@ -10,13 +10,13 @@
 
 namespace oddrank {
 
-// Returns the word so that a shell takes it for one word, as it is: in single quotes, unless it
-// consists of characters that mean nothing to any shell. Every word of a command that is not ours
-// (a path, a host, an id) passes through here.
+// Returns the word as a shell reads it unchanged as one word: in single quotes, unless all its
+// characters are harmless in every shell. Every word of a command that is not ours (a path, a host,
+// an id) passes through here.
 std::string shell_quoted(std::string_view word);
 
-// Returns the words that a shell makes of the text: blanks separate them, but for those in quotes
-// or behind a backslash. Nothing is expanded: all other characters stand for themselves. kUsage: a
+// Returns the words that a shell makes of the text: blanks separate them, except in quotes or
+// behind a backslash. Nothing is expanded: all other characters stand for themselves. kUsage: a
 // quote that is not closed.
 Result<std::vector<std::string>> split_as_shell(std::string_view text);
 

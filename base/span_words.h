@@ -1,4 +1,4 @@
-// Time spans in words, as exact as a reader needs and never longer than measured.
+// Time spans in words, as exact as a reader needs, and rounded down.
 #pragma once
 
 #include <chrono>

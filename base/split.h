@@ -7,7 +7,7 @@
 
 namespace oddrank {
 
-// "a,b,,c" by ',' -> "a" "b" "" "c"; an empty text has no pieces.
+// Returns "a", "b", "", "c" for "a,b,,c" by ','; no pieces for an empty text.
 inline std::vector<std::string_view> split(std::string_view text, char separator) {
   std::vector<std::string_view> pieces;
   while (!text.empty()) {
@@ -44,6 +44,7 @@ inline std::vector<std::string_view> split_blanks(std::string_view text) {
   }
 }
 
+// Returns the text without blanks, tabs and line ends at both ends.
 inline std::string_view trim(std::string_view text) {
   const auto first = text.find_first_not_of(" \t\r\n");
   if (first == std::string_view::npos) {

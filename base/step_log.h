@@ -1,4 +1,4 @@
-// Logs what is being done, step by step, with the time that each step took (-v).
+// Logs steps of work with the time that each one took (-v).
 #pragma once
 
 #include <chrono>

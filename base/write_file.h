@@ -1,9 +1,9 @@
-// Writes whole files, so that nobody else decides what is written where.
+// Writes whole files safely into folders where other users can write.
 //
-// A file is written under a random name beside the target, which no one else can have made before
-// (O_EXCL), in a folder that is held by its descriptor, and then renamed. So a reader never sees
-// half of it, a full disk leaves the old file intact, and a link that somebody has put in the
-// target's place is replaced, not followed.
+// A file is written under a random name beside the target (O_EXCL: no other user can have made it),
+// in a folder that is held by its descriptor, and then renamed. So a reader never sees half of it,
+// a full disk leaves the old file intact, and a link in the target's place is replaced, not
+// followed.
 #pragma once
 
 #include <sys/types.h>
@@ -25,19 +25,18 @@ inline constexpr mode_t kPrivateMode = 0600;
 // another user's; kNotFound: no process reads the FIFO.
 Status write_file(const std::string& path, std::string_view bytes, mode_t mode = kPrivateMode);
 
-// The same in an open folder; `name` has no '/'. Never writes to anything but a regular file.
+// Does the same in an open folder; `name` has no '/'. Writes only to regular files.
 Status write_file_in(int folder,
                      const std::string& name,
                      std::string_view bytes,
                      mode_t mode = kPrivateMode);
 
-// Returns why a file of so many bytes cannot be written there, by making and removing one; to be
-// called before long work whose result goes there. Says nothing of pipes, devices and descriptors.
+// Fails if a file of so many bytes cannot be written there: makes and removes one. Call it before
+// long work whose result goes there. Pipes, devices and descriptors always succeed.
 Status check_writable(const std::string& path, std::size_t bytes);
 
-// Returns what tells apart the files that write_file() would write for two paths; equal texts mean
-// the same file. "-" for stdout. Different names may still be of one file (hard links), which then
-// both are replaced.
+// Returns a text that is equal for two paths if write_file() would write the same file. "-" for
+// stdout. Hard links of one file have different texts: each link is replaced by itself.
 std::string file_identity(const std::string& path);
 
 // Returns 16 random hexadecimal digits from the kernel.

@@ -1,10 +1,11 @@
-// Lines of Cython's sources, from the C code that Cython has made of them: each statement stands
-// below a comment that quotes it.
+// Lines of Cython's sources, from the C code that Cython generates: above each statement, a comment
+// quotes the source.
 //
 //   /* "pkg/cyx.pyx":4
 //    *     return call()             # <<<<<<<<<<<<<<
 //
-// Seen with Cython 0.29, 3.0 and 3.3. With its option emit_linenums, DWARF has these lines itself.
+// Seen with Cython 0.29, 3.0 and 3.3. With Cython's option emit_linenums, DWARF itself has these
+// lines.
 #pragma once
 
 #include <cstdint>
@@ -22,11 +23,11 @@ struct CythonPlace {
 
 class CythonLines {
  public:
-  // `code`: the C file, of whatever origin. At most 2^20 statements are kept.
+  // `code`: the C file, not trusted. Keeps at most 2^20 statements.
   explicit CythonLines(std::string_view code);
 
-  // Returns the place that a line of the C file was made of; nullopt above the first one. True only
-  // for lines of functions that Cython made of the module's own (not for its helpers).
+  // Returns the source of a line of the C file; nullopt above the first one. Correct only for lines
+  // of the module's own functions, not of Cython's helpers.
   std::optional<CythonPlace> at(std::uint32_t line) const;
 
  private:

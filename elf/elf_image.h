@@ -50,17 +50,16 @@ class ElfImage {
 
   // Finds an exact name in .dynsym, then in .symtab. Defined symbols only.
   std::optional<ElfRange> symbol(std::string_view name) const;
-  // Returns every defined function whose name has the prefix; for names with compiler suffixes
-  // (".cold").
+  // Returns every defined function whose name has the prefix; finds names with compiler suffixes
+  // (".cold"), too.
   std::vector<ElfRange> functions_with_prefix(std::string_view prefix) const;
 
   // Returns the innermost function that contains the address, or the room between functions.
   CodeRange code_around(std::uint64_t address) const;
-  // Returns where the program begins; 0 if the file is no program.
+  // Returns the program's entry point; 0 if the file is not a program.
   std::uint64_t entry() const;
 
-  // Returns whether it has a symbol table beside the dynamic one: then a local symbol that is not
-  // found does not exist.
+  // Returns whether the file has .symtab: then a local symbol that is not found does not exist.
   bool has_own_symbols() const;
   // Returns every defined variable of one of the sizes in that range of addresses whose name has
   // the prefix, with its name as in the file. Size and address are compared first: names are spread
@@ -73,8 +72,8 @@ class ElfImage {
   std::span<const std::byte> bytes_at(std::uint64_t address, std::uint64_t size) const;
 
   // Names a sorted list of addresses in one pass over the symbol tables: result[i] is the symbol
-  // (as in the file) that contains addresses[i], or "". An address that no symbol's size covers
-  // gets no name: a nearby name is a wrong name.
+  // (as in the file) that contains addresses[i], or "" if no symbol's size covers it: a nearby name
+  // is a wrong name.
   std::vector<std::string> names_of(std::span<const std::uint64_t> sorted_addresses) const;
 
  private:

@@ -11,12 +11,12 @@ struct ElfRange {
   std::uint64_t size = 0;
 };
 
-// Where the code at an address begins and ends, as far as symbols tell.
+// The range of the function that contains an address, as far as symbols show it.
 struct CodeRange {
   std::uint64_t start = 0;
   std::uint64_t end = UINT64_MAX;
-  // A symbol contains the address. Otherwise this is the room between the nearest two symbols, in
-  // which there may be several functions.
+  // A symbol contains the address. If false, this is the gap between the nearest two symbols, which
+  // may hold several functions.
   bool is_function = false;
 };
 

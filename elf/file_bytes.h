@@ -15,7 +15,7 @@ namespace oddrank::elf {
 
 class FileBytes {
  public:
-  // Maps a regular file; fails for any other. Closes the fd.
+  // Maps a regular file and closes the fd; fails for other files.
   static Result<FileBytes> map(UniqueFd fd);
   explicit FileBytes(std::vector<std::byte> bytes) : copy_(std::move(bytes)) {}
 

@@ -1,5 +1,5 @@
-// The dynamic symbols of a module, read from a target's memory if the module's file is gone or was
-// replaced. The dynamic linker needs them, so they are always mapped.
+// The dynamic symbols of a module, read from a target's memory, for a module whose file is gone or
+// was replaced. The dynamic linker needs them, so they are always mapped.
 #pragma once
 
 #include <cstddef>

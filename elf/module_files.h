@@ -19,7 +19,7 @@ namespace oddrank::elf {
 using OpenModule = std::function<Result<UniqueFd>(pid_t pid, const std::string& path)>;
 // Opens the separate debug file of a build id, for a process that has mapped the module.
 using OpenDebugFile = std::function<Result<UniqueFd>(pid_t pid, const std::string& build_id)>;
-// Cython makes up to 20 MB of C of a module.
+// Cython generates up to 20 MB of C for a module.
 inline constexpr std::size_t kMaxSourceFile = std::size_t{64} << 20;
 // Reads a source file that the debug information of a module names, as that process sees it; at
 // most kMaxSourceFile bytes.

@@ -45,7 +45,7 @@ class ModuleMap {
 
   // Returns the ELF image of the module. A failure is remembered, not retried.
   Result<const ElfImage*> image_of(const Module& module);
-  // Returns the offset to add to an address of the file to get the target's. Needs the image.
+  // Returns the offset from an address of the file to the target's. Needs the image.
   Result<std::uint64_t> load_bias(const Module& module);
 
   // Reads the module's header in the target's memory; fails with kNotFound if file offset 0 is not

@@ -19,6 +19,7 @@ namespace oddrank::elf {
 // A file is identified by its build id, whatever its path in any mount namespace; by its path only
 // if it has no build id (which is empty then).
 using ModuleKey = std::pair<snapshot::StringId, snapshot::StringId>;
+// Returns the key of a native frame's module.
 ModuleKey key_of(const snapshot::Frame& frame);
 
 struct AskedModule {
@@ -50,8 +51,8 @@ void for_each_native(const snapshot::Tables& tables, const snapshot::Stack& stac
 AskedModules ask_modules(const snapshot::Capture& capture,
                          const std::function<bool(const snapshot::Frame&)>& wants);
 
-// Opens the module's file as a holder sees it; its build id must be the module's. If the module has
-// no build id, all holders must see the same file, since it is unknown which file belongs to which
+// Opens the module's file as one of its holders sees it; its build id must be the module's. Without
+// a build id, all holders must see the same file, because it is unknown which file is meant
 // (kBadData). Fails with kNotFound if no holder's file qualifies.
 Result<UniqueFd> open_believed(const snapshot::Tables& tables,
                                const ModuleKey& key,

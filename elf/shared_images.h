@@ -1,6 +1,5 @@
-// Images of files that several processes have mapped: one that was opened for one process serves
-// the next. Ranks map the same libraries; opening one, and touching its tables again, costs as much
-// as unwinding a rank with them.
+// A cache of images for files that several processes have mapped. Ranks map the same libraries;
+// opening one again costs as much as unwinding a rank with it.
 //
 // One collection per process of ours, which reads targets of one user (base/isolated.h). Not
 // thread-safe.
@@ -14,8 +13,8 @@
 
 namespace oddrank::elf {
 
-// Returns the image of the open file. A file that has changed since, by its times and size, is
-// another one. Keeps the last 64 images open; fails as ElfImage::open does.
+// Returns the image of the open file. A file whose times or size have changed is read anew. Keeps
+// the last 64 images open; fails as ElfImage::open does.
 Result<std::shared_ptr<const ElfImage>> open_shared_image(UniqueFd fd);
 
 }  // namespace oddrank::elf

@@ -1,4 +1,4 @@
-// Where a module keeps a global variable that its dynamic symbols name.
+// The address of a global variable with a dynamic symbol.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +14,8 @@ namespace oddrank::elf {
 // size; null if it defines none, or its symbols cannot be read. They are read from the module's
 // file, or from the target's memory if the file is gone. `size` in bytes, 0: any.
 //
-// A variable that a program takes from a library may live in the program (a copy relocation). So
-// ask the program first, or follow a pointer of the library's own.
+// A library's variable may live in the program that uses it (a copy relocation). So ask the program
+// first, or follow a pointer in the library.
 attach::Addr symbol_address(const attach::Target& target,
                             ModuleMap& modules,
                             const Module& module,

@@ -6,8 +6,8 @@
 
 namespace oddrank::elf {
 
-// "step.constprop.0.cold" -> "step", "memcpy@@GLIBC_2.14" -> "memcpy". Parts that a person wrote
-// stay: "lock.release".
+// Returns "step" for "step.constprop.0.cold", "memcpy" for "memcpy@@GLIBC_2.14". Other parts stay:
+// "lock.release".
 std::string plain_symbol(std::string_view symbol);
 
 }  // namespace oddrank::elf

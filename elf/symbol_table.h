@@ -54,10 +54,10 @@ class SymbolTable {
   bool dynamic_ = false;
 };
 
-// Finds the best symbol for each of some addresses, over several tables. If several symbols contain
-// an address, the one with the nearest start wins; then functions before labels, global before
-// local, and names without leading underscores before those with them, since libraries often alias
-// one function: "read", "__read", "__GI___read".
+// Finds the best symbol for each address, over several tables. If several symbols contain an
+// address, the one with the nearest start wins; then functions before labels, global before local,
+// and names without leading underscores before those with them, since libraries often alias one
+// function: "read", "__read", "__GI___read".
 class SymbolSearch {
  public:
   explicit SymbolSearch(std::span<const std::uint64_t> sorted_addresses);
@@ -77,9 +77,9 @@ class SymbolSearch {
   void look_at(const Elf64_Sym& symbol, const SymbolTable& table);
 
   std::span<const std::uint64_t> addresses_;
-  // [address >> shift_] -> the next address that is searched for; 0 if one lies in the same slice,
-  // so that there may be one. A library has a hundred thousand symbols for each address: that a
-  // symbol ends before the next one rules out nearly all, before anything else is asked about them.
+  // [address >> shift_] -> the next address to name; 0 if there is one in the same slice. A library
+  // has a hundred thousand symbols for each address: this rules out nearly all of them at once,
+  // because they end before the next address.
   std::vector<std::uint64_t> next_;
   unsigned shift_ = 0;
   std::vector<Candidate> best_;

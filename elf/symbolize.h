@@ -1,5 +1,5 @@
-// Names the native frames of a capture, after the targets were released: one pass over each file,
-// shared by all processes of the node.
+// Names the native frames of a capture, after the targets were released: one pass over each file
+// for all processes of the node.
 #pragma once
 
 #include <cstdint>
@@ -20,12 +20,13 @@ namespace oddrank::elf {
 // block if a file system does: call it in a child with a deadline (base/isolated.h).
 void name_frames(snapshot::Capture& capture, const ModuleFiles& files);
 
-// The same in two steps, of which only the first reads files: the names by address of each module.
+// The same in two steps, of which only the first reads files: find_names and give_names.
 using AddressNames = std::map<std::uint64_t, std::string>;
 using TakeNames = std::function<void(const ModuleKey& module, const AddressNames& names)>;
 
 // Calls `take` for each module with the names that were found, as soon as they are.
 void find_names(const snapshot::Capture& capture, const ModuleFiles& files, const TakeNames& take);
+// Gives the frames these names, and joins frames and stacks that become equal.
 void give_names(snapshot::Capture& capture, const std::map<ModuleKey, AddressNames>& names);
 
 // Takes both steps, with the modules' own files and this node's debug files.

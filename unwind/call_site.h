@@ -1,4 +1,4 @@
-// Reads from machine code whether a call precedes a return address, and what it calls. Each machine
+// Reads from machine code whether a call precedes a return address, and its target. Each machine
 // has its own source, machine/NAME_calls.cc.
 #pragma once
 
@@ -17,19 +17,20 @@ struct CallSite {
   std::uint64_t target = 0;  // kDirect: its target, past a linker stub (PLT)
 };
 
-// Reads the bytes before `return_address`. Code does not mark where instructions begin, so
-// kIndirect may be chance. So may kDirect, but then its target is not a sought function.
+// Reads the bytes before `return_address`. The beginnings of instructions are not marked, so
+// kIndirect may be chance. So may kDirect, but then its target is hardly the function that is
+// sought.
 CallSite call_before(std::uint64_t return_address, UnwindMemory& memory);
 
-// Returns where the first direct jump from one range of code into another leads: a function may end
-// by a call of another, which then returns in its place. Bytes may look like a jump by chance, but
-// hardly like one to a small range.
+// Returns the target of the first direct jump from one range of code into another: a tail call,
+// after which the other function returns in place of the first. Bytes may look like a jump by
+// chance, but hardly like one into a small range.
 std::optional<std::uint64_t> jump_between(const elf::ElfRange& from,
                                           const elf::ElfRange& into,
                                           UnwindMemory& memory);
 
-// Returns whether the code at `address` is what handlers of signals return to, which asks the
-// kernel to go on with what the signal interrupted.
+// Returns whether the code at `address` is the one that signal handlers return to: it calls
+// sigreturn(2).
 bool returns_from_signal(std::uint64_t address, UnwindMemory& memory);
 
 // Returns whether the code at `address` ends the thread at once: nothing called this function.

@@ -1,4 +1,4 @@
-// What symbols tell about code that no unwind table describes: where the function that contains an
+// Facts from symbols about code that no unwind table describes: where the function that contains an
 // address begins, and whether anything can have called it. They are evidence for the caller of such
 // code (frame_search.h).
 #pragma once
@@ -32,13 +32,13 @@ class CodeRanges {
   CodeRanges(const attach::Target& target, elf::ModuleMap& modules, UnwindMemory& memory)
       : target_(target), modules_(modules), memory_(memory) {}
 
-  // Returns what is known; remembers it, since it takes a pass over the module's symbols. An
+  // Returns the known range, and remembers it, since it takes a pass over the module's symbols. An
   // address without a mapping has an empty range.
   const CodeAround& around(std::uint64_t address);
 
-  // Returns where the code at `pc` begins if a call of `target` leads there: it is called, or the
-  // called function jumps to it. Returns 0 if not. Only of kFunction this is certain; otherwise the
-  // true call is the one with the greatest result, because functions do not overlap.
+  // Returns where the code at `pc` begins if a call of `target` leads there, directly or by a jump
+  // of the called function; 0 if not. It is certain only for kFunction; otherwise the true call is
+  // the one with the greatest result, because functions do not overlap.
   std::uint64_t called_start(std::uint64_t target, std::uint64_t pc);
 
  private:

@@ -16,7 +16,7 @@ struct FrameDescription {
 
 // Builds the index from the bytes of .eh_frame, which lies at `address`; all addresses are the
 // file's own. Sorted by start. Skips entries in forms that compilers do not write for x86-64, and
-// ends at the first damaged entry. (Linux Standard Base, "Exception Frames".)
+// stops at the first damaged entry. (Linux Standard Base, "Exception Frames".)
 std::vector<FrameDescription> index_eh_frame(std::span<const std::byte> section,
                                              std::uint64_t address);
 

@@ -1,6 +1,5 @@
-// Finds, in the instructions of an unwind table, those that say that the return address is signed
-// from here on (DW_CFA_AARCH64_negate_ra_state). What they say is not needed: a signature is seen
-// in the address itself.
+// Finds the instructions of an unwind table that mark the return address as signed from there on
+// (DW_CFA_AARCH64_negate_ra_state). We skip them: the address itself shows its signature.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +8,7 @@
 
 namespace oddrank::unwind {
 
-// Returns where these instructions are. Ends at the first that it does not know.
+// Returns their offsets. Stops at the first unknown instruction.
 std::vector<std::size_t> signature_marks(std::span<const std::byte> program);
 
 }  // namespace oddrank::unwind

@@ -1,19 +1,19 @@
 // Finds the callers of frames for which the unwind tables are not enough.
 //
-// First, frames whose address depends on the frame pointer, which is unknown for a blocked thread
-// that was not stopped. Where code keeps a frame pointer (everything on some distributions, libffi
-// everywhere) and no inner function saved it, the unwind table says "the frame ends at rbp + 16"
-// (on aarch64, "at x29 + 32"), and the stack would end there. But the return address lies somewhere
-// above the stack pointer, and in the code it follows a call of this very function. So the stack is
-// searched for it. The result is a heuristic and marked as one; the caller tries the candidates in
-// order and keeps the first that unwinds well.
+// First case: frames whose address depends on the frame pointer, which is unknown for a blocked
+// thread that was not stopped. Where code keeps a frame pointer (everything on some distributions,
+// libffi everywhere) and no inner function saved it, the unwind table says "the frame ends at rbp +
+// 16" (on aarch64, "at x29 + 32"), and the stack would end there. But the return address lies
+// somewhere above the stack pointer, and in the code it follows a call of this very function. So
+// the stack is searched for it. The result is a heuristic and marked as one; the caller tries the
+// candidates in order and keeps the first that unwinds well.
 //
-// Second, frames of code that no table describes: made at run time (JIT), assembler, or a C library
-// that was built without tables (musl). There the call leads to the function of the thread's pc,
-// as far as that is known (code_ranges.h).
+// Second case: frames of code that no table describes: made at run time (JIT), assembler, or a C
+// library that was built without tables (musl). There the call leads to the function of the
+// thread's pc, as far as that is known (code_ranges.h).
 //
-// A handler of signals is called by the kernel: above it lies the address of the code that returns
-// from the signal, which is a candidate too.
+// The kernel calls signal handlers: above such a frame lies the address of the code that returns
+// from the signal, which is a candidate, too.
 #pragma once
 
 #include <cstdint>
@@ -35,9 +35,8 @@ struct FrameCandidate {
   bool end_is_guess = false;
   std::uint64_t frame_pointer = 0;               // the frame's own, as most code keeps it
   std::optional<std::uint64_t> callers_pointer;  // the caller's frame pointer, if it keeps one
-  // Where this function begins if the call before the return address leads to it. If it does not,
-  // as far as is known (an indirect call), this is 0, and the candidate counts only if the stack is
-  // complete with it.
+  // The beginning of this function if the call before the return address leads to it. If that is
+  // unknown (an indirect call), this is 0, and the candidate counts only if it completes the stack.
   std::uint64_t called = 0;
   bool proven() const { return called != 0; }
   bool elsewhere = false;  // a direct call of another function, which may have jumped to this one
@@ -59,9 +58,9 @@ std::vector<FrameCandidate> find_frames(const attach::MemoryMap& maps,
                                         std::uint64_t signature,
                                         std::uint64_t function_start);
 
-// Does the same for a frame without any table, whose code is at `pc`. A call that leads to a
-// function which may contain `pc` counts as proof, if none leads to one that begins nearer; that is
-// weak where no symbols are near, and then does not come first. Calls of other functions come last.
+// Does the same for a frame without any table, whose code is at `pc`. A call counts as proof if it
+// leads to a function that may contain `pc`, and no other call to one that begins nearer. Without
+// symbols nearby this proof is weak, and does not come first. Calls of other functions come last.
 std::vector<FrameCandidate> find_callers(const attach::MemoryMap& maps,
                                          UnwindMemory& memory,
                                          std::uint64_t stack_pointer,

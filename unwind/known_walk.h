@@ -1,12 +1,12 @@
-// A stack that was unwound, kept so that the same stack of another thread is recognised by the few
-// words that decide about it.
+// A stack that was unwound, kept so that the same stack of another thread is recognised by a few
+// words.
 //
 // Pools have dozens of threads at one place. Unwinding is a function of the program counter, the
 // stack pointer and the words of the stack that it reads: return addresses, and frame pointers that
 // were saved there. If another thread has the same program counter, and each of those words is the
-// same, or leads to the same place of its own stack, then its frames are the same too, at its own
-// addresses. That is exact, not a guess, as long as the walk depended on nothing else: walks that
-// searched for a frame, met a signal, needed a register or read other memory are not kept.
+// same (or points to the same place in its own stack), its frames are the same, too, at its own
+// addresses. This is exact as long as the walk depended on nothing else: walks that searched for a
+// frame, met a signal, needed a register or read other memory are not kept.
 #pragma once
 
 #include <cstddef>
@@ -31,14 +31,14 @@ class KnownWalk {
     std::uint64_t value = 0;
   };
 
-  // `words`: all that the walk read of the stack, which reaches from `stack_pointer` to
-  // `stack_end`. Returns nullopt if they are spread too far to be worth reading.
+  // `words`: all words that the walk read of the stack, which is from `stack_pointer` to
+  // `stack_end`. Returns nullopt if they are too far apart to be worth reading.
   static std::optional<KnownWalk> of(const NativeStack& stack,
                                      std::uint64_t stack_pointer,
                                      std::uint64_t stack_end,
                                      std::vector<Word> words);
 
-  // The parts of another thread's stack that decide, and how many bytes they have in all.
+  // The parts to read of another thread's stack, and their size in all.
   const std::vector<Piece>& pieces() const { return pieces_; }
   std::size_t bytes() const { return bytes_; }
 

@@ -1,4 +1,4 @@
-// The native frames of one thread, as they were unwound: addresses, no names.
+// The native frames of one thread as unwound: addresses, no names.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 
 namespace oddrank::unwind {
 
-// Words of its part of the stack that are kept of one frame.
+// How many words of a frame's part of the stack are kept.
 inline constexpr std::size_t kMaxKeptWords = 192;
 
 struct NativeFrame {
@@ -25,7 +25,7 @@ struct NativeStack {
   std::vector<NativeFrame> frames;  // innermost first
   snapshot::StackEnd end = snapshot::StackEnd::kUnknown;
   // The stack ends here because the next step needs a register that only a stop can provide. Not
-  // set where no table says what the register is for: a stop would make the stack no longer.
+  // set if the code has no table: then a stop would not help.
   bool needs_registers = false;
 };
 

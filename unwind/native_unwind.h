@@ -31,8 +31,8 @@ class NativeUnwinder {
 
   // Unwinds a thread that was blocked when its registers were read. At most `limit` frames.
   NativeStack unwind(const attach::ThreadState& thread, std::size_t limit = 4096);
-  // Unwinds threads that were blocked when their registers were read, in the same order. One that
-  // is where another one was takes a small part of a read (known_walk.h).
+  // Unwinds threads that were blocked when their registers were read; results are in the same
+  // order. A thread at the same place as another one costs little (known_walk.h).
   std::vector<NativeStack> unwind_all(std::span<const attach::ThreadState* const> threads,
                                       std::size_t limit = 4096);
   // Unwinds a thread that was stopped; it may be running again.

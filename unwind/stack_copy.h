@@ -23,8 +23,8 @@ using StackCopy = std::vector<CopiedMemory>;
 
 class StackCopier {
  public:
-  // Touches its memory, so construct it before the stop: the threads would wait for the page faults
-  // too. It copies at most `threads` stacks.
+  // Touches its memory, so construct it before the stop: otherwise the threads would wait for page
+  // faults. It copies at most `threads` stacks.
   explicit StackCopier(std::size_t threads);
 
   // Copies the stacks in the order of `threads`, in two calls of read_many; call it once. All

@@ -1,4 +1,4 @@
-// The walk over one stack, frame by frame, with libunwind (unwind_space.h); and what it does where
+// The walk over one stack, frame by frame, with libunwind (unwind_space.h), and with searches if
 // tables or registers are missing.
 //
 // For a blocked thread that was not stopped, only the program counter and the stack pointer are
@@ -49,22 +49,22 @@ class StackWalk {
   bool was_certain() const { return guessed_.empty() && trials_left_ == kMaxTrials; }
 
  private:
-  // How far a stack is followed to check a guess, and how often in one stack.
+  // How many frames are followed to check a guess, and how often in one stack.
   static constexpr std::size_t kMaxTrialFrames = 512;
   static constexpr std::size_t kMaxTrials = 64;
 
-  // What is known of the signals in whose handlers the frames are.
+  // The known facts about the signals in whose handlers the frames are.
   struct Signals {
     bool inside = false;
     std::optional<std::uint64_t> blocked;
   };
-  // The caller of a frame without a table, and the rest of the stack if it was unwound to see
-  // whether it is that.
+  // The caller of a frame without a table; with the rest of the stack if that was unwound to check
+  // it.
   struct Caller {
     std::uint64_t return_address = 0;
     std::optional<NativeStack> rest;
   };
-  // Where a step begins.
+  // The place where a step begins.
   struct Place {
     std::uint64_t pc = 0;  // as the frame is shown: with a return address
     std::uint64_t stack_pointer = 0;
@@ -92,7 +92,7 @@ class StackWalk {
                    std::uint64_t stack_pointer,
                    std::size_t limit,
                    Signals signals);
-  // Moves `cursor` from `before`, where it is, to the caller.
+  // Moves `cursor`, which is at `before`, to the caller.
   Step step(unw_cursor_t& before, unw_cursor_t& cursor, const Place& place, const Signals& signals);
   // Takes one step; if that needs the unknown frame pointer, searches for it above `stack_pointer`.
   // Sets `heuristic` if it was found.
@@ -100,23 +100,23 @@ class StackWalk {
   // Returns whether `frame` may end where the candidate says; if so, `cursor` is at its caller.
   bool believable(const FrameCandidate& candidate, const unw_cursor_t& frame, unw_cursor_t& cursor);
   // Returns whether the step from `before` to `cursor`, with that result, led out of the kernel's
-  // signal trampoline; goes that step if the trampoline has no table and libunwind failed.
+  // signal trampoline; takes the step itself if the trampoline has no table and libunwind failed.
   bool leave_signal(unw_cursor_t& before, unw_cursor_t& cursor, int& stepped);
 
   // Those below are in bare_callers.cc.
 
   // Finds the caller of `frame`, which has no table and whose code is at `pc`. Moves `cursor` there
-  // from where libunwind's step, with that result, has led by the frame pointer.
+  // from the place to which libunwind's step, with that result, led by the frame pointer.
   std::optional<Caller> search_caller(unw_cursor_t& frame,
                                       unw_cursor_t& cursor,
                                       std::uint64_t pc,
                                       std::uint64_t stack_pointer,
                                       int stepped,
                                       const Signals& signals);
-  // Returns the caller that libunwind has found by the frame pointer, and places `cursor` there.
+  // Returns the caller that libunwind found by the frame pointer, and places `cursor` there.
   Caller caller_by_pointer(unw_cursor_t& frame, unw_cursor_t& cursor, std::uint64_t stack_pointer);
-  // Places `cursor` at the candidate's caller; false if that is impossible. `pointer`: whether the
-  // frame pointer that the candidate says is believed.
+  // Places `cursor` at the candidate's caller; false if that is impossible. `pointer`: whether to
+  // trust the candidate's frame pointer.
   bool begin_at(const FrameCandidate& candidate, bool pointer, unw_cursor_t& cursor);
   // Unwinds from there on, and returns the frames if they reach the end of the stack.
   std::optional<NativeStack> complete_from(const unw_cursor_t& cursor,
@@ -135,7 +135,7 @@ class StackWalk {
   CodeRanges code_;
   std::vector<elf::ElfRange> kept_;
 
-  // What belongs to the current thread.
+  // State of the current thread.
   pid_t tid_ = 0;
   std::deque<attach::Registers> guessed_;  // of guessed frames; cursors keep reading them
   std::size_t trials_left_ = 0;

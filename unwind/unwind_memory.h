@@ -34,20 +34,19 @@ class UnwindMemory {
   // Does the same with copies made before, which must outlive the work on this thread.
   void start_thread(const StackCopy& copy);
 
-  // The stack that start_thread() copied: its end, or 0 if it could not be copied at once.
+  // Returns the end of the stack that start_thread() copied; 0 if it could not be copied at once.
   std::uint64_t stack_end() const {
     return stacks_.empty() ? 0 : stacks_.front().address + stacks_.front().bytes.size();
   }
-  // Returns whether anything was read of this thread beside that stack and the files of modules.
+  // Returns whether this thread needed other memory than that stack and the files of modules.
   bool read_others() const { return read_others_; }
 
-  // While set, pages that are read belong to unwind tables and to what they point at: they do not
-  // change, so they are kept for all threads, and no frame depends on more of them than the tables
-  // say.
+  // While set, the pages that are read belong to unwind tables and to what these point at. They do
+  // not change, so they are kept for all threads, and do not count as other memory.
   void set_reading_tables(bool reading) { reading_tables_ = reading; }
 
   // Keeps bytes that are not the target's, and returns the address at which they can then be read:
-  // in the kernel's half, where no target has memory.
+  // one in the kernel's half, which no target can use.
   std::uint64_t hold(std::vector<std::byte> bytes);
 
   // Reads eight bytes, at any alignment; returns nullopt if they cannot be read.

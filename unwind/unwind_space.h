@@ -24,7 +24,7 @@
 
 namespace oddrank::unwind {
 
-// What happened during one step.
+// Events during one step.
 struct StepNotes {
   bool no_table = false;    // libunwind followed the frame pointer instead, or nothing
   bool bad_memory = false;  // it read missing memory, or too much
@@ -47,8 +47,8 @@ class UnwindSpace {
 
   UnwindMemory& memory() { return memory_; }
 
-  // Sets the registers with which cursors begin, and which they read later; borrowed as long as a
-  // cursor lives. `frame_pointer` is the one found by search, if the registers lack it.
+  // The registers with which cursors begin, and which they read later; they must outlive each
+  // cursor. `frame_pointer` was found by a search, if the registers lack it.
   const attach::Registers* registers = nullptr;
   std::optional<std::uint64_t> frame_pointer;
   std::optional<attach::SyscallState> syscall;

@@ -1,4 +1,4 @@
-// A folder of our own for files that nobody needs afterwards.
+// A folder of our own for temporary files.
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@ namespace oddrank {
 // all that is in it. Move-only.
 class TempFolder {
  public:
-  // `prefix`: what its name begins with.
+  // `prefix`: the beginning of its name.
   static Result<TempFolder> make(std::string_view prefix);
   ~TempFolder();
   TempFolder(const TempFolder&) = delete;

@@ -9,12 +9,12 @@
 
 namespace oddrank {
 
-// Fails with kUnsupported and the remedy. A /proc that is not mounted at all is not our business:
-// whoever lists processes says so.
+// Fails with kUnsupported and the remedy if they are not. Succeeds if /proc is not mounted: listing
+// processes fails later.
 Status check_own_proc();
 
-// The same for a process `pid`, from what /proc/self leads to ("" if nowhere) and the text of
-// /proc/self/status, in which a kernel before Linux 4.1 has no NSpid.
+// Does the same for a process `pid`, from the target of /proc/self ("" if none) and the text of
+// /proc/self/status, which has no NSpid before Linux 4.1.
 Status check_own_proc(int pid, std::string_view self, std::string_view status);
 
 }  // namespace oddrank

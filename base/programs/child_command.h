@@ -24,13 +24,12 @@ struct ProgramCall {
   // argv[0] is looked up in the absolute folders of PATH unless it has a '/' in it.
   std::vector<std::string> argv;
   std::string stdin_path;  // file for its stdin; empty: /dev/null
-  // Its stdin is a pipe with an empty line in it instead, which stays open as long as we hold the
-  // command: kubectl detaches from a container when its stdin ends.
+  // Its stdin is instead a pipe with an empty line, open for the lifetime of this object: kubectl
+  // detaches from a container when its stdin ends.
   bool stdin_stays_open = false;
   // The whole environment as "NAME=value"; nullopt: ours.
   std::optional<std::vector<std::string>> environment;
-  // The program's memory may be read by us and all that we start, also where Yama lets only a
-  // program's parents read it.
+  // We and our descendants may read the program's memory, even if Yama lets only parents read it.
   bool readable_by_us = false;
   // The program gets SIGTERM but never SIGKILL, and may take long to exit. srun needs this: while
   // it waits for a node to take its task, it acts on SIGTERM only after its own message timeout (10
@@ -71,10 +70,9 @@ class ChildCommand {
 
   // Signals the whole process group.
   void signal(int number);
-  // Sends SIGTERM, waits for `grace` at most, then sends SIGKILL, also to what the command has
-  // started and what has not ended with it, and waits for 200 ms at most; output still goes to
-  // `sink`. Returns nullopt if the command did not exit in time (state D, or
-  // never_kill); then we do not wait for it any more, and init reaps it once we exit.
+  // Sends SIGTERM, waits for `grace` at most, then sends SIGKILL, also to what remains of its
+  // process group, and waits for 200 ms at most; output still goes to `sink`. Returns nullopt if
+  // the command did not exit in time (state D, or never_kill); then init reaps it once we exit.
   std::optional<ProgramEnd> stop(std::chrono::milliseconds grace, const OutputSink& sink);
 
  private:

@@ -1,10 +1,10 @@
-// The one masker of secrets: for command lines, variables of environments and programs, URLs,
-// paths and lines of logs, since captures and reports are passed around.
+// Masks secrets in command lines, variables of environments and programs, URLs, paths and lines of
+// logs, since captures and reports are passed around. No other code does.
 //
 // Heuristic. A secret is known by its name (secret_names.h), by its place (a password in a URL, an
 // option of a well-known program), or by its shape (a token's beginning, a run too random for a
-// name). What is masked is masked to the end of the argument, since nobody can tell which blank or
-// comma is part of a password. tests/unit/base/secrets/ has the corpus that it is measured by.
+// name). It masks to the end of the argument, since blanks and commas may be parts of a password.
+// tests/unit/base/secrets/ has the corpus that measures it.
 #pragma once
 
 #include <span>

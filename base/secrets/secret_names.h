@@ -1,5 +1,5 @@
-// The one list of words by which secrets are named: variables of programs and environments,
-// options, fields of JSON and YAML, parameters of URLs, headers.
+// The list of words in names of secrets: variables of programs and environments, options, fields of
+// JSON and YAML, parameters of URLs, headers.
 #pragma once
 
 #include <cstddef>
@@ -12,15 +12,15 @@ namespace oddrank {
 // sound so are not: "tokenizer", "pad_token_id", "num_key_value_heads", "bypass", "password_file".
 bool names_secret(std::string_view name);
 
-// Returns whether the value can be no secret, whatever its name: a boolean, null, a count of
-// layers. `name` decides what counts: small numbers are innocent unless the name says PIN or
-// password.
+// Returns whether the value cannot be a secret: a boolean, null, a count of layers. Small numbers
+// are innocent unless the name says PIN or password.
 bool is_innocent_value(std::string_view name, std::string_view value);
 
-// Returns how long the summary of a Python object is that the text begins with; 0 if it begins with
-// none: "<dict of 3>", "<Tensor (2, 3) float32 cpu>". It shows a type and sizes, so it can be no
-// secret.
+// Returns the length of the summary of a Python object at the beginning of the text ("<dict of 3>",
+// "<Tensor (2, 3) float32 cpu>"); 0 if there is none. A summary shows a type and sizes, so it
+// cannot be a secret.
 std::size_t object_summary(std::string_view text);
+// Returns whether the whole text is such a summary.
 inline bool is_object_summary(std::string_view text) {
   return !text.empty() && object_summary(text) == text.size();
 }

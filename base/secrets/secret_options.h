@@ -1,5 +1,5 @@
-// Options of a command line whose value is a secret: those with a secret's name, and those that
-// well-known programs have ("mysql -pX", "curl -u user:password", "sshpass -p X").
+// Options of a command line whose value is a secret: by their names, or as options of well-known
+// programs ("mysql -pX", "curl -u user:password", "sshpass -p X").
 #pragma once
 
 #include <optional>
@@ -11,11 +11,11 @@ namespace oddrank {
 // Reads the arguments of one command line in their order.
 class OptionReader {
  public:
-  // Returns from which byte on the argument is a secret; nullopt if it is not one by its place.
-  // What it contains is left to mask_text.
+  // Returns the first byte of the argument that is secret; nullopt if its place does not make it
+  // one. (mask_text looks for secrets within it.)
   std::optional<std::size_t> secret_from(std::string_view argument);
-  // Returns whether the next argument is a script of a shell: "bash -c" came before.
-  // It is not to be given to secret_from then.
+  // Returns whether the next argument is a script of a shell ("bash -c" came before). Then do not
+  // pass it to secret_from.
   bool take_script();
 
  private:

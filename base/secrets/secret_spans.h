@@ -1,6 +1,6 @@
-// Where secrets stand in a text. Each finder knows one way in which a secret shows itself; the
-// masker (mask_secrets.h) joins what they find. Finders may report spans that overlap; a span lies
-// within the text. Private to base/secrets/.
+// The places of secrets in a text. Each finder knows one form of secrets; the masker
+// (mask_secrets.h) joins the results. Spans may overlap, and lie within the text. Private to
+// base/secrets/.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@ struct SecretSpan {
   std::size_t end = 0;
 };
 
-// What stands in a secret's place.
+// The text in place of a secret.
 inline constexpr std::string_view kSecretMask = "***";
 
 using SecretSpans = std::vector<SecretSpan>;
@@ -28,8 +28,8 @@ void find_named_values(std::string_view text, bool script, SecretSpans& spans);
 // "scheme://user:password@host", "https://token@host", and "user:password@host" without a scheme.
 void find_url_secrets(std::string_view text, SecretSpans& spans);
 
-// What looks like a secret by itself: tokens with a known beginning, JSON web tokens, private keys,
-// words after "Bearer" and "Basic", and runs of characters that are too random for a name.
+// Texts that look like secrets: tokens with a known beginning, JSON web tokens, private keys, words
+// after "Bearer" and "Basic", and runs of characters that are too random for a name.
 void find_secret_shapes(std::string_view text, SecretSpans& spans);
 
 }  // namespace oddrank

@@ -1,5 +1,5 @@
-// A value of its own place in memory, or none: std::optional in the room of one pointer, for large
-// values that few objects have. The names are those of std::optional, and mean the same.
+// An optional value, stored elsewhere: std::optional in the room of one pointer, for large values
+// that few objects have. The names mean the same as in std::optional.
 #pragma once
 
 #include <memory>

@@ -1,5 +1,5 @@
-// A value that most objects have as it is by default: these take the room of a pointer, and read
-// one value that they share.
+// A value that is the default in most objects: these take the room of a pointer, and share one
+// default value.
 #pragma once
 
 #include <memory>

@@ -1,8 +1,8 @@
 // A vector in the room of one pointer, for lists that are mostly empty or short.
 //
 // A large job's capture has millions of threads with a handful of lists each: three words for each
-// list, most of them empty, were a fifth of a report's memory. The length stands in front of the
-// items. The names are those of std::vector, and mean the same; there are only as many as are used.
+// list, most of them empty, were a fifth of a report's memory. The length is stored before the
+// items. The names mean the same as in std::vector; only those in use exist.
 #pragma once
 
 #include <algorithm>
@@ -105,8 +105,8 @@ SlimVector<T>& SlimVector<T>::operator=(SlimVector&& other) noexcept {
   return *this;
 }
 
-// The items move if more are wanted than there is room for. Lengths beyond 32 bits have no place in
-// memory that a capture may take (snapshot/format/row_costs.h).
+// The items move if there is no room for more. Lengths beyond 32 bits cannot occur: a capture may
+// not take so much memory (snapshot/format/row_costs.h).
 template <typename T>
 void SlimVector<T>::reserve(std::size_t capacity) {
   if (capacity <= this->capacity()) {

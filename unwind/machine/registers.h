@@ -1,4 +1,4 @@
-// What libunwind's half for our machine calls the registers, and how its steps differ. Each machine
+// The register numbers of libunwind's half for our machine, and how its steps differ. Each machine
 // has its own source, NAME_registers.cc. Private to unwind/.
 #pragma once
 
@@ -29,11 +29,13 @@ struct RegisterName {
   std::size_t index = 0;  // of kKept and kArgument
 };
 
+// Returns the register with libunwind's number; kOther for all that we do not use.
 RegisterName name_of_register(int number);
 
 // The numbers of the registers that a function must keep for its caller: frame pointer and kKept.
 std::span<const int> kept_registers();
 
+// Returns libunwind's number of the frame pointer.
 int frame_pointer_register();
 
 // Returns the bits of a code address that are not part of the address; 0 if this machine has none.
@@ -42,22 +44,21 @@ std::uint64_t signature_of(const attach::Registers& registers);
 // Returns whether the step from `before` to `after` led out of the kernel's signal trampoline.
 bool led_out_of_signal(unw_cursor_t& before, unw_cursor_t& after);
 
-// Where the kernel's frame for a signal (struct rt_sigframe), at the trampoline's stack pointer,
-// has the mask of the signals that were blocked before, and the siginfo.
+// Offsets in the kernel's frame for a signal (struct rt_sigframe, at the trampoline's stack
+// pointer) of the mask of the signals that were blocked before, and of the siginfo.
 struct SignalFrame {
   std::uint64_t mask = 0;
   std::uint64_t info = 0;
 };
 SignalFrame signal_frame();
 
-// Returns the registers that the kernel saved at the trampoline's stack pointer, of the code that
-// the signal interrupted; nullopt if they cannot be read, or libunwind reads them without a table,
-// too.
+// Returns the registers of the interrupted code, which the kernel saved at the trampoline's stack
+// pointer; nullopt if they cannot be read, or libunwind can read them without a table.
 std::optional<attach::Registers> interrupted_registers(std::uint64_t stack_pointer,
                                                        UnwindMemory& memory);
 
-// Whether libunwind follows the link register, or nothing, where tables and registers are not
-// enough, and then claims a step or an end.
+// Returns whether libunwind claims a step or an end if tables and registers are not enough: it
+// follows the link register, or nothing.
 bool has_false_steps();
 
 }  // namespace oddrank::unwind
