@@ -7,8 +7,8 @@
 
 namespace oddrank::collectives {
 
-// Returns whether a thread other than the main one runs inside of a communication library. Works
-// with frames that have no names yet: then a thread of torch's library without Python counts.
+// Returns whether a thread other than the main one runs inside a communication library. While
+// frames have no names, a thread of torch's library without Python counts.
 bool has_backend_thread(const snapshot::ProcessCapture& process, const snapshot::Tables& tables);
 
 }  // namespace oddrank::collectives

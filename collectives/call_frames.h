@@ -15,8 +15,8 @@ namespace oddrank::collectives {
 class CallFrames {
  public:
   // Takes the frames of the last sample. If native and Python frames could not be merged, there are
-  // two lists: `python` chooses the second one. For a forked worker these are only its own frames,
-  // without its parent's outer ones. Borrows the thread and the tables.
+  // two lists: `python` chooses the second one. A forked worker's list has only its own frames, not
+  // its parent's outer ones. Borrows the thread and the tables.
   CallFrames(const snapshot::ThreadCapture& thread, const snapshot::Tables& tables, bool python);
 
   std::size_t size() const { return frames_.size(); }

@@ -1,5 +1,4 @@
-// The calls of communication libraries as they appear in stacks, as data: one row for each
-// function.
+// A table of the calls of communication libraries that appear in stacks: one row for each function.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +11,7 @@ namespace oddrank::collectives {
 
 inline constexpr std::string_view kRpcFile = "torch/distributed/rpc/api.py";
 
-// Which local variable of a Python call's frame names the other side, as a global rank.
+// The local variable of a Python call's frame that has the other side, as a global rank.
 enum class PeerLocal : std::uint8_t { kNone = 0, kSrcIsRoot, kDstIsRoot, kSrcIsPeer, kDstIsPeer };
 
 // A Python function. `parameters` are its first ones, in order, up to and with `group`; they show
@@ -34,13 +33,14 @@ struct NativeCall {
   std::string_view name;
   std::string_view op;
   snapshot::CallKind kind = snapshot::CallKind::kCollective;
-  // Reads or writes a store: a rendezvous if a group is being made, else the program's own
-  // business.
+  // Reads or writes a store: a rendezvous while a group is being made, else a call of the program
+  // itself.
   bool of_store = false;
   // A function of MPI: the request that the thread waits for says more (mpi/mpi_calls.h).
   bool of_request = false;
 };
 
+// Return all rows.
 std::span<const PythonCall> python_calls();
 std::span<const NativeCall> native_calls();
 

@@ -1,5 +1,5 @@
-// The process groups that one rank belongs to, read while its process is open. In its threads'
-// locals, group objects get their names.
+// Reads the process groups that one rank belongs to while its process is open, and gives group
+// objects in the locals of threads their names.
 #pragma once
 
 #include <string_view>
@@ -15,8 +15,8 @@ namespace oddrank::collectives {
 // torch.distributed is not imported or cannot be read. In the locals of its threads, "<ProcessGroup
 // at 0x...>" becomes "<ProcessGroup 5>" if it is one of these groups, and "<ProcessGroup>"
 // otherwise: addresses mean nothing outside the process. The functions in a P2POp become "isend"
-// and "irecv". Call it after the stacks have been read. Returns what the process says of its place
-// in the job (reported_world.h).
+// and "irecv". Call it after the stacks have been read. Returns the process's place in the job by
+// its own memory (reported_world.h).
 ranks::ReportedWorld collect_groups(const cpython::PythonProcess& python,
                                     snapshot::Tables& tables,
                                     snapshot::ProcessCapture& process);

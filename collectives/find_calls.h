@@ -6,8 +6,8 @@
 
 namespace oddrank::collectives {
 
-// What collect_mpi_calls() has left in ThreadCapture::call is joined to the name of MPI's function,
-// or dropped.
+// Joins the calls of collect_mpi_calls() in ThreadCapture::call to the names of MPI's functions, or
+// drops them.
 //
 // Fills ThreadCapture::call of every thread whose stack is inside a call of torch.distributed,
 // c10d, gloo, NCCL or MPI. The group is known only with evidence: the frame's local `group` is one

@@ -1,5 +1,5 @@
-// Decides whether a call of torch.distributed is on the default group of all ranks, only with
-// evidence from the locals of its frames.
+// Decides whether a call of torch.distributed is on the default group of all ranks, by evidence in
+// the locals of its frames.
 //
 // Most functions of torch.distributed replace a `group` of None by the default group before they
 // wait, so their own frame no longer shows the caller's argument. From 2.0 on they run inside a
@@ -34,8 +34,8 @@ std::optional<std::string> default_group_evidence(const CallFrames& frames,
 std::optional<std::size_t> sequence_size(std::string_view text,
                                          std::vector<std::string_view>& values);
 
-// Returns how many values the text of a dict or set holds, be they in it or only counted: 2 for
-// "{'src': 0, 'dst': 1}", and for "<dict of 2>" if `kind` is "dict"; nullopt for any other text.
+// Returns how many values the text of a dict or set stands for: 2 for "{'src': 0, 'dst': 1}", and
+// for "<dict of 2>" if `kind` is "dict"; nullopt for any other text.
 std::optional<std::size_t> braced_size(std::string_view text, std::string_view kind);
 
 }  // namespace oddrank::collectives

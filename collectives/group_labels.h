@@ -13,15 +13,16 @@
 
 namespace oddrank::collectives {
 
-// One global variable that holds a group, or a list or dict of groups, or an object whose attribute
-// `member` is one.
+// A global variable with a group, a list or dict of groups, or an object whose attribute `member`
+// is one of these.
 struct LabelSource {
   std::string_view variable;
   std::string_view label;
   std::string_view member = {};
 };
 
-// Return the modules whose globals are read, and the variables, plainest name of a group first.
+// Return the modules whose globals are read, and the variables; the simplest name of a group comes
+// first.
 std::span<const std::string_view> label_modules();
 std::span<const LabelSource> label_sources();
 

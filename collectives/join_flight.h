@@ -1,11 +1,11 @@
 // Joins the dumps of flight recorders to the calls that threads are in. A dump adds the number of a
-// call within its group, which frames do not show; its group, if the frames do not show it either;
-// and the call itself, also a send or receive, of a rank that only waits for its device.
+// call within its group, its group if the frames do not show it, and the call itself (also a send
+// or receive) of a rank that only waits for its device.
 //
-// A dump may be old: a job that wrote one while it was healthy may hang an hour later in the same
-// line, with other numbers. So an entry counts only if it was itself stuck: the dump was written
-// after the rank's last sample began and the entry was open before that, or the entry had been open
-// for five minutes when the dump was written.
+// A dump may be old: if a healthy job wrote one, it may hang an hour later in the same line, with
+// other numbers. So an entry counts only if it was itself stuck: the dump was written after the
+// rank's last sample began and the entry was open before that, or the entry had been open for five
+// minutes when the dump was written.
 #pragma once
 
 #include "snapshot/capture.h"

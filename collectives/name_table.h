@@ -1,4 +1,4 @@
-// A dict of the target whose keys are names: those of a module, or of all modules.
+// A dict of the target with names as keys: the globals of a module, or sys.modules.
 #pragma once
 
 #include <string_view>

@@ -1,9 +1,9 @@
 // Gives calls their numbers within their groups, from the groups' own counts.
 //
-// The newest call of a group is the one that a thread waits in only if that thread made it: it is
-// in a function that makes a call and then waits for its end, and no other thread of the process is
-// in a call of that group. A call made earlier, for which a thread waits now (Work.wait, DDP's
-// backward), has no number here; a flight recorder has it.
+// A thread waits in the newest call of a group only if it made that call: it is in a function that
+// makes a call and then waits for its end, and no other thread of the process is in a call of that
+// group. A call made earlier, for which a thread waits now (Work.wait, DDP's backward), has no
+// number here; a flight recorder has it.
 #pragma once
 
 #include "snapshot/process_capture.h"

@@ -1,7 +1,7 @@
 // The sends and receives that a thread may wait for, from the locals of the frames around its wait.
 //
-// Neither a request nor torch's Work says from whom it is. The frames around it do: the list of
-// P2POps that a batch was made of, or the neighbours in a pipeline and what is exchanged with them.
+// Neither a request nor torch's Work has the other side. The frames around it have: the list of
+// P2POps of a batch, or the neighbours in a pipeline and the transfers with them.
 #pragma once
 
 #include <cstddef>
@@ -20,13 +20,13 @@ struct PossibleTransfers {
   std::string evidence;                  // "next_rank=2 in _communicate (p2p_communication.py:318)"
 };
 
-// Looks at the Python frames from `index` outwards, up to the first that tells. `kind`: the
+// Returns the transfers in the first Python frame from `index` outwards that has some. `kind`: the
 // direction, if it is known. The texts of groups borrow from the frames' tables.
 PossibleTransfers possible_transfers(const CallFrames& frames,
                                      std::size_t index,
                                      std::optional<snapshot::CallKind> kind);
 
-// Returns whether the function waits for nothing but sends and receives.
+// Returns whether the function waits only for sends and receives.
 bool waits_for_transfers(const CallFrames& frames, std::size_t index);
 
 // Returns the other sides, in ascending order, each once.

@@ -4,7 +4,7 @@
 // Sources: torch/distributed/distributed_c10d.py. The globals `_pg_map` (group -> backend, store),
 // `_pg_names` and `_pg_group_ranks` (group -> {global rank: rank within}) exist from 1.13 to 2.13;
 // `_world._default_pg` from 2.0 on. Before that the default group is a class attribute, which
-// cannot be read: it is the oldest one, since no other can be made before it.
+// cannot be read: we take the oldest group, since no other can be made before the default one.
 #pragma once
 
 #include <cstdint>

@@ -23,7 +23,7 @@ struct CodeObject {
   std::vector<std::byte> line_table;
   Addr instructions{};       // 3.11+
   std::vector<Addr> copies;  // free-threaded 3.14+: each thread's copy of the instructions
-  // Where the parts were read from: shows whether another code object has taken the address.
+  // Addresses of its parts: they show whether another code object has taken the address.
   Addr file_object{};
   Addr function_object{};
   Addr line_table_object{};
@@ -45,11 +45,11 @@ class CodeCache {
   CodeObject none_;
 };
 
-// Returns where the frame's code begins, in the copy that it runs; null up to 3.10.
+// Returns the start of the frame's code, in the copy that it runs; null up to 3.10.
 Addr first_instruction(const CodeObject& code, const RawFrame& frame);
 
-// Returns how far the frame's current instruction is from the start of its code, in bytes; negative
-// before the first one.
+// Returns the distance of the frame's current instruction from the start of its code, in bytes;
+// negative before the first one.
 std::int64_t instruction_offset(const Layout& layout,
                                 const CodeObject& code,
                                 const RawFrame& frame);
@@ -58,10 +58,10 @@ std::int64_t instruction_offset(const Layout& layout,
 std::uint32_t line_of(const Layout& layout, const CodeObject& code, const RawFrame& frame);
 
 // Returns the line of a frame, as PyFrame_GetLineNumber does (Objects/frameobject.c): the frame's
-// object may have it. It does while a trace function is called, and in code of Nuitka, whose line
-// tables are empty (up to 3.11) or of another function.
+// object may have it. It has the line while a trace function is called, and in code of Nuitka,
+// whose line tables are empty (up to 3.11) or belong to another function.
 std::uint32_t line_of(PythonMemory& memory, const CodeObject& code, const RawFrame& frame);
-// Fetches at once what that will read of the chains' frames.
+// Fetches the memory that line_of() will need for the chains' frames, in one call.
 void prefetch_lines(PythonMemory& memory, std::span<const FrameChain> chains);
 
 }  // namespace oddrank::cpython

@@ -1,5 +1,5 @@
 // Finds the parts of a function that the compiler moved elsewhere (".cold"), in a file without
-// local symbols. Debian's 3.14 and 3.15 have nearly all of the evaluation loop in such a part.
+// local symbols. In Debian's 3.14 and 3.15, nearly all of the evaluation loop is in such a part.
 //
 // Unwind information survives stripping and has an entry for each part. A part belongs to the
 // function if the function jumps several times into the middle of it: calls and tail calls go to

@@ -1,11 +1,11 @@
 // Finds the CPython runtime of a target: its module, `_PyRuntime`, the version and the layout.
 //
 // Candidates are the modules with a name like Python's, and the program itself (a Python may be
-// linked into it), then modules of any name that have the runtime's section or symbol.
-// A name proves nothing: a candidate is accepted only if its first thread state points back to its
+// linked into it), then modules of any name that have the runtime's section or symbol. A name
+// proves nothing: a candidate is accepted only if its first thread state points back to its
 // interpreter. A file may be mapped twice (ctypes does), and a process may have two different
-// libpythons: each is tried, the first that passes is taken (one that runs no Python code only if
-// none does), and the others are named. Nothing of the target is executed.
+// libpythons: each is tried, the first that passes is taken (if possible one that runs Python
+// code), and the others are named. Nothing of the target is executed.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ namespace oddrank::cpython {
 
 struct Runtime {
   Addr address{};  // of _PyRuntime; 3.6: of the lowest of its variables
-  // It had interpreters and has none any more (thread_state.h).
+  // It has had interpreters, and has none now (thread_state.h).
   bool finalized = false;
   Version version;
   Layout layout;

@@ -1,13 +1,13 @@
 // The Python frames of threads, as addresses: the chain of calls, and the frames that began a
 // native evaluation loop.
 //
-// Up to 3.10 each frame is a heap object with its own native evaluation, but for frames of code
-// that Nuitka has compiled, which no loop evaluates. From 3.11 on a call from
-// Python to Python stays in the loop; frames lie in chunks and are linked through `previous`. From
-// 3.12 on a shim frame marks each place where a loop was entered (from 3.15 on there is one more
-// outside all others, which marks no loop). Shims are left out here. But if a loop has no Python
-// frame (a frame was popped and the objects it owned are being destroyed), a placeholder takes its
-// place, so that the counts match when Python frames are merged with native ones.
+// Up to 3.10 each frame is a heap object with its own native evaluation (except frames of code
+// compiled by Nuitka, which no loop evaluates). From 3.11 on a call from Python to Python stays in
+// the loop; frames lie in chunks and are linked through `previous`. From 3.12 on a shim frame marks
+// each place where a loop was entered (from 3.15 on there is an outermost one that marks no loop).
+// Shims are left out here. But if a loop has no Python frame (a frame was popped and the objects it
+// owned are being destroyed), a placeholder takes its place, so that the counts match when Python
+// frames are merged with native ones.
 #pragma once
 
 #include <cstddef>
@@ -23,7 +23,7 @@ inline constexpr std::size_t kMaxFrames = 65536;  // of one thread
 
 struct RawFrame {
   Addr address{};                 // null: placeholder for a loop without a frame
-  Addr previous{};                // what the frame refers to as the next one: a frame or a shim
+  Addr previous{};                // the next frame outwards: a frame or a shim
   Addr code{};                    // the code object; not checked
   Addr object{};                  // its PyFrameObject; null if it has none. Up to 3.10: itself
   std::uint64_t instruction = 0;  // in the layout's InstructionFormat
@@ -35,7 +35,7 @@ struct FrameChain {
   std::vector<RawFrame> frames;  // innermost first
   bool cut = false;              // longer than the limit, circular, or not readable to the end
   bool too_long = false;         // cut because it is longer than the limit
-  // It ends where a thread's stack ends. If not, and it is not cut, the thread ran meanwhile.
+  // It ends where the thread's stack ends. If false, and it is not cut, the thread ran meanwhile.
   bool whole = false;
   Addr innermost_shim{};  // 3.12+: an address on the native stack; null if there is none
 };

@@ -9,7 +9,7 @@
 
 namespace oddrank::cpython {
 
-// A thread state's frames, and where on the native stack its innermost evaluation is; null if
+// A thread state's frames, and the address of its innermost evaluation on the native stack; null if
 // unknown (always up to 3.10).
 struct OrderedThread {
   PythonThread thread;

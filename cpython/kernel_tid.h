@@ -3,8 +3,8 @@
 // From 3.11 on CPython stores the tid. Before that, only the pthread_t is known: the address of
 // glibc's struct pthread, which has the tid in a field. The offset of this field is found once per
 // process, in the struct of the main thread, whose tid is the pid. A stored tid is stale in the
-// child of a fork() that Python was not told of (uWSGI's workers, programs that embed Python):
-// there it is the parent's, and the pthread_t tells. All tids here are those of the target's own
+// child of a fork() without Python's hooks (uWSGI's workers, programs that embed Python): it is the
+// parent's. There, too, the pthread_t leads to the tid. All tids here are those of the target's own
 // pid namespace.
 #pragma once
 
@@ -24,8 +24,8 @@ namespace oddrank::cpython {
 class KernelTids {
  public:
   // Returns one tid for each row; 0 = the thread exited, or its tid could not be found. `live`: the
-  // tids that are known to be threads of the target; a stored tid is doubted if it is not among
-  // them. What is stored stays if nothing better is found.
+  // tids that are known to be threads of the target. A stored tid that is not among them is
+  // replaced if another one is found.
   std::vector<pid_t> resolve(PythonMemory& memory,
                              Addr runtime,
                              std::span<const ThreadStateRow> rows,
@@ -41,11 +41,10 @@ class KernelTids {
   std::optional<std::uint32_t> offset_;
 };
 
-// Corrects the tids of thread states that one thread made and another uses (up to 3.12 each
-// interpreter besides the main one is created with such a state): they hold the tid of their
-// creator. The right tid belongs to the native stack on which the frames run: `anchors` are
-// addresses on it, null if unknown. `main_tid` is the process's main thread. Tids that cannot be
-// found stay.
+// Corrects the tids of thread states that one thread made and another uses (up to 3.12, each
+// interpreter but the main one is created with such a state): they have the tid of their creator.
+// The right tid belongs to the native stack on which the frames run: `anchors` are addresses on it,
+// null if unknown. `main_tid` is the process's main thread. Tids that cannot be found stay.
 void correct_tids(const attach::Target& target,
                   std::span<const ThreadStateRow> rows,
                   std::span<const Addr> anchors,

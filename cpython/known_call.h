@@ -1,6 +1,5 @@
-// Names of frames that do what people know by another name: launch a kernel of Triton, call an
-// operator of PyTorch. Their function is the same for all kernels or operators; the object that it
-// was called on has the name.
+// Better names for frames that launch a kernel of Triton or call an operator of PyTorch. Their
+// function is the same for all kernels or operators; the name is in the object whose method it is.
 //
 // Seen with Triton 3.9, and PyTorch 2.13.
 #pragma once

@@ -1,5 +1,5 @@
-// The exception that ended a program: CPython keeps it in sys.last_type when it prints an uncaught
-// one (PyErr_PrintEx, Python 3.8 to 3.15), before it leaves the main program.
+// The exception that ended a program: when CPython prints an uncaught exception (PyErr_PrintEx,
+// Python 3.8 to 3.15), it stores the type in sys.last_type before it leaves the main program.
 #pragma once
 
 #include <string>

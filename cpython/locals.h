@@ -23,14 +23,14 @@ inline constexpr std::size_t kMaxShownLocals = 512;  // of one frame, if all are
 // "<hidden>", unless only its type would be shown. Empty if the frame or its names cannot be read.
 std::vector<PythonLocal> read_locals(PythonMemory& memory, const RawFrame& frame, bool plain_only);
 
-// Returns the same with the contents of objects; then one row "..." says how many variables more
-// the frame has, if it has more than kMaxShownLocals.
+// Returns the same with the contents of objects. If the frame has more than kMaxShownLocals, a last
+// row "..." has the number of the others.
 std::vector<PythonLocal> read_contents(PythonMemory& memory,
                                        const RawFrame& frame,
                                        ContentsPrinter& printer);
 
-// Returns those of the named globals of the frame's module that are numbers, bools, None or texts,
-// as read_locals does.
+// Returns the named globals of the frame's module that are numbers, bools, None or texts, as
+// read_locals does.
 std::vector<PythonLocal> read_module_variables(PythonMemory& memory,
                                                const RawFrame& frame,
                                                std::span<const std::string> names);
@@ -47,11 +47,11 @@ std::vector<Addr> read_local_values(PythonMemory& memory, const RawFrame& frame)
 // keeps one string of each such name, which is also the key in the dicts that have it.
 std::vector<Addr> read_code_names(PythonMemory& memory, const RawFrame& frame);
 
-// Returns the objects that the globals refer to which the frame's code names (256 names at most); a
-// name of an attribute may be that of a global by chance.
+// Returns the objects of the globals that the frame's code names (256 names at most). An attribute
+// may have the same name as a global by chance.
 std::vector<Addr> read_named_globals(PythonMemory& memory, const RawFrame& frame);
 
-// Fetches what read_locals will need of these frames, in a few system calls.
+// Fetches the memory that read_locals will need for these frames, in a few system calls.
 void prefetch_locals(PythonMemory& memory, std::span<const RawFrame> frames);
 
 }  // namespace oddrank::cpython

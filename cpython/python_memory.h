@@ -1,8 +1,8 @@
-// The memory of one Python: reads of it, its layout, and how it hashes names.
+// The memory of one Python: reads, the layout, and the hash of names.
 //
-// None is of use without the others, so all readers of Python's objects take this one type, by
-// reference: each read may fetch pages. Code that needs no layout (for C++ objects, glibc's
-// structs) takes its base, RemoteReader.
+// All readers of Python's objects need all three, so they take this type, by reference: each read
+// may fetch pages. Code that needs no layout (for C++ objects, glibc's structs) takes its base,
+// RemoteReader.
 #pragma once
 
 #include "attach/target.h"
@@ -15,7 +15,7 @@ namespace oddrank::cpython {
 class PythonMemory final : public RemoteReader {
  public:
   // Keeps a copy of the layout. `target` must outlive the object. `hash_secret` is the address of
-  // _Py_HashSecret; without it names are searched for among all keys of a dict.
+  // _Py_HashSecret; without it, a search for a name reads all keys of a dict.
   PythonMemory(const attach::Target& target, const Layout& layout, Addr hash_secret = {})
       : RemoteReader(target), layout_(layout), hasher_(hash_secret) {}
 

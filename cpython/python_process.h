@@ -31,7 +31,7 @@ struct PythonLocal {
   bool masked = false;  // the texts within are masked, too (objects/contents.h)
 };
 
-// Which locals are read.
+// The locals that are read.
 enum class Locals : std::uint8_t {
   kNone,
   // Locals that show loop skew, and the collective that a thread is in: numbers, bools, None and
@@ -58,8 +58,8 @@ struct PythonFrame {
 };
 
 struct PythonThread {
-  // In the target's pid namespace; 0 = exited or unknown. A state that a fork() has left behind has
-  // a tid that is no thread of the target.
+  // In the target's pid namespace; 0 = exited or unknown. A state left behind by a fork() has a tid
+  // that is not a thread of the target.
   pid_t target_tid = 0;
   std::uint64_t pthread = 0;  // Python's identifier of the thread
   std::string name;           // of threading.Thread; "" if unknown
@@ -75,9 +75,10 @@ struct PythonThread {
   std::vector<PythonFrame> frames;
   bool cut = false;       // the chain was longer than kMaxFrames, or broken
   bool too_long = false;  // cut because it was longer
-  // Frames whose locals were asked for by Locals::kAll, and are more than are read.
+  // The number of frames whose locals were not read, though Locals::kAll was given: there are too
+  // many.
   std::size_t without_locals = 0;
-  // The chain ends where the thread's stack ends, and all functions are known. If not, and it is
+  // The chain ends where the thread's stack ends, and all functions are known. If false, and it is
   // not cut, the thread ran meanwhile.
   bool whole = false;
 };
@@ -117,7 +118,7 @@ struct PythonTask {
   TaskSockets sockets;   // of a task that waits
 };
 
-// What a sample left out.
+// The parts that a sample left out.
 struct PythonCuts {
   std::size_t threads = 0;    // beyond kMaxThreads; not the main thread
   bool interpreters = false;  // there are more than kMaxInterpreters
@@ -146,8 +147,8 @@ class PythonProcess {
   PythonProcess& operator=(const PythonProcess&) = delete;
   ~PythonProcess();
 
-  // Returns whether Python was finalized before it was found: it has no threads then, and all that
-  // runs is native.
+  // Returns whether Python was finalized before it was found: then it has no threads, and all
+  // running code is native.
   bool finalized() const;
   // Returns the other CPythons of the process, which are not read: "3.9.2 of /opt/libpython3.9.so".
   const std::vector<std::string>& others() const;
@@ -172,16 +173,16 @@ class PythonProcess {
                                             ContentsOptions contents = {},
                                             std::span<const pid_t> live = {}) const;
 
-  // Returns what the last call of threads() left out.
+  // Returns the parts that the last call of threads() left out.
   PythonCuts cuts() const;
 
   // Returns the asyncio tasks of all interpreters and, if wanted, the parked greenlets, sorted by
-  // name; bounded (tasks/). The greenlets are searched for among all objects. Which threads wait
-  // for the tasks, the last sample shows; unknown without one.
+  // name; bounded (tasks/). Greenlets are searched for among all objects. The threads that wait for
+  // tasks come from the last sample; without one they are unknown.
   Result<std::vector<PythonTask>> tasks(bool greenlets = true) const;
 
-  // Returns whether the frames of this thread in the last sample were its stack at one moment,
-  // which is then now (chain_check.h). False after release_sample().
+  // Returns whether the frames of this thread in the last sample are its stack at one moment during
+  // this call (chain_check.h). False after release_sample().
   bool stands(pid_t target_tid) const;
 
   // Hands over the sample that the last call of threads() took; a second call returns nullopt.

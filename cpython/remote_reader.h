@@ -1,10 +1,10 @@
 // Small typed reads of a target's memory, through a cache of pages.
 //
 // A Python stack is hundreds of objects of some tens of bytes, and most of them are neighbours. So
-// memory is fetched in whole pages, each once; prefetch() announces the addresses that will be read
-// next, and fetches them in one system call. The cache holds one sample of the process: each page
-// keeps the contents of its first read. refresh() begins the next sample by fetching the pages that
-// the last one used, in one call: if the process hangs, no others are needed.
+// memory is fetched in whole pages, each once; prefetch() fetches the addresses that will be read
+// next, in one system call. The cache holds one sample of the process: each page keeps the contents
+// of its first read. refresh() begins the next sample by fetching the pages that the last one used,
+// in one call: if the process hangs, no others are needed.
 //
 // Addresses come from the target and are not trusted: an unreadable value is nullopt.
 #pragma once
@@ -38,11 +38,12 @@ class RemoteReader {
 
   const attach::Target& target() const { return target_; }
 
-  // Forgets what was read, and fetches anew the pages that reads since the last call used.
+  // Begins the next sample: fetches anew the pages that reads since the last call used, and forgets
+  // the others.
   void refresh();
 
-  // Fetches the pages of the ranges that are not there yet, all in one Target::read_many. Of each
-  // range only the first 64 KiB are fetched.
+  // Fetches the missing pages of the ranges, all in one Target::read_many, at most 64 KiB of each
+  // range.
   void prefetch(std::span<const Range> ranges);
 
   // Fills all of `into`; returns false if any byte cannot be read. (Not a Result: a bad pointer has
@@ -70,9 +71,9 @@ class RemoteReader {
     std::size_t got = 0;       // bytes from its start
     bool used = false;         // not only fetched
   };
-  // The bytes of some pages. The kernel provides their memory at once: taking it page by page,
-  // while it copies into them, costs as much as the copying. What one reader gives back, the next
-  // one of the thread takes.
+  // The bytes of some pages. The kernel maps them all at once: page faults while it copies would
+  // cost as much as the copying. A reader reuses the blocks that earlier ones of the same thread
+  // have given back.
   class Block {
    public:
     Block();

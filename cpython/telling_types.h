@@ -1,5 +1,6 @@
-// PyTorch types whose instances, as locals of a frame, show the group of a collective, or whom a
-// launcher waits for. Such instances are printed with more than the name of their type (objects.h).
+// PyTorch types whose instances, as locals of a frame, show the group of a collective, or the nodes
+// that a launcher waits for. Such instances are printed with more than the name of their type
+// (objects.h).
 #pragma once
 
 #include <array>

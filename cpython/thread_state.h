@@ -10,7 +10,7 @@
 
 namespace oddrank::cpython {
 
-// Beyond these the newest are read, and the oldest: the main interpreter, and in it the main
+// If there are more, the newest are read, and the oldest: the main interpreter, and in it the main
 // thread.
 inline constexpr std::size_t kMaxInterpreters = 256;
 inline constexpr std::size_t kMaxThreads = 4096;  // of all interpreters together
@@ -65,8 +65,8 @@ Result<ThreadStates> read_thread_states(PythonMemory& memory, Addr runtime);
 // than the first ones.
 Status check_thread_states(PythonMemory& memory, Addr runtime);
 
-// Returns whether the runtime had interpreters and has none now: Py_Finalize has deleted the last
-// one, and what runs is native code (exit handlers, destructors, a program that embedded Python).
+// Returns whether the runtime has had interpreters, and has none now: Py_Finalize has deleted the
+// last one, and only native code runs (exit handlers, destructors, a program that embedded Python).
 bool is_finalized(PythonMemory& memory, Addr runtime);
 
 // Returns the thread state that holds the GIL of an interpreter; null if none does.

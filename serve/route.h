@@ -1,11 +1,11 @@
 // Decides what a request is for, and whether it may be answered.
 //
 // The token in the path is checked first: without it, everything is kNowhere, and the client learns
-// nothing. But even with it, another site must not make a browser act: - The Host field must name
-// this server by an IP address or one of its names. A foreign name
-//   that was made to point here (DNS rebinding) is refused.
-// - What makes oddrank work (POST) needs the field X-Oddrank, which browsers let no other site send
-//   unasked, and no sign (Origin, Sec-Fetch-Site) that it came from another one.
+// nothing. But even with it, another site must not make a browser act:
+// - The Host field must name this server by an IP address or one of its names. A foreign name that
+//   was made to point here (DNS rebinding) is refused.
+// - A request that makes oddrank work (POST) needs the field X-Oddrank, which browsers let no other
+//   site send unasked. Origin and Sec-Fetch-Site must not show another site.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
-// Which communicator each thread inside of MPI is in a call of, and which request it waits for, as
-// far as the frames of the library hold them. Read while the process is open; joined to the name of
-// the call by find_calls.h, once frames have names.
+// Finds the communicator and the request of each thread that waits in MPI, if frames of the library
+// lead to them. Reads while the process is open; find_calls.h joins them to the name of the call
+// once frames have names.
 #pragma once
 
 #include <vector>
@@ -12,7 +12,7 @@
 
 namespace oddrank::collectives {
 
-// What the frames of one thread inside of MPI hold.
+// The words in the frames of one thread inside MPI.
 struct MpiThread {
   pid_t tid = 0;
   std::vector<std::vector<attach::PreservedValue>> frames;  // innermost first
@@ -22,8 +22,8 @@ struct MpiThread {
 // the request, or kRendezvous if none was found), and adds a row to `process.groups` for each
 // communicator found. Call it after collect_groups().
 //
-// A communicator is believed only if it is the only one that fits, and if the process's rank in
-// MPI's world is the rank that the process is known by; then its members are ranks of the job.
+// A communicator counts only if no other one fits, and if the process's rank in MPI's world is its
+// rank in the job; then its members are ranks of the job.
 void collect_mpi_calls(const attach::Target& target,
                        const std::vector<MpiThread>& threads,
                        snapshot::Tables& tables,

@@ -1,5 +1,5 @@
-// What MPI's own objects in a process's memory say of a call: its communicator, and the request
-// that it waits for. Plain data; open_mpi.h and mpich.h read it.
+// A call by MPI's own objects in a process's memory: its communicator, and the request that it
+// waits for. Plain data; open_mpi.h and mpich.h read it.
 #pragma once
 
 #include <cstdint>
@@ -27,10 +27,10 @@ struct MpiCommunicator {
   bool operator==(const MpiCommunicator&) const = default;
 };
 
-// kOneSided: no request, but a window whose lock or epoch some of its members must give.
+// kOneSided: not a request, but a window: some of its members must grant a lock or an epoch.
 enum class MpiRequestKind : std::uint8_t { kSend = 0, kRecv, kCollective, kOneSided };
 
-// Locks of a window, by the ranks in its communicator whose memory they are for.
+// Locks of a window: ranks in its communicator, whose memory they are for.
 struct WindowLocks {
   std::int32_t wanted = -1;
   std::vector<std::int32_t> had;  // for this process alone (MPI_LOCK_EXCLUSIVE)

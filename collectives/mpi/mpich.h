@@ -4,9 +4,9 @@
 //
 // Sources: src/include/mpir_objects.h (handles: two bits for where the object lies, four for its
 // kind), mpir_comm.h, mpir_request.h, src/mpid/ch4/include/mpidpre.h (rank maps, parts of windows);
-// offsets measured with 4.0.2. Where a receive comes from stands in its fabric's own memory only:
-// measured with the tcp provider of libfabric 1.17. MPICH's relatives (Intel, Cray) are not known
-// to have the same layout: where the fields do not fit, nothing is read.
+// offsets measured with 4.0.2. The source of a receive is only in the memory of its fabric:
+// measured with the tcp provider of libfabric 1.17. MPICH's relatives (Intel, Cray) may have
+// another layout: if the fields do not fit, nothing is read.
 #pragma once
 
 #include <cstdint>
@@ -19,18 +19,18 @@ namespace oddrank::collectives {
 
 using attach::Addr;
 
-// Returns nullopt if that is no communicator of one group of processes, or does not fit. The
-// members of those that are not the world are unknown if there is no map of ranks.
+// Returns nullopt if it is not a communicator of one group of processes, or does not fit. Without a
+// map of ranks, members are unknown except for the world.
 std::optional<MpiCommunicator> read_mpich_communicator(cpython::RemoteReader& reader, Addr object);
 
-// Returns whether that is a window. Its fields are not known; one of them leads to its
-// communicator.
+// Returns whether the object is a window. The offsets of its fields are unknown; one of them leads
+// to its communicator.
 bool is_mpich_window(cpython::RemoteReader& reader, Addr object);
 
-// Returns the locks of a window, if that is its record of the part of one rank, and the process
-// asks for the lock of that part: nothing else leads from a call to its window there. Locks that
-// are shared (MPI_LOCK_SHARED) are among those that the process has: who waits for one of these,
-// wants it alone.
+// Returns the locks of a window if the object is its record of one rank's part, and the process
+// requests the lock of that part: nothing else leads from a call to its window. Shared locks
+// (MPI_LOCK_SHARED) are among those that the process has: a process that waits for one of these
+// wants it exclusively.
 std::optional<WindowLocks> read_mpich_locks(cpython::RemoteReader& reader, Addr record);
 
 // A request that is not complete.
@@ -44,7 +44,7 @@ struct MpichRequest {
   std::int64_t posted = -1;  // number of this receive among all that the process has posted
 };
 
-// Returns nullopt if that is no request, or it is complete.
+// Returns nullopt if the object is not a request, or it is complete.
 std::optional<MpichRequest> read_mpich_request(cpython::RemoteReader& reader, Addr object);
 
 }  // namespace oddrank::collectives

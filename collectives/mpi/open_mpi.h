@@ -3,7 +3,8 @@
 //
 // Sources: opal/class/opal_object.h, ompi/communicator/communicator.h, ompi/group/group.h,
 // ompi/proc/proc.h, ompi/request/request.h, ompi/mca/pml/base/pml_base_request.h; offsets measured
-// with 4.1.4 and 5.0.11. Two layouts are known; each is believed only if what it leads to fits.
+// with 4.1.4 and 5.0.11. Two layouts are known; each is used only if the objects that it leads to
+// fit.
 #pragma once
 
 #include <cstdint>
@@ -25,10 +26,10 @@ class OpenMpiReader {
 
   // Returns the name of the object's class, "ompi_communicator_t"; "" if it is not such an object.
   std::string class_of(Addr object);
-  // Return nullopt if the object is none, or does not fit. request(): or is complete.
+  // Return nullopt if the object is not one, or does not fit; request() also if it is complete.
   std::optional<MpiCommunicator> communicator(Addr object);
   std::optional<MpiRequest> request(Addr object);
-  // Returns what the object by which a call asks for a lock of a window says (osc/rdma; 4.1).
+  // Returns the locks of a window by the object with which a call requests one (osc/rdma; 4.1).
   std::optional<WindowLocks> locks(Addr object);
 
  private:

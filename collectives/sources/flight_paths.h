@@ -1,5 +1,5 @@
-// Finds the files to which PyTorch writes the dump of a rank's flight recorder, and the pipes where
-// it waits for a request, from the variables with which a process was started. Touches no file.
+// Derives from a process's variables the files to which PyTorch writes the dump of its flight
+// recorder, and the pipes on which it waits for a request. Touches no file.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
-// Finds lines of a job's output about its communication: PyTorch's watchdog, its desync report,
-// NCCL's warnings, communicators that NCCL has not finished creating; and how srun says that tasks
-// have ended.
+// Finds lines of a job's output about its communication (PyTorch's watchdog and desync report,
+// NCCL's warnings, communicators that NCCL has not finished creating), and srun's lines about ended
+// tasks.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@
 
 namespace oddrank::collectives {
 
-// How many lines of each kind are kept: the last ones.
+// How many lines of each kind are kept, the last ones.
 inline constexpr std::size_t kMaxLinesOfKind = 32;
 
 struct LogLines {

@@ -70,8 +70,9 @@ struct NcclProxyLayout {
   std::uint32_t transport = 0;
   std::uint32_t resources = 0;  // pointer to struct sendNetResources or recvNetResources
 
-  // Members of those two: the rank for which the proxy works, the one at the other end, the number
-  // of the network's device, the number of the connection among those between two ranks.
+  // Members of sendNetResources and recvNetResources: the rank for which the proxy works, the rank
+  // at the other end, the number of the network's device, the number of the connection among those
+  // between the two ranks.
   std::uint32_t send_rank = 0;
   std::uint32_t send_peer = 0;
   std::uint32_t send_device = 0;
@@ -95,7 +96,7 @@ int nccl_version_code(std::string_view version);
 // Returns "2.28.9" for 22809.
 std::string nccl_version_text(int code);
 
-// Returns the layout of that version; nullptr if it is unknown, so that nothing can be read.
+// Return the layouts of that version; nullptr if it is unknown, so that nothing can be read.
 const NcclLayout* nccl_layout(int version);
 const NcclProxyLayout* nccl_proxy_layout(int version);
 
@@ -104,6 +105,7 @@ struct NcclRange {
   int first = 0;
   int last = 0;
 };
+// Returns them, as codes.
 NcclRange nccl_range();
 
 }  // namespace oddrank::collectives

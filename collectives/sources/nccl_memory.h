@@ -1,13 +1,12 @@
-// Reads the communicators of a process from NCCL's own memory: for a rank that NCCL's RAS service
-// does not report, because the rank is stopped, its RAS thread is stuck, or the service is
-// unreachable.
+// Reads the communicators of a process from NCCL's own memory, if NCCL's RAS service does not
+// report the rank: it is stopped, its RAS thread is stuck, or the service is unreachable.
 //
 // NCCL keeps a list of its communicators for RAS (`ncclComms`, from 2.24 on). It is a local symbol,
 // which NVIDIA's libraries have in .symtab; a library without .symtab cannot be read. The reader
 // uses the same fields as RAS itself, so the counts mean the same: launches by the host, of five
 // operations. With NCCL_RAS_ENABLE=0 the list stays empty.
 //
-// A communicator counts only with NCCL's magic number at both its ends. The process may be running:
+// A communicator counts only with NCCL's magic number at both ends. The process may be running:
 // each number is one word, and a freed communicator loses its magic numbers. Source: NCCL,
 // src/ras/ras.cc (ncclRasCommInit) and src/ras/collectives.cc (rasCollCommsInit), tags v2.26.2-1 to
 // v2.30.7-1.

@@ -1,9 +1,9 @@
-// Reads from NCCL's own memory what its proxy threads have under way over the network, for each
-// connection to another rank: how far the GPU, the network and the other side have come.
+// Reads from NCCL's own memory the transfers of its proxy threads over the network: for each
+// connection to another rank, the steps that the GPU, the network and the other side have finished.
 //
-// No thread is stopped, and nothing is asked: the numbers are ordinary words of the host's memory.
-// The process may be running; a row whose numbers contradict each other is dropped.
-// Source: NCCL, src/include/proxy.h, src/proxy.cc and src/transport/net.cc, 2.26 to 2.32.
+// No thread is stopped: the numbers are ordinary words of the host's memory. The process may be
+// running; a row whose numbers contradict each other is dropped. Source: NCCL, src/include/proxy.h,
+// src/proxy.cc and src/transport/net.cc, 2.26 to 2.32.
 #pragma once
 
 #include <span>
@@ -24,7 +24,7 @@ Result<std::vector<snapshot::ProxyTransfer>> read_nccl_proxies(const attach::Tar
                                                                const NcclVariables& variables,
                                                                snapshot::Tables& tables);
 
-// Sets `still` of the earlier rows to the channels that have the same numbers in the later ones.
+// Sets `still` of the earlier rows to the channels whose numbers are the same in the later ones.
 void compare_proxies(std::span<const snapshot::ProxyTransfer> later,
                      std::span<snapshot::ProxyTransfer> earlier);
 

@@ -3,8 +3,8 @@
 // recurses.
 //
 // Memory is accounted: a file whose values need more than ten times its own size (and 64 MiB) is
-// refused. Dumps as PyTorch writes them need 3 to 6 times, those that Python has written again 12:
-// its pickles are smaller. While a vector of the reader grows, half as much again is in use for a
+// refused. PyTorch's dumps need 3 to 6 times their size, those rewritten by Python (whose pickles
+// are smaller) 12 times. While a vector of the reader grows, it needs half as much again for a
 // moment.
 #pragma once
 
@@ -33,7 +33,7 @@ struct PlainValue {
 class PlainData {
  public:
   // `input_size`: of the file. Texts may point into the file, which must outlive the data.
-  // `anyway`: what it may need in bytes, however small the file is.
+  // `anyway`: the bytes that it may need even if the file is small.
   explicit PlainData(std::size_t input_size, std::size_t anyway = std::size_t{64} << 20)
       : budget_(input_size * 10 + anyway) {}
 
@@ -60,8 +60,8 @@ class PlainData {
   std::size_t used() const { return used_; }
 
  private:
-  // Millions of short lists: their values lie one list behind the other, in chunks, instead of each
-  // in an allocation of its own.
+  // There are millions of short lists, so their values lie one behind the other in chunks, not in
+  // an allocation for each list.
   struct Node {
     PlainValue* values = nullptr;
     std::uint32_t size = 0;
@@ -71,8 +71,8 @@ class PlainData {
   PlainValue container(PlainKind kind);
   // Gives the node the next free values. Precondition: there are as many.
   void take_room(Node& node, std::size_t room);
-  // Moves the node's values to where `room` of them fit; false if that is more than a node may
-  // have.
+  // Moves the node's values to a place with room for `room` of them; false if that is more than a
+  // node may have.
   bool make_room(Node& node, std::size_t room);
 
   std::vector<Node> nodes_;

@@ -2,7 +2,7 @@
 //
 // The service counts the collectives that each rank's host has launched, of five operations; sends,
 // graphs and completion are not counted. Equal counts do not prove health, and the few ranks that
-// its text points out may be innocent: only the counts are used.
+// its text names may be innocent: only the counts are used.
 //
 // Source: NCCL, src/ras/client_support.cc (tags v2.24.3-1 to v2.30.7-1).
 #pragma once

@@ -3,7 +3,7 @@
 //
 // All ranks of a node listen on one address (SO_REUSEPORT), and the kernel chooses which one gets a
 // connection. A connection to a stopped rank also succeeds, and stays silent: so if the first line
-// does not arrive within a second, another connection is tried.
+// does not arrive within a second, it tries another connection.
 #pragma once
 
 #include <string>

@@ -1,7 +1,7 @@
 // Reads the answer of NCCL's RAS service as text, which every version with the service returns.
 //
 // The text is made for people: if the ranks of a communicator differ, it lists the minority, and
-// for the others only their number and how far they got.
+// for the others only their number and their count.
 #pragma once
 
 #include <string_view>

@@ -19,8 +19,8 @@ Result<snapshot::FlightRecord> read_flight_record(const std::string& source,
                                                   std::string_view bytes,
                                                   snapshot::Tables& texts);
 
-// Tells a text that PyTorch's debug server (torch.distributed.debug of torch 2.13) writes into its
-// dump_dir: stacks or tables of all ranks, for people. It is no dump.
+// Returns whether PyTorch's debug server (torch.distributed.debug of torch 2.13) wrote this text
+// into its dump_dir: stacks or tables of all ranks, for people. It is not a dump.
 bool is_debug_server_text(std::string_view bytes);
 
 // Returns the rank in a file's name, as above; -1 if the name has no number.

@@ -1,5 +1,5 @@
-// The texts of a flight recorder's calls, made alike from dumps and from memory, so that ranks can
-// be compared whichever their calls were read from.
+// The texts of a flight recorder's calls, the same from dumps and from memory, so that ranks can be
+// compared.
 #pragma once
 
 #include <cstddef>
@@ -18,8 +18,8 @@ void fill_recorded_name(std::string_view name,
                         snapshot::Tables& texts,
                         snapshot::FlightEntry& entry);
 
-// Returns whether a file is PyTorch's own, or of the standard library or a decorator, by which the
-// program has called PyTorch: it does not show where the program is.
+// Returns whether a file belongs to PyTorch, the standard library or a decorator that stands
+// between the program and PyTorch: its lines do not show where the program is.
 bool is_below_caller(std::string_view file);
 
 // Returns "train (train.py:88)".

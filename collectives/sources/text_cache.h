@@ -1,7 +1,6 @@
-// Remembers what was worked out from texts of a PlainData, by where they lie: a dump says the same
-// few hundred names in each of thousands of calls. PyTorch's own pickles store each of them once;
-// Python's store a name that was put together again for each call, so the newest is also known by
-// what it says.
+// Caches values derived from texts of a PlainData, by the texts' addresses: thousands of calls of a
+// dump have the same few hundred names. PyTorch's own pickles store each of them once. Python's
+// pickles may repeat a name in each call, so the newest text is also recognised by its contents.
 #pragma once
 
 #include <array>

@@ -1,6 +1,6 @@
-// C++ objects of PyTorch's libraries, read from a target's memory: the class of an object and its
-// texts. Classes are recognised by the names in their run-time type information, which stripped
-// libraries have as well; no symbol is needed.
+// Reads C++ objects of PyTorch's libraries from a target's memory: the class of an object and its
+// texts. The names in run-time type information identify classes, also in stripped libraries; no
+// symbol is needed.
 //
 // Source: the Itanium C++ ABI (a virtual table follows the address of its type_info, whose second
 // word is the name), libstdc++'s two layouts of std::string.
@@ -22,7 +22,7 @@ using attach::Addr;
 // characters; "" if it is not an object with a virtual table, or cannot be read.
 std::string class_of(cpython::RemoteReader& reader, Addr object);
 
-// Which std::string a library was built with.
+// The std::string that a library was built with.
 enum class StringAbi : std::uint8_t {
   kOld = 0,  // one pointer; the length is 24 bytes before the text
   kNew,      // pointer, length, and the capacity or the text itself: 32 bytes
@@ -41,13 +41,13 @@ inline constexpr std::uint64_t kTableLoad = 32;  // a float: the greatest load o
 inline constexpr std::uint64_t kTableBytes = 56;
 inline constexpr std::uint64_t kTableKey = 8;
 
-// Returns the nodes of a std::unordered_map; nullopt if it has more than `most`, or more or fewer
-// than it says.
+// Returns the nodes of a std::unordered_map; nullopt if it has more than `most`, or not as many as
+// its count.
 std::optional<std::vector<Addr>> nodes_of_table(cpython::RemoteReader& reader,
                                                 Addr table,
                                                 std::uint64_t most);
 
-// Returns the text; nullopt if it is longer than `most` bytes, or no string is there.
+// Returns the text; nullopt if it is longer than `most` bytes, or there is no string.
 std::optional<std::string> read_text(cpython::RemoteReader& reader,
                                      Addr at,
                                      StringAbi abi,

@@ -1,7 +1,7 @@
-// Where the members of a process group met: the store below all PrefixStores of the group's own
-// store, and their prefixes. A group whose store is not that of the default group was made by hand
-// (as RL frameworks join trainers and inference engines): its members have numbers of their own,
-// and may be processes of another job.
+// The place where the members of a process group met: the store below all PrefixStores of the
+// group's own store, and their prefixes. If the default group has another store, the group was made
+// by hand (as RL frameworks join trainers and inference engines): its members have numbers of their
+// own, and may be processes of another job.
 //
 //   c10d::PrefixStore   vtable, reference counts, timeout_, prefix_, store_
 //   c10d::TCPStore      vtable, reference counts, timeout_, host, port

@@ -6,10 +6,10 @@
 //   -> c10d::ProcessGroup     rank, size, maps of backends (std::unordered_map)
 //   -> c10d::Backend          virtual table; at an offset of its class: the number
 //
-// The maps are recognised by their shape. The number's offset is told by the library itself: by the
-// code of the getter in the virtual table (getter.h); a table of measured offsets replaces it if
-// the code cannot be read, as in a core file without its libraries. A ProcessGroupWrapper
-// (TORCH_DISTRIBUTED_DEBUG=DETAIL) leads to the backend that it wraps.
+// The maps are recognised by their shape. The number's offset comes from the code of the getter in
+// the virtual table (getter.h), or from a table of measured offsets if the code cannot be read, as
+// in a core file without its libraries. A ProcessGroupWrapper (TORCH_DISTRIBUTED_DEBUG=DETAIL)
+// leads to the backend that it wraps.
 //
 // Sources: torch/csrc/distributed/c10d/{ProcessGroup,Backend,ProcessGroupGloo,ProcessGroupNCCL,
 // ProcessGroupWrapper}.hpp and the public wheels of 2.4 to 2.15; seen live with gloo
@@ -31,9 +31,9 @@ namespace oddrank::collectives {
 struct BackendCounts {
   std::string backend;            // "gloo", "nccl"; in lower case
   std::int64_t collectives = -1;  // number of the newest collective; 0: there was none; -1: unknown
-  std::int64_t transfers = -1;    // of the newest send or receive; -1: not counted apart
-  // One number for collectives and transfers, as gloo counts (measured with torch 2.13). Backends
-  // that are not known to count apart are taken for such.
+  std::int64_t transfers = -1;    // of the newest send or receive; -1: not counted separately
+  // Collectives and transfers have one number, as in gloo (measured with torch 2.13). Assumed for
+  // backends that are not known to count them separately.
   bool mixed = true;
 };
 
@@ -43,7 +43,7 @@ struct GroupMemory {
   std::vector<BackendCounts> backends;  // each once
 };
 
-// Reads groups of one process. Keeps what it learnt of each class, so that many groups cost little.
+// Reads groups of one process. Remembers each class, so that many groups cost little.
 class GroupReader {
  public:
   // `version`: of torch, "2.13.0+cpu"; "" if unknown. Borrows the memory.

@@ -2,14 +2,14 @@
 // which torch keeps from 2.11 on in every job, and before if TORCH_FR_BUFFER_SIZE (or its older
 // names) was set. No dump has to be written, and nothing of the target is executed.
 //
-// The process may be running. A ring is believed only if all of it agrees with one of the layouts
+// The process may be running. A ring counts only if all of it agrees with one of the layouts
 // (recorder_layout.h): sizes, the numbers of its calls, which ascend by one along the ring, and the
-// names of the calls. Calls that were overwritten while the ring was read are left out. What does
-// not fit is an Error, never a guess.
+// names of the calls. Calls that were overwritten while the ring was read are left out. If
+// something does not fit, the result is an Error, never a guess.
 //
-// States are those that the process had noticed: an NCCL call counts as completed once the watchdog
-// has seen its event. Source: torch/csrc/distributed/c10d/FlightRecorder.hpp (TraceUtils.h up to
-// 2.5), torch/csrc/profiler/combined_traceback.h.
+// States are as the process knew them: an NCCL call counts as completed once the watchdog has seen
+// its event. Source: torch/csrc/distributed/c10d/FlightRecorder.hpp (TraceUtils.h up to 2.5),
+// torch/csrc/profiler/combined_traceback.h.
 #pragma once
 
 #include <cstddef>
@@ -30,20 +30,20 @@ struct RecorderRequest {
   std::size_t newest = 0;
 };
 
-// So many sends and receives of a group are kept for each collective: a step of a pipeline has
-// some for each microbatch, and what repeats shows only in two steps.
+// How many sends and receives of a group are kept for each collective: a step of a pipeline has
+// some for each microbatch, and only two steps show what repeats.
 inline constexpr std::size_t kTransfersForCall = 4;
 
 // Returns the calls (FlightRecord::from_memory), without rank, process and time. kNotFound: the
-// recorder is off, or nothing was recorded. kBadData: it is no recorder of a known layout. `what`
-// is a part of a sentence. `python`: for the lines of the program; may be null.
+// recorder is off, or nothing was recorded. kBadData: it is not a recorder of a known layout.
+// `what` is a part of a sentence. `python`: to find the program's lines; may be null.
 Result<snapshot::FlightRecord> read_recorder(cpython::RemoteReader& reader,
                                              cpython::PythonMemory* python,
                                              const RecorderRequest& request,
                                              snapshot::Tables& texts);
 
-// Joins the recorders of one process: PyTorch has one for each kind of events. The calls are in the
-// order of their times, and numbered anew. Empty if there are none.
+// Joins the recorders of one process: PyTorch has one for each kind of events. Sorts the calls by
+// time, and numbers them anew. Empty if there are none.
 std::vector<snapshot::FlightRecord> join_recorders(std::vector<snapshot::FlightRecord> records);
 
 }  // namespace oddrank::collectives

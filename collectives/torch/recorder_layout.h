@@ -12,7 +12,7 @@
 
 namespace oddrank::collectives {
 
-// Bytes from the start of the recorder, the same in all versions. It has one mutex of the C
+// Bytes from the start of the recorder, the same in all versions. One member is a mutex of the C
 // library.
 struct RecorderHead {
   static constexpr std::uint32_t kEnabled = 0;                  // 1 byte

@@ -1,5 +1,5 @@
-// The maps of flight recorders: how far each group has got, who its members are, and which
-// recorders there are beside the two that variables point to.
+// The maps of flight recorders: the progress and members of each group, and recorders beside the
+// two that variables point to.
 #pragma once
 
 #include <cstddef>
@@ -38,11 +38,12 @@ std::vector<RecordedMembers> read_recorded_members(cpython::RemoteReader& reader
                                                    StringAbi abi);
 
 // Returns the recorders of a std::unordered_map from names of backends to recorders (from 2.15 on,
-// nccl2's is in it); empty if it is no such map. They are to be checked as any others.
+// nccl2's is in it); empty if it is not such a map. The caller checks them like any others.
 std::vector<Addr> registered_recorders(cpython::RemoteReader& reader, Addr registry);
 
 // The same map at first sight, as words of memory: for the search in a library without symbols.
 inline constexpr std::size_t kRegistryWords = 7;
+// Returns whether these words may be the head of such a map.
 bool looks_like_registry(std::span<const std::uint64_t, kRegistryWords> words);
 
 }  // namespace oddrank::collectives

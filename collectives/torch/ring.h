@@ -1,5 +1,5 @@
 // The ring of a flight recorder, copied out of a target: its entries as bytes, in the order of
-// their calls. What the entries mean: recorder.h.
+// their calls. recorder.h interprets them.
 #pragma once
 
 #include <array>
@@ -38,7 +38,7 @@ T RingHead::at(std::uint32_t offset) const {
   return value;
 }
 
-// A recorder and all of its entries, at one time or nearly so.
+// A recorder and all of its entries, copied at about the same time.
 struct Ring {
   RingHead head;
   std::vector<std::byte> bytes;
@@ -68,12 +68,12 @@ T RawEntry::at(std::uint32_t offset) const {
   return value;
 }
 
-// Returns those of the addresses where an object looks like a recorder with calls, at first sight:
-// for the search in a library without symbols. Reads all of them in few system calls.
+// Returns the addresses whose objects look like recorders with calls, for the search in a library
+// without symbols. Reads all of them in few system calls.
 std::vector<Addr> likely_recorders(const attach::Target& target, std::span<const Addr> objects);
 
-// Copies the ring; reads again if it was written meanwhile. kBadData: it is no recorder, or cannot
-// be read.
+// Copies the ring; reads again if it was written meanwhile. kBadData: it is not a recorder, or
+// cannot be read.
 Result<Ring> copy_ring(const attach::Target& target, Addr recorder);
 
 // Returns whether calls were made since the ring was copied.

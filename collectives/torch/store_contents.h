@@ -8,8 +8,8 @@
 //
 // Source: torch/csrc/distributed/c10d/TCPStore{Backend,LibUvBackend}.cpp. The daemon is recognised
 // by its class, the maps by their shape; seen with torch 2.13, both backends. A client that polls
-// check() does not wait. Keys have the prefixes of all PrefixStores, and nobody's name: who has set
-// one is not known.
+// check() does not wait. Keys have the prefixes of all PrefixStores; the store does not know which
+// client has set one.
 #pragma once
 
 #include <vector>
@@ -20,8 +20,8 @@
 
 namespace oddrank::collectives {
 
-// Sets process.store, by name; leaves it if the target serves no store, or one with too many keys.
-// `threads`: as they were when their stacks were read.
+// Sets process.store, sorted by name; leaves it if the target serves no store, or one with too many
+// keys. `threads`: as they were when their stacks were read.
 void collect_store(const attach::Target& target,
                    const std::vector<attach::ThreadState>& threads,
                    snapshot::Tables& tables,

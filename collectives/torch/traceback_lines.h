@@ -1,5 +1,5 @@
-// Where in the program a recorded call was made: the Python frames that PyTorch keeps with it are
-// pairs of a code object and an instruction, and give a line without the process's help.
+// The line of the program that made a recorded call: PyTorch keeps its Python frames as pairs of a
+// code object and an instruction, from which we compute the line.
 #pragma once
 
 #include <cstddef>
@@ -21,7 +21,7 @@ class TracebackLines {
   // `python`: null if the process has no Python that can be read; then there are no places.
   explicit TracebackLines(cpython::PythonMemory* python) : python_(python) {}
 
-  // Reads what place() will need of `count` tracebacks, in few system calls.
+  // Fetches the memory that place() will need for `count` tracebacks, in few system calls.
   void announce(cpython::RemoteReader& reader,
                 std::size_t count,
                 const std::function<Addr(std::size_t)>& traceback);

@@ -1,4 +1,4 @@
-// Finds the calls in a code object: callees and arguments, as far as the code alone shows.
+// Finds the calls in a code object: callees and arguments, as far as the code alone shows them.
 //
 // The code is walked once from start to end with a stack of symbols: "global 3", "attribute 5 of
 // local 0", "constant 2". Values from elsewhere (an operator, another call) are unknown. Where two
@@ -61,6 +61,7 @@ struct CodeCalls {
   std::map<std::uint32_t, std::int32_t> iterators;
 };
 
+// Returns the calls of decoded code; `handlers` is its exception table (empty up to 3.10).
 CodeCalls find_calls(const Instructions& table,
                      std::span<const DecodedInstruction> code,
                      std::span<const HandlerRange> handlers);

@@ -36,7 +36,7 @@ class CodeAnalysis {
 
   // Returns null if the code cannot be read, is too long, or has unknown instructions.
   const AnalysedCode* of_frame(const CodeObject& object, const RawFrame& frame);
-  // Returns the same for code that no frame runs: a function's, or that of a comprehension.
+  // Returns the same for code that no frame runs (of a function or a comprehension).
   const AnalysedCode* of_code(Addr code);
 
   // Returns the index of a frame's current instruction; kNoInstruction if it has none.

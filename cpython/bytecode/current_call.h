@@ -1,5 +1,5 @@
-// The call that a frame is in: its callee and its arguments. While a function of C runs, its
-// arguments are still on the value stack of the frame that called it.
+// The current call of a frame: its callee and its arguments. While a C function runs, its arguments
+// are still on the value stack of the frame that called it.
 #pragma once
 
 #include <optional>
@@ -14,8 +14,8 @@
 namespace oddrank::cpython {
 
 struct CurrentCall {
-  std::string name;  // its last part: "wait"; empty if what is called has no name
-  Addr self{};       // the object whose method it is; null if it is not a method, or unknown
+  std::string name;  // its last part: "wait"; empty if the callee has no name
+  Addr self{};       // the method's object; null if it is not a method, or unknown
   // The first kMaxCallArguments, by position and then by name; null if unknown.
   std::vector<Addr> arguments;
 };

@@ -1,5 +1,5 @@
-// The exception table of a code object (3.11+): where an exception in a range of the code goes, and
-// how much of the value stack is kept.
+// The exception table of a code object (3.11+): the handler of each range of the code, and how many
+// values of the stack are kept.
 //
 // Source: CPython's Objects/exception_handling_notes.txt.
 #pragma once

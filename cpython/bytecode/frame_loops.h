@@ -1,4 +1,4 @@
-// The loops that a frame is in, and what they call: what a polling thread checks between its
+// The loops that a frame is in, and their calls: they show what a polling thread checks between its
 // sleeps.
 #pragma once
 
@@ -19,11 +19,11 @@ inline constexpr std::size_t kMaxCallsOfLoop = 16;
 inline constexpr std::size_t kMaxVariablesOfLoop = 64;
 
 struct FrameCall {
-  // Its last part, behind the module or type that it is of if that is known: "posixpath.exists";
-  // empty if what is called has no name.
+  // The last part of the callee's name, after its module or type if that is known:
+  // "posixpath.exists"; empty if it has no name.
   std::string name;
   std::string object;  // text of the first argument with one, else of the method's object
-  bool ends = false;   // if it returns, there is no other turn: in each one it, or another, raises
+  bool ends = false;   // if it returns, the loop ends: in every turn so far it, or another, raised
 
   bool operator==(const FrameCall&) const = default;
 };

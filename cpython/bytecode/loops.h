@@ -1,8 +1,8 @@
 // Loops around a place in a code object.
 //
 // Loops are found by control flow, not by position: compilers since 3.12 move exception handlers
-// behind all other code, even those within loops. A loop is a jump back to a header with everything
-// that can reach the jump without passing the header. The loop that an `await` compiles to does not
+// behind all other code, even those within loops. A loop is a jump back to a header, and all
+// instructions that can reach the jump without passing the header. The loop of an `await` does not
 // count.
 #pragma once
 
@@ -22,8 +22,8 @@ struct CodeLoop {
   bool iterates = false;            // a `for` loop
   std::uint32_t header = 0;         // the instruction to which the loop jumps back
   std::vector<std::uint32_t> body;  // instructions in order, the header included
-  // Those of the body from which the next turn is reached without an exception. What is called
-  // elsewhere ends the loop if it returns.
+  // Those of the body that lead to the next turn without an exception. A call anywhere else ends
+  // the loop if it returns.
   std::vector<std::uint32_t> turning;
 };
 

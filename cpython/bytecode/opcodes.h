@@ -14,7 +14,7 @@
 
 namespace oddrank::cpython {
 
-// What the analysis of calls distinguishes; the rest only pushes values or pops them.
+// The kinds that the analysis of calls distinguishes; all others only push or pop values.
 enum class Op : std::uint8_t {
   kUnknown,
   kOther,  // its results, if any, do not matter
@@ -103,16 +103,17 @@ struct Instructions {
   std::array<Opcode, 256> of{};
   bool bytes_jump = false;  // up to 3.9: jumps count bytes, not units of two
   CallShape calls = CallShape::kBare;
-  // 3.8: what a `finally` leaves on the stack differs from what the compiler expects.
+  // 3.8: after a `finally`, the stack differs from what the compiler expects.
   bool loose_depth = false;
 };
 
-// Returns the table of version 3.`minor`; if the version is unknown, so are all instructions.
+// Returns the table of version 3.`minor`; of an unknown version, all instructions are unknown.
 Instructions instructions_of(std::uint32_t minor);
 
 // Parses lines in the form that the script prints; skips others.
 Instructions parse_opcodes(std::string_view lines);
 
+// Return the script's output for each version.
 std::string_view opcode_lines_3_8();
 std::string_view opcode_lines_3_9();
 std::string_view opcode_lines_3_10();

@@ -1,5 +1,5 @@
-// The value stack of a frame as the analysis of calls sees it: symbols instead of values, as far as
-// they are known. It holds at most kMaxStackSymbols; beyond that it forgets everything.
+// The value stack of a frame for the analysis of calls, with symbols in place of values. It holds
+// at most kMaxStackSymbols; beyond that it forgets everything.
 #pragma once
 
 #include <cstddef>
@@ -28,13 +28,14 @@ class SymbolStack {
   void blur(std::size_t count);
   // Forgets everything, including how many values there are.
   void forget();
-  // Becomes the stack that an exception handler finds: `kept` values, and `pushed` unknown ones.
+  // Becomes the stack at the start of an exception handler: `kept` values, and `pushed` unknown
+  // ones.
   void cut_to(std::size_t kept, std::size_t pushed);
-  // Keeps what both agree on.
+  // Makes values unknown on which the two stacks differ.
   void merge(const SymbolStack& other);
 
   std::size_t size() const { return values_.size(); }
-  // Returns whether no unknown values lie below those that it has.
+  // Returns whether these are all values of the stack: none is unknown below them.
   bool depth_is_known() const { return known_; }
 
  private:

@@ -24,8 +24,8 @@ std::string object_text(PythonMemory& memory, Addr object);
 
 class SymbolValues {
  public:
-  // Both must outlive the object. `calls` is of the code that the frame runs. `globals`: of a code
-  // that no frame runs, its dict of globals; null: the frame's.
+  // Both must outlive the object. `calls`: of the frame's code. `globals`: the dict of globals for
+  // code that no frame runs; null: the frame's.
   SymbolValues(PythonMemory& memory,
                const CodeCalls& calls,
                const RawFrame& frame,
@@ -35,10 +35,10 @@ class SymbolValues {
 
   // Returns the last part of its name in the code; empty if it has none.
   std::string name_of(std::uint32_t symbol);
-  // Returns the name of a symbol that is none of the calls'.
+  // Returns the name of a symbol that is not in `calls`.
   std::string name_of(const Symbol& symbol);
-  // Returns where what is called is from: the module of a function ("posixpath", "builtins"), or
-  // the type whose method it is ("threading.Event"); empty if that is unknown.
+  // Returns the module of a called function ("posixpath", "builtins"), or the type of a called
+  // method ("threading.Event"); empty if that is unknown.
   std::string owner_of(std::uint32_t callee);
   // Returns the object; null if it is unknown, or a builtin.
   Addr object_of(std::uint32_t symbol);
@@ -46,7 +46,7 @@ class SymbolValues {
   // (f-strings, `a + b`, `path / name`, os.path.join) are composed from the current values of their
   // parts; empty if a part is unknown.
   std::string text_of(std::uint32_t symbol);
-  // Returns the code object of a constant that is one; null otherwise.
+  // Returns the code object if the symbol is a constant with one; null otherwise.
   Addr code_of(std::uint32_t symbol);
 
  private:

@@ -1,4 +1,4 @@
-// The value stack of a frame in a target: what its calls and loops work with.
+// The value stack of a frame in a target.
 #pragma once
 
 #include <cstdint>
@@ -9,14 +9,14 @@
 
 namespace oddrank::cpython {
 
-// Returns where the frame's value stack begins; null if that is not known.
+// Returns the start of the frame's value stack; null if it is unknown.
 Addr value_stack(PythonMemory& memory, const RawFrame& frame);
 
-// Returns the value at that place (0: the lowest). Null: there is no value, or it cannot be read.
+// Returns the value at that place (0: the lowest); null if there is none, or it cannot be read.
 // Values above the top are stale.
 Addr stack_value(PythonMemory& memory, Addr stack, std::int64_t place);
 
-// Returns the number at that place, if it is one without an object (3.14 and later).
+// Returns the number at that place if it is a plain one, without an object (3.14 and later).
 std::optional<std::int64_t> stack_number(PythonMemory& memory, Addr stack, std::int64_t place);
 
 }  // namespace oddrank::cpython

@@ -26,10 +26,10 @@ struct DebugOffsets {
   Layout layout;
 };
 
-// Parses `bytes`, the start of _PyRuntime. Fields that the block does not have come from the
-// version's constant table. The version text of a free-threaded build ends in "t". kUnsupported:
-// the order of members of this version is unknown here; `what` names the version. kBadData: an
-// offset is impossible.
+// Parses `bytes`, the start of _PyRuntime. The version's constant table has the fields that the
+// block lacks. The version text of a free-threaded build ends in "t". kUnsupported: the order of
+// members of this version is unknown here; `what` names the version. kBadData: an offset is
+// impossible.
 Result<DebugOffsets> parse_debug_offsets(std::span<const std::byte> bytes);
 
 // Returns kUnsupported; names the version and the supported ones.

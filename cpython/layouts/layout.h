@@ -35,7 +35,7 @@ struct InterpreterOffsets {  // PyInterpreterState
   std::uint32_t collecting = kAbsent;  // 3.9+: int, as above
 };
 
-// Where the collector has its generations: lists of objects, each with a count.
+// The place of the collector's generations: lists of objects, each with a count.
 struct CollectorOffsets {         // struct _gc_runtime_state
   std::uint32_t lists = kAbsent;  // so many bytes in front of `collecting`, see find_generations
   std::uint32_t generations =
@@ -140,7 +140,7 @@ struct KeysOffsets {
   std::uint32_t first_value = 0;  // in the values of a split table
 };
 
-// Which Python frames began a native evaluation loop.
+// The Python frames that began a native evaluation loop.
 enum class EntryRule : std::uint8_t {
   kEvery,       // up to 3.10: each (but those of Nuitka)
   kFlag,        // 3.11: those with is_entry
@@ -164,7 +164,7 @@ enum class IntFormat : std::uint8_t {
   kTag,         // 3.12+: sign in bits 0-1, count of digits from bit 3
 };
 
-// Where an object has its attributes if its type has Py_TPFLAGS_MANAGED_DICT.
+// The place of an object's attributes if its type has Py_TPFLAGS_MANAGED_DICT.
 enum class AttributeFormat : std::uint8_t {
   kDictOnly,      // up to 3.10: no such flag, tp_dictoffset alone
   kTwoPointers,   // 3.11: values 4 words before the object, dict 3 words before
@@ -172,14 +172,14 @@ enum class AttributeFormat : std::uint8_t {
   kInlineValues,  // 3.13+: dict 3 words before (free-threaded: 1), values after the object
 };
 
-// Where the values of a split table note the order in which they were set, one byte each.
+// The place of the order in which the values of a split table were set, one byte each.
 enum class SplitOrder : std::uint8_t {
   kAsKeys,  // up to 3.10: nowhere, it is that of the keys
   kBefore,  // 3.11, 3.12: before the values, backwards; the count is the byte 2 before them
   kBehind,  // 3.13+: behind the values; their capacity and count are the first bytes of the struct
 };
 
-// How a frame that does not execute stores the end of its value stack.
+// The form in which a frame that does not execute stores the end of its value stack.
 enum class StackTopFormat : std::uint8_t {
   kPointer,  // up to 3.9, and 3.14+: past the last value
   kDepth,    // 3.10: int, from the base of the stack
@@ -236,6 +236,7 @@ struct Layout {
 inline constexpr std::uint32_t kOldestMinor = 6;
 inline constexpr std::uint32_t kNewestMinor = 15;
 
+// Return the constant tables of each version.
 const Layout& layout_3_6();
 // `first_patches`: 3.7.0 to 3.7.3.
 const Layout& layout_3_7(bool first_patches);
@@ -244,7 +245,7 @@ const Layout& layout_3_9();
 const Layout& layout_3_10();
 const Layout& layout_3_11();
 const Layout& layout_3_12();
-// Supply the offsets that the process does not publish; the rest serves as a check.
+// Supply the offsets that the process does not publish; the others check the published ones.
 const Layout& layout_3_13(bool free_threaded);
 const Layout& layout_3_14(bool free_threaded);
 const Layout& layout_3_15(bool free_threaded);

@@ -8,8 +8,8 @@
 
 namespace oddrank::cpython {
 
-// Returns where the jumps over long distances of some code, which lies at `address`, may lead.
-// Where instructions have no fixed size they are not decoded, so some of the results are not jumps.
+// Returns possible targets of long jumps in code that lies at `address`. Instructions without a
+// fixed size are not decoded, so some results are not jumps.
 std::vector<std::uint64_t> jump_targets(std::span<const std::byte> code, std::uint64_t address);
 
 }  // namespace oddrank::cpython

@@ -19,8 +19,7 @@ struct ArrayPlace {
 };
 
 // Returns "[[1.0, 2.0], [3.0, 4.0]]", or "1.5" of an array without dimensions. Returns "" if there
-// are more than `limit` elements, or none, or they cannot be read, or their type is none of a
-// number's.
+// are more than `limit` elements, or none, or they cannot be read, or they are not numbers.
 std::string array_values(RemoteReader& reader, const ArrayPlace& place, std::size_t limit);
 
 // Returns one element of this type; "" if it cannot be read.

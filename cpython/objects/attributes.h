@@ -1,4 +1,4 @@
-// Reads attributes of instances and modules, in each way in which CPython stores them. Nothing of
+// Reads attributes of instances and modules, in all forms in which CPython stores them. Nothing of
 // the target is executed, so properties, slots and class attributes are not seen.
 #pragma once
 
@@ -17,7 +17,7 @@ std::vector<DictItem> read_attributes(PythonMemory& memory, Addr object);
 // Returns the value of one attribute; null if the instance does not have it.
 Addr read_attribute(PythonMemory& memory, Addr object, std::string_view name);
 
-// Fetches what read_attributes will need of these objects, in a few system calls.
+// Fetches the memory that read_attributes will need for these objects, in a few system calls.
 void prefetch_attributes(PythonMemory& memory, std::span<const Addr> objects);
 
 // Returns the dict of a module's global names; null if `module` is not a module.

@@ -1,5 +1,5 @@
-// What instances of a class hold beyond their attributes, and how Python would write them: is it a
-// dataclass, a namedtuple, an enum, a wrapper around a dict? Read from the class's own dict and
+// The contents of a class's instances beyond their attributes, and their form in repr(): a
+// dataclass, a namedtuple, an enum, a wrapper around a dict. Read from the class's own dict and
 // from its bases; nothing of the target is executed.
 #pragma once
 
@@ -24,7 +24,7 @@ enum class ClassKind : std::uint8_t {
   kNamespace,  // its repr() is its attributes: types.SimpleNamespace, argparse.Namespace
 };
 
-// An attribute that the class has a place for in its instances: a name in __slots__.
+// An attribute with a fixed place in the instances: a name in __slots__.
 struct ClassSlot {
   std::string name;
   std::uint64_t offset = 0;  // in the instance

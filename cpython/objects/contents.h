@@ -1,5 +1,5 @@
-// The contents of Python objects as text, for `--locals`: what is in dicts, lists and instances, to
-// a depth. objects.h has the short form, which the diagnosis reads.
+// The contents of Python objects as text, for `--locals`: dicts, lists and instances, to a depth.
+// objects.h has the short form, which the diagnosis reads.
 //
 // Written as repr() would, where it can be told without running the target's code:
 //   {'lr': 0.1, 'betas': (0.9, 0.95)} · OrderedDict({...}) · {1, 2} · deque([1]) · b'abc' ·
@@ -27,8 +27,8 @@ namespace oddrank::cpython {
 
 enum class ContainerKind : std::uint8_t { kNone = 0, kTuple, kList, kDict, kSet, kDeque };
 
-// Prints the variables of one sample of a process. Its budgets are of all of them together: after
-// 4,000 system calls, or 50,000 objects, it prints the short form.
+// Prints the variables of one sample of a process. They share one budget: after 4,000 system calls,
+// or 50,000 objects, it prints the short form.
 class ContentsPrinter {
  public:
   // `memory` must outlive the printer.
@@ -69,7 +69,7 @@ class ContentsPrinter {
   std::string exception(Addr object, const std::string& type, unsigned level);
   std::string enum_member(Addr object, const ClassFacts& facts, unsigned level);
   Named attributes(Addr object, const ClassFacts& facts);
-  // Returns the name under which a key of a dict puts its value: "" if the key is no text.
+  // Returns the name that a key of a dict gives to its value: "" if the key is not a text.
   std::string key_name(Addr key);
 
   PythonMemory& memory_;

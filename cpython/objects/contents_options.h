@@ -1,4 +1,4 @@
-// How much of objects `--locals` shows (contents.h).
+// How many levels of objects `--locals` shows (contents.h).
 #pragma once
 
 namespace oddrank::cpython {

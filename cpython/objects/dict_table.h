@@ -1,9 +1,9 @@
-// Where the parts of a dict's table of keys are (PyDictKeysObject): an index table, which the hash
-// of a key leads into, and the entries in the order of insertion.
+// The parts of a dict's table of keys (PyDictKeysObject): an index table, into which the hash of a
+// key leads, and the entries in the order of insertion.
 //
-// Up to 3.10 an entry is a hash, a key and a value. From 3.11 on a table with no other keys than
-// str has entries without hashes. A table may be shared by the instances of a class ("split"):
-// then their values are elsewhere.
+// Up to 3.10 an entry is a hash, a key and a value. From 3.11 on, a table with only str as keys has
+// entries without hashes. A table may be shared by the instances of a class ("split"): then their
+// values are elsewhere.
 #pragma once
 
 #include <cstddef>
@@ -27,11 +27,11 @@ struct DictTable {
   Addr key_at(std::size_t entry) const { return entries + entry * stride + key; }
 };
 
-// Returns nullopt if this is no table, or it cannot be read.
+// Returns nullopt if this is not a table, or it cannot be read.
 std::optional<DictTable> locate_table(PythonMemory& memory, Addr keys);
 
-// Finds the entry whose key is this str, by its hash. Returns nullopt if it is not known how this
-// Python hashes; DictTable::count if there is no such key.
+// Finds the entry whose key is this str, by its hash. Returns nullopt if this Python's hash is
+// unknown; DictTable::count if there is no such key.
 std::optional<std::size_t> look_up(PythonMemory& memory,
                                    const DictTable& table,
                                    std::string_view key);

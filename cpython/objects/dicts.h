@@ -1,7 +1,7 @@
 // Python's dicts, read from the tables in the target's memory.
 //
-// All items are read from the entries, which are in the order of insertion; one key is found by its
-// hash, as Python does it, if it is known how this Python hashes. Instances of one class may share
+// All items are read from the entries, which are in the order of insertion; a single key is found
+// by its hash, as Python does it, if this Python's hash is known. Instances of one class may share
 // the keys and have separate values ("split"). The target may change a dict while it is read;
 // inconsistent items are left out.
 #pragma once
@@ -36,7 +36,8 @@ std::vector<DictItem> read_split(PythonMemory& memory,
 Addr find_in_dict(PythonMemory& memory, Addr dict, std::string_view key);
 Addr find_in_split(PythonMemory& memory, Addr keys, Addr values, std::string_view key);
 
-// The same among items that were read. Reads the keys in batches and stops when it finds the key.
+// Returns the same among items that were read. Reads the keys in batches and stops when it finds
+// the key.
 Addr find_key(PythonMemory& memory, const std::vector<DictItem>& items, std::string_view key);
 
 }  // namespace oddrank::cpython

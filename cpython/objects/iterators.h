@@ -1,4 +1,4 @@
-// How far an iterator is: what a `for` loop still has before it.
+// How many items an iterator, and so a `for` loop, still has before it.
 #pragma once
 
 #include <cstdint>

@@ -1,10 +1,10 @@
-// Ids of Ray, which are objects of Cython classes: which actor or task is to make an object
-// (ray.ObjectRef), and which actor an ActorID means.
+// Ids of Ray, which are objects of Cython classes: the actor or task that makes an object
+// (ray.ObjectRef), and the actor of an ActorID.
 //
-// An object's id has 8 bytes for the task that makes it, 16 for the actor that runs this, 4 for the
-// number of the result. A task without an actor has 12 bytes 0xff there. What is not the result of
-// a task has a high number: it was put into the store, and so is there, or it stands for a
-// placement group. (Source: src/ray/common/id.h; seen with Ray 2.60.)
+// An object's id has 8 bytes for the task that makes it, 16 for the actor that runs the task, 4 for
+// the number of the result. A task without an actor has 12 bytes 0xff there. An object that is not
+// the result of a task has a high number: it was put into the store, and so exists, or it stands
+// for a placement group. (Source: src/ray/common/id.h; seen with Ray 2.60.)
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ struct RayObject {
   std::string actor;  // kActor: its id in hexadecimal digits
 };
 
-// Return nullopt if the object is no such id.
+// Return nullopt if the object is not such an id.
 std::optional<RayObject> read_ray_object(PythonMemory& memory, Addr object);
 std::optional<std::string> read_ray_actor(PythonMemory& memory, Addr object);
 

@@ -1,4 +1,4 @@
-// Python's numbers and texts, written as repr() writes them. Subclasses count: ReduceOp(2).
+// Python's numbers and texts in the form of repr(); also of subclasses: ReduceOp(2).
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ std::string print_int(PythonMemory& memory,
 
 // Returns "0.5", "1e-05", "inf" as repr() does.
 std::string float_text(double value);
-// The same of 32 bits: the shortest text that reads back as this number.
+// Returns the same for 32 bits: the shortest text that reads back as this number.
 std::string float_text_32(float value);
 
 // Returns the text in quotes, control characters escaped. `cut`: it goes on.

@@ -1,4 +1,4 @@
-// Objects of builtin types and of PyTorch that are no containers, as text: None, complex numbers,
+// Objects of builtin types and of PyTorch that are not containers, as text: None, complex numbers,
 // ranges, functions, classes, modules, torch.dtype and torch.device.
 #pragma once
 

@@ -45,8 +45,8 @@ std::string name_of_type(PythonMemory& memory, Addr type);
 // Returns the dict of a type that Python code made; null for others in some versions.
 Addr dict_of_type(PythonMemory& memory, Addr type);
 
-// Returns the type's name with that of its module: "threading.Event", "builtins.dict"; without one
-// if that cannot be read.
+// Returns the type's name after its module's: "threading.Event", "builtins.dict"; without the
+// module if that cannot be read.
 std::string full_name_of_type(PythonMemory& memory, Addr type);
 
 }  // namespace oddrank::cpython

@@ -2,8 +2,8 @@
 // wait_for, as_completed, and a TaskGroup.
 //
 // Such an `await` waits for a future that the library made. The future of gather() has a list of
-// its members; for the others, a local variable of the library's function has it. No members can
-// be found for asyncio.shield, nor for as_completed up to 3.12.
+// its members; for the others, the list is in a local variable of the library's function. Members
+// of asyncio.shield, and of as_completed up to 3.12, cannot be found.
 #pragma once
 
 #include <cstddef>

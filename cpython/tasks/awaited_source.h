@@ -1,6 +1,6 @@
-// Finds what an asyncio future or task stands for if it is chained to a future of
-// concurrent.futures: by asyncio.wrap_future(), as Ray does for an object that a coroutine awaits,
-// or by asyncio.run_coroutine_threadsafe().
+// Finds the future of concurrent.futures to which an asyncio future or task is chained: by
+// asyncio.wrap_future(), as Ray does for an object that a coroutine awaits, or by
+// asyncio.run_coroutine_threadsafe().
 #pragma once
 
 #include <optional>
@@ -11,12 +11,12 @@
 
 namespace oddrank::cpython {
 
-// Returns the objects that the first callback of an asyncio future or task has at hand: the other
-// future, if it is chained to one. Empty if there is no such callback.
+// Returns the objects bound in the first callback of an asyncio future or task: the other future is
+// among them, if it is chained to one. Empty if there is no such callback.
 std::vector<Addr> objects_of_callback(PythonMemory& memory, Addr future);
 
 // Returns the object of Ray for which the future stands; nullopt if it stands for something else,
-// or that is not known.
+// or that is unknown.
 std::optional<RayObject> awaited_ray_object(PythonMemory& memory, Addr future);
 
 }  // namespace oddrank::cpython

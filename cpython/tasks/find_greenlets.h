@@ -1,9 +1,9 @@
 // Finds the greenlets (gevent, eventlet) that are parked: they have called others and wait to be
 // switched to.
 //
-// Nothing lists them, so the lists of Python's garbage collector are searched for instances of
-// greenlet.greenlet; each has the newest frame that it had as a frame object. That is found by its
-// type, because the struct around it differs between versions of greenlet (2 and 3 were seen).
+// There is no list of them, so we search the lists of Python's garbage collector for instances of
+// greenlet.greenlet. Each keeps its newest frame as a frame object, which we find by its type,
+// because the struct around it differs between versions of greenlet (2 and 3 were seen).
 // Free-threaded builds have no such lists, and none are known before 3.8.
 #pragma once
 

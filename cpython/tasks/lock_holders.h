@@ -1,8 +1,8 @@
 // Finds which task has the asyncio.Lock that another one waits for.
 //
 // Such a lock records no owner. But a coroutine in the body of `async with lock:` has the lock's
-// __aexit__ on the stack of its frame; one that still waits for the lock has it, too, and is in
-// Lock.acquire() itself. A lock that was acquired without `async with` leaves no trace.
+// __aexit__ on the stack of its frame. So has a coroutine that still waits for the lock, but that
+// one is in Lock.acquire(). A lock that was acquired without `async with` leaves no trace.
 #pragma once
 
 #include <vector>
