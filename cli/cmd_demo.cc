@@ -106,7 +106,7 @@ int run_demo(const DemoOptions& options) {
   if (!status) {
     end_by_signal(ended);
   }
-  say_on_stderr("\nThe processes of the demo have been ended.\n");
+  say_on_stderr("\nThe processes of the demo have ended.\n");
   return status.value_or(kToolFault);
 }
 
@@ -123,7 +123,7 @@ void add_demo_command(Parser& parser) {
   command.footer(
       "Needs python3, and neither PyTorch nor SLURM. Takes about two seconds. The job is four\n"
       "Python processes that add up numbers over sockets; one of them waits for its data.\n"
-      "All are ended with oddrank, however it ends.\n\n"
+      "They end when oddrank ends.\n\n"
       "Examples:\n"
       "  oddrank demo                     a hung job and its report\n"
       "  oddrank demo --html demo.html    the same, also as a page for a browser\n"

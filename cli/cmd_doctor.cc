@@ -84,7 +84,7 @@ Check check_program(const reach::NodeAnswer& answer) {
   const std::string shared =
       "put oddrank into a folder that all nodes share, and run it from there";
   if (answer.copied_to.empty()) {
-    return {"program", Answer::kNo, "not there, and no copy could be run",
+    return {"program", Answer::kNo, "missing, and no copy could run",
             shared + ", or name a folder of the nodes that lets programs run (--send-to)"};
   }
   return {"program", Answer::kOff,

@@ -64,10 +64,9 @@ void add_hosts_command(Parser& parser) {
       .between(1, 1024)
       .shows_default();
   command
-      .option(
-          "--select", options->select,
-          "Choose the job with this name if several run on these hosts; of a SLURM job its number "
-          "will do")
+      .option("--select", options->select,
+              "Choose the job with this name if several run on these hosts; for a SLURM job, its "
+              "number is enough")
       .value("NAME");
   add_capture_options(command, options->capture);
   add_output_options(command, options->output);

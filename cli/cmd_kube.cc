@@ -81,8 +81,9 @@ void add_kube_command(Parser& parser) {
               "containers may not read processes or have no shell")
       .value("IMAGE");
   command
-      .option("--debug-profile", options->reach.debug_profile,
-              "What that container may do; '' for kubectl before 1.27, which knows no profiles")
+      .option(
+          "--debug-profile", options->reach.debug_profile,
+          "Profile (rights) of that container; '' for kubectl before 1.27, which has no profiles")
       .value("NAME")
       .shows_default();
   command.option("--at-once", options->at_once, "Number of pods to ask at the same time, 1 to 1024")
@@ -93,8 +94,7 @@ void add_kube_command(Parser& parser) {
   add_live_options(command, options->output);
   add_locals_options(command, options->capture, options->output);
   command.footer(
-      "The report names pods where it names hosts otherwise. If oddrank is missing in a "
-      "container,\n"
+      "In the report, pods stand for hosts. If oddrank is missing in a container,\n"
       "it is copied there, run, and removed again. That needs a shell in the image, and the right\n"
       "to read processes: the same user, or root with SYS_PTRACE. You need the right to create\n"
       "pods/exec, or with --debug to patch pods/ephemeralcontainers.\n\n"

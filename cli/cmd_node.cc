@@ -119,12 +119,12 @@ void add_node_command(Parser& parser) {
   Command command = parser.command(
       "node", "Diagnose the ranks of this node, or print the stacks of processes, without SLURM");
   command.option("PID", options->pids, "Processes to read instead of all ranks").positive();
-  const Option select = command
-                            .option("--select", options->select,
-                                    "Choose the job with this name if several run on this node; of "
-                                    "a SLURM job its number will "
-                                    "do")
-                            .value("NAME");
+  const Option select =
+      command
+          .option("--select", options->select,
+                  "Choose the job with this name if several run on this node; for "
+                  "a SLURM job, its number is enough")
+          .value("NAME");
   Option each = command.flag("--each", options->each, "Print one report for each job on this node")
                     .not_with(select);
   add_capture_options(command, options->capture);

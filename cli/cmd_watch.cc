@@ -407,9 +407,8 @@ void add_watch_command(Parser& parser, const CommandLine& command_line) {
           .value("JOBID");
   command
       .option("--select", options->select,
-              "Choose the job with this name if several run on this node; of a SLURM job its "
-              "number will "
-              "do")
+              "Choose the job with this name if several run on this node; for a SLURM job, its "
+              "number is enough")
       .value("NAME")
       .not_with(job);
   command.footer(kWatchFooter);

@@ -74,7 +74,7 @@ void note_side_jobs(Capture& capture,
     }
   }
   if (!list.empty()) {
-    capture.job.notes.push_back("left out, because nothing of it trains: " + list);
+    capture.job.notes.push_back("left out (no training): " + list);
   }
 }
 

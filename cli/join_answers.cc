@@ -43,7 +43,7 @@ Result<snapshot::Capture> checked_answer(Result<snapshot::Capture> capture,
   }
   return fail(Errc::kBadData, capture->nodes.empty()
                                   ? "its answer names no node, and is not used"
-                                  : "its answer says that it is from " +
+                                  : "its answer claims to be from " +
                                         printable(capture->nodes.front().host, 64) +
                                         ", and is not used");
 }

@@ -103,7 +103,7 @@ Result<UniqueFd> open_believed(const snapshot::Tables& tables,
   for (const auto& holder : module.holders) {
     const auto& [pid, path] = holder.second;
     auto fd = open ? open(pid, std::string(tables.text(path)))
-                   : Result<UniqueFd>(fail(Errc::kNotFound, "nobody to ask"));
+                   : Result<UniqueFd>(fail(Errc::kNotFound, "no process has this module open"));
     if (!fd) {
       continue;
     }

@@ -74,7 +74,7 @@ void note_strangers(const RankTable& table, Notes& notes) {
 
 void note_side_jobs(const RankTable& table, Notes& notes) {
   for (const std::string& job : side_job_words(table.tree, table.choice.side_jobs)) {
-    notes.push_back("left out, because nothing of it trains: " + job);
+    notes.push_back("left out (no training): " + job);
   }
 }
 
@@ -82,8 +82,9 @@ void note_no_ranks(const RankTable& table, Notes& notes) {
   if (!table.no_ranks.empty()) {
     notes.push_back(list_of(table, table.no_ranks) +
                     (table.no_ranks.size() == 1 ? " has" : " have") +
-                    " ended or cannot be read, and " + (table.no_ranks.size() == 1 ? "is" : "are") +
-                    " no rank: the launcher has a process for each of its ranks");
+                    " ended or cannot be read, and " +
+                    (table.no_ranks.size() == 1 ? "is not a rank" : "are not ranks") +
+                    ": the launcher has a process for each of its ranks");
   }
 }
 

@@ -149,7 +149,7 @@ Result<GatherResult> ShellGathering::run() {
   stop_all();
   for (NodeAnswer& node : result_.nodes) {
     if (!node.answered && node.why.empty()) {
-      node.why = "interrupted before it was asked";
+      node.why = "interrupted before its turn";
     }
   }
   result_.took = elapsed();

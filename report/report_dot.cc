@@ -39,7 +39,7 @@ bool is_root(const aggregate::Diagnosis& report,
 
 std::string wait_cluster(const aggregate::Diagnosis& report, const aggregate::JobView& view) {
   const WaitPicture picture = wait_picture(view, report.verdict);
-  std::string text = "  subgraph cluster_waits {\n    label=\"who waits for whom\";\n";
+  std::string text = "  subgraph cluster_waits {\n    label=\"wait-for graph\";\n";
   for (std::size_t at = 0; at < picture.nodes.size(); ++at) {
     const PictureNode& node = picture.nodes[at];
     const bool stands =

@@ -55,8 +55,7 @@ std::string task_words(const aggregate::JobView& view, const AsyncTask& task) {
     case TaskState::kParked:
       return "is parked";
     case TaskState::kLeftBehind:
-      return "has no thread in this process: left behind by a fork() of which Python was not told, "
-             "or "
+      return "has no thread in this process: left behind by a fork() without Python's hooks, or "
              "its thread ended outside of Python";
     case TaskState::kWaits:
       break;

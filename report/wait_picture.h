@@ -17,7 +17,7 @@ namespace oddrank::report {
 struct PictureNode {
   aggregate::NodeKind kind = aggregate::NodeKind::kRank;  // kRank: ranks at the same place
   std::string label;                                      // "7 ranks: 0-4,6-7"
-  std::string phase;               // for ranks: their activity; for a link: what does not get through
+  std::string phase;  // for ranks: their activity; for a link: what does not get through
   std::vector<std::size_t> ranks;  // for ranks: indices of JobView::ranks()
   pid_t pid = 0;                   // for a process
 };

@@ -23,7 +23,7 @@ std::optional<in6_addr> as_ipv6(const std::string& host) {
 }
 
 tl::unexpected<Error> no_address(std::string_view text) {
-  return fail(Errc::kUsage, "--serve=" + printable(text, 200) + " is no address",
+  return fail(Errc::kUsage, "--serve=" + printable(text, 200) + " is not an address",
               "write --serve, --serve=8080 or --serve=10.0.0.7:8080, with an IP address of this "
               "machine");
 }

@@ -204,7 +204,7 @@ std::optional<Result<Product>> Worker::poll() {
       return std::nullopt;
     }
     kill_and_reap();
-    return fail(Errc::kTimeout, "reading took too long and was given up");
+    return fail(Errc::kTimeout, "reading timed out");
   }
   if (WIFSIGNALED(status)) {
     return fail(Errc::kIo, "the process that reads was ended by " + signal_name(WTERMSIG(status)));

@@ -97,7 +97,7 @@ Status can_collect(const Job& job, std::int64_t uid) {
         owner_hint(job, uid));
   }
   if (job.hosts.empty()) {
-    return fail(Errc::kBadData, name + " runs on no node that SLURM would name");
+    return fail(Errc::kBadData, "SLURM names no node of " + name);
   }
   return ok();
 }

@@ -110,7 +110,7 @@ Error client_error(std::string_view program, std::string_view said) {
   }
   if (contains(said, "Munge") || contains(said, "uthentication")) {
     return {Errc::kPermission,
-            std::string(program) + " cannot prove to SLURM who we are: " + first_complaint(said),
+            std::string(program) + " cannot authenticate to SLURM: " + first_complaint(said),
             "munged must run on this machine, with the cluster's key"};
   }
   const std::string words = first_complaint(said);

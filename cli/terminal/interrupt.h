@@ -10,8 +10,9 @@ namespace oddrank::cli {
 // Takes over SIGINT for the rest of the process. Returns the flag that the first Ctrl-C sets.
 const std::atomic<bool>* catch_interrupts();
 
-// Takes over SIGINT, SIGTERM and SIGHUP (unless they are ignored) for the rest of the process. Returns a
-// pointer to the number of the first one that arrived, 0 so far. The second one ends oddrank.
+// Takes over SIGINT, SIGTERM and SIGHUP (unless they are ignored) for the rest of the process.
+// Returns a pointer to the number of the first one that arrived, 0 so far. The second one ends
+// oddrank.
 const std::atomic<int>* catch_ending_signals();
 
 // Ends the process by this signal, as if it had not been caught.

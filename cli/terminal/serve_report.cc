@@ -68,8 +68,8 @@ void say_where(const serve::ListenAddress& address, const std::string& url) {
   [[maybe_unused]] const bool said = write_file("-", url + "\n").has_value();
   if (!serve::is_loopback(address)) {
     log_line(LogLevel::kWarning,
-             "everybody who learns this address can read the stacks, and nothing on the way is "
-             "encrypted\n  hint: --serve=PORT serves this machine alone, and ssh -L forwards it");
+             "anyone with this address can read the stacks, and nothing is encrypted\n"
+             "  hint: --serve=PORT serves this machine alone, and ssh -L forwards it");
     return;
   }
   const std::size_t port_at = url.rfind(':') + 1;

@@ -157,7 +157,8 @@ Result<std::string> leave_in_box(const std::string& folder,
   }
   constexpr mode_t kOthers = S_IRWXG | S_IRWXO;
   if (facts.st_uid != ::geteuid() || (facts.st_mode & kOthers) != 0) {
-    return fail(Errc::kPermission, folder + " is not our own: nothing is left there");
+    return fail(Errc::kPermission,
+                folder + " is not a private folder of our user: nothing is written there");
   }
   const std::string name = host + "-" + random_word() + ".odd";
   ODDRANK_TRY_STATUS(write_file_in(box.get(), name, bytes));

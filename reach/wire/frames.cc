@@ -316,7 +316,7 @@ bool FrameCollector::may_speak(const Frame& frame, int label) {
                           : label >= 0     ? "task " + std::to_string(label)
                                            : "a line without a task's number";
   std::string words = is_own ? "an answer of " + who + " was dropped: it is of another run"
-                             : "an answer of " + who + " was dropped: it says that it is from " +
+                             : "an answer of " + who + " was dropped: it claims to be from " +
                                    std::string(frame.host);
   if (refusals_.size() < kMaxRefusals &&
       std::find(refusals_.begin(), refusals_.end(), words) == refusals_.end()) {

@@ -160,7 +160,7 @@ class NightTest(NightLab):
         proc_facts.wait_until(lambda: self.ranks_of(job, 2) and len(self.steps(job)) == 2, "both steps run")
         steps = self.steps(job)
         self.assertEqual({state for _, state in steps.values()}, {"RUNNING"}, steps)
-        self.assertIn("left out, because nothing of it trains", " ".join(self.report(job)["notes"]))
+        self.assertIn("left out (no training)", " ".join(self.report(job)["notes"]))
         over = f"{job}.{steps['sleep'][0]}"
         self.lab.run_client(["scancel", over])
         proc_facts.wait_until(lambda: list(self.steps(job)) == ["python3"], "the sleepers' step is over")

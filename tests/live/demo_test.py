@@ -95,7 +95,7 @@ class DemoTest(unittest.TestCase):
         run = self.run_demo("--html", page)
         self.assertEqual(run.status, 0, run)
         self.check_report(run.out)
-        self.assertIn("The processes of the demo have been ended.", run.err)
+        self.assertIn("The processes of the demo have ended.", run.err)
         with open(page, encoding="utf-8") as file:
             text = file.read()
         self.assertIn("io_stall", text)

@@ -69,7 +69,7 @@ class ForgedAnswers(unittest.TestCase):
                 rank.kill()
             with open(f"{folder}/json", encoding="utf-8") as file:
                 report = json.load(file)
-        self.assertIn("n0 gave no answer: its answer says that it is from n1, and is not used", run.out, run)
+        self.assertIn("n0 gave no answer: its answer claims to be from n1, and is not used", run.out, run)
         # n1 itself was read.
         read = {row["host"] for row in report["ranks"] if row["threads"]}
         self.assertEqual(read, {"n1"}, run)

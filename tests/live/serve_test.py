@@ -307,7 +307,7 @@ class ServeTest(unittest.TestCase):
         for words, status, said in (
                 (["--serve", "--each"], 2, ["--serve", "--each"]),
                 ([pid, "--serve", "--json", "-"], 2, ["--serve", "no other output fits"]),
-                ([pid, "--serve=nowhere"], 2, ["nowhere is no address"]),
+                ([pid, "--serve=nowhere"], 2, ["nowhere is not an address"]),
                 ([pid, f"--serve={taken}"], 2, [f"127.0.0.1:{taken}", "in use", "--serve alone"]),
                 (["--select", "nosuchjob", "--serve"], 4, [])):
             with self.subTest(words=words):

@@ -305,9 +305,8 @@ TEST_CASE("of several jobs on a node those that train are kept, however small th
     options.slurm_job = job;
     CHECK(node.ranks(options) == "0:100");
     CHECK(node.decide(options).notes ==
-          std::vector<std::string>{
-              "left out, because nothing of it trains: slurm 7.1 (4 processes: sleep)",
-              "left out, because nothing of it trains: slurm 7.2 (1 process: python)"});
+          std::vector<std::string>{"left out (no training): slurm 7.1 (4 processes: sleep)",
+                                   "left out (no training): slurm 7.2 (1 process: python)"});
   }
 }
 
@@ -373,9 +372,10 @@ TEST_CASE("a zombie beside ranks of which none lacks is a helper's") {
   node.add(100, 90, "python train.py", of_two(0)).add(101, 90, "python train.py", of_two(1));
   CHECK(node.ranks() == "0:100 1:101");
   CHECK(node.decide().notes ==
-        std::vector<std::string>{"pid 91 (python) has ended or cannot be read, and is no rank: the "
-                                 "launcher has a process for "
-                                 "each of its ranks"});
+        std::vector<std::string>{
+            "pid 91 (python) has ended or cannot be read, and is not a rank: the "
+            "launcher has a process for "
+            "each of its ranks"});
 }
 
 TEST_CASE("of several zombies, those that began with the ranks are ranks") {

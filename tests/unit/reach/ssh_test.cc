@@ -179,7 +179,7 @@ TEST_CASE("an interrupt ends the waiting") {
   const auto result = gather_ssh({"mute", "n1"}, options);
   REQUIRE(result);
   CHECK(result->interrupted);
-  CHECK(result->nodes[0].why == "interrupted before it was asked");
+  CHECK(result->nodes[0].why == "interrupted before its turn");
 }
 
 TEST_CASE("a host that was being waited for is not blamed for the interrupt") {

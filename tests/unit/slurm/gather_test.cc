@@ -467,7 +467,7 @@ TEST_CASE("a node cannot answer in the name of another one, though it is first")
   const reach::GatherResult result = slurm.gather_ok();
   check_answers(result);
   REQUIRE_FALSE(result.notes.empty());
-  CHECK(result.notes.front() == "an answer of n0 was dropped: it says that it is from n1");
+  CHECK(result.notes.front() == "an answer of n0 was dropped: it claims to be from n1");
 }
 
 TEST_CASE("answers of another run do not count") {
@@ -495,7 +495,7 @@ TEST_CASE("frames of a host outside the job are dropped, and a note says so") {
   check_answers(result);
   CHECK(result.nodes.size() == 2);
   CHECK(result.notes ==
-        std::vector<std::string>{"an answer of task 2 was dropped: it says that it is from n2",
+        std::vector<std::string>{"an answer of task 2 was dropped: it claims to be from n2",
                                  "SLURM says of n1: down, not responding (power supply)"});
 }
 
