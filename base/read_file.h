@@ -1,5 +1,5 @@
 // Reads whole small files into memory, bounded. For /proc and for files whose size is not trusted.
-// What a target names is opened by attach/files/open_named.h.
+// Files that a target names are opened by attach/files/open_named.h.
 #pragma once
 
 #include <sys/types.h>

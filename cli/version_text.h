@@ -1,4 +1,4 @@
-// What `oddrank --version` prints.
+// The output of `oddrank --version`.
 #pragma once
 
 #include <string>

@@ -102,8 +102,9 @@ struct PythonTask {
   // rest are frames of a thread. `entry` means nothing here.
   std::vector<PythonFrame> frames;
   bool cut = false;  // it has more than kMaxAwaits: the innermost are missing
-  // What the innermost frame awaits: the name of another task, also of the one that has the
-  // asyncio.Lock that it wants; "<Future>", "<_GatheringFuture>"; "" if it awaits something else.
+  // The object that the innermost frame awaits: the name of another task, also of the one that has
+  // the asyncio.Lock that it wants; "<Future>", "<_GatheringFuture>"; "" if it awaits something
+  // else.
   std::string awaits;
   std::optional<RayObject> object;  // of Ray, for which the awaited future stands
   // If it awaits a future that waits for others (await_members.h): the unfinished ones, tasks

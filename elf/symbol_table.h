@@ -62,7 +62,7 @@ class SymbolSearch {
  public:
   explicit SymbolSearch(std::span<const std::uint64_t> sorted_addresses);
 
-  // What `table` borrows must outlive the search.
+  // The memory that `table` borrows must outlive the search.
   void visit(const SymbolTable& table);
   // Returns names in the order of the addresses; "" if no symbol contains one.
   std::vector<std::string> names() const;

@@ -45,7 +45,7 @@ struct ProcessFacts {
   bool loaded = false;
   bool activity_read = false;  // only if a choice depends on it
   ProcessActivity activity;
-  // What it says of itself (self_reports.h). `environment` then holds its variables of now, too.
+  // Its own report (self_reports.h). If it was read, `environment` has its present variables, too.
   bool asked = false;
   ReportedWorld told;
 };

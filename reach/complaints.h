@@ -1,4 +1,4 @@
-// What programs that start agents, and agents themselves, write to stderr when they fail.
+// The messages on stderr of agents that fail, and of the programs that start them.
 #pragma once
 
 #include <cstddef>

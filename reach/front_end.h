@@ -1,5 +1,5 @@
-// How the nodes of a job are found and reached: the one interface between the commands and SLURM,
-// ssh, kubectl, or whatever else starts programs on other machines. The agent on a node (our own
+// Finds and reaches the nodes of a job: the only interface between the commands and SLURM, ssh,
+// kubectl, or other means to start programs on other machines. The agent on a node (our own
 // program) and its answer (reach/wire/) are the same everywhere.
 #pragma once
 

@@ -7,7 +7,7 @@
 
 namespace oddrank::serve {
 
-// What a client sent; all of it is hostile.
+// A client's request; all of it is hostile.
 struct Request {
   bool get = false;  // neither: another method
   bool post = false;

@@ -63,7 +63,8 @@ struct Job {
   // other. `hosts` and `tasks` are then those of all components.
   std::vector<HetPart> parts;
   std::size_t records = 0;  // jobs with this id; more than 1: an array, or a het job
-  // The running tasks of the array whose id was asked for: "5_1", "5_3". Empty if it is no array.
+  // The running tasks of the array whose id was asked for: "5_1", "5_3". Empty if it is not an
+  // array.
   std::vector<std::string> tasks_of_array;
 
   bool operator==(const Job&) const = default;

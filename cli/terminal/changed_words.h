@@ -1,5 +1,5 @@
-// Marks what has changed in a report since it was last shown: nobody would find the one rank that
-// moved on a screen of sixty lines.
+// Marks what has changed in a report since it was last shown: the one rank that moved is hard to
+// find on a screen of sixty lines.
 #pragma once
 
 #include <string>

@@ -4,7 +4,7 @@
 //   stack of the thread pt_tcpstore, pt_tcpstore_uv   points to its
 //   -> c10d::detail::TCPStoreMasterDaemon, LibUVStoreDaemon   has, one behind the other,
 //      std::unordered_map<std::string, std::vector<std::uint8_t>> tcpStore_        what is set
-//      std::unordered_map<std::string, std::vector<client>> waitingSockets_             who waits
+//      std::unordered_map<std::string, std::vector<client>> waitingSockets_             the waiters
 //
 // Source: torch/csrc/distributed/c10d/TCPStore{Backend,LibUvBackend}.cpp. The daemon is recognised
 // by its class, the maps by their shape; seen with torch 2.13, both backends. A client that polls

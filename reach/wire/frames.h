@@ -10,7 +10,7 @@
 //   @odd2 HOST RUN STREAM SEQ/TOTAL CRC BASE64.
 //
 //   HOST    node name as SLURM knows it (SLURMD_NODENAME)
-//   RUN     the word that whoever started the agent gave it; "-" for none
+//   RUN     the word with which the agent was started; "-" for none
 //   STREAM  64-bit hex; new for every payload, so that two senders of one host do not mix
 //   SEQ     0 .. TOTAL-1; TOTAL is the number of frames of the payload. 0/0: without
 //           bytes "the sender has started"; with bytes the sender's current activity, in words
