@@ -25,6 +25,7 @@
 #include "aggregate/view/coroutines.h"
 #include "aggregate/view/groups.h"
 #include "aggregate/view/rank_set.h"
+#include "aggregate/view/way.h"
 #include "aggregate/words/wait_words.h"
 #include "base/hostlist.h"
 #include "base/printable.h"
@@ -119,13 +120,12 @@ ReportedProcess report_task(const JobView& view,
 }
 
 void add_awaited(const JobView& view, const RankView& rank, ReportedGroup& group) {
-  const ProcessCapture* process = rank.process;
-  std::set<const ProcessCapture*> seen;
-  while (process != nullptr && group.awaited.size() < kMaxAwaited) {
-    process = awaited_process(view, *process);
-    if (process == nullptr || process->is_rank || !seen.insert(process).second) {
-      break;
-    }
+  const auto next = [&view](const ProcessCapture* at) {
+    const ProcessCapture* awaited = at == nullptr ? nullptr : awaited_process(view, *at);
+    return awaited == nullptr || awaited->is_rank ? nullptr : awaited;
+  };
+  const auto processes = follow(next(rank.process), next, kMaxAwaited).all();
+  for (const ProcessCapture* process : processes) {
     const RankView* owner = view.other_owner(*process, rank);
     const std::string words = child_words(view, *process);
     group.awaited.push_back(report_awaited(
@@ -142,7 +142,7 @@ void add_awaited(const JobView& view, const RankView& rank, ReportedGroup& group
   // A thread of its own, or the first of workers that are in the same call.
   const WaitEnd end(view, rank);
   for (const WaitEnd::Hop& hop : end.hops()) {
-    if (group.awaited.size() < kMaxAwaited && !seen.contains(hop.process)) {
+    if (group.awaited.size() < kMaxAwaited && std::ranges::count(processes, hop.process) == 0) {
       group.awaited.push_back(
           report_awaited(view, *hop.process, hop.thread, "its " + end.hop_words(hop)));
     }

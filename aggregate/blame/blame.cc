@@ -36,9 +36,8 @@ bool has_ended_all_calls(const JobView& view, const RankView& rank) {
 
 // Returns whether the rank waits for a thread of its own that sleeps or works.
 bool waits_for_worker(const JobView& view, const RankView& rank) {
-  const ThreadChain chain = follow_threads(*rank.process, *rank.decider);
-  return chain.circle.empty() && chain.way.size() > 1 &&
-         is_at_work(*chain.way.back(), view.model());
+  const auto* last = follow_threads(*rank.process, *rank.decider).end();
+  return last != nullptr && last != rank.decider && is_at_work(*last, view.model());
 }
 
 // Returns whether the rank, in code of its own, waits for somebody who could not be found.

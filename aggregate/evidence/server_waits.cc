@@ -298,9 +298,8 @@ bool has_only_servers(const JobView& view, const RankView& rank, bool asked) {
 
 // Returns whether the rank waits for what another thread of it brings, which is known to listen.
 bool is_fed_by_listener(const JobView& view, const RankView& rank) {
-  const ThreadChain chain = follow_threads(*rank.process, *rank.decider);
-  return chain.circle.empty() && chain.way.back() != rank.decider &&
-         awaits_requests(view, *rank.process, *chain.way.back());
+  const ThreadCapture* last = follow_threads(*rank.process, *rank.decider).end();
+  return last != nullptr && last != rank.decider && awaits_requests(view, *rank.process, *last);
 }
 
 bool is_awaited_by_root(const JobView& view, const std::vector<Slot>& slots, std::size_t at) {

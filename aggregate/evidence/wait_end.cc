@@ -7,6 +7,7 @@
 #include "aggregate/view/decider.h"
 #include "aggregate/view/polling.h"
 #include "aggregate/view/thread_cycle.h"
+#include "aggregate/view/way.h"
 #include "aggregate/words/wait_words.h"
 #include "base/printable.h"
 
@@ -17,7 +18,7 @@ using snapshot::ThreadCapture;
 
 namespace {
 
-constexpr std::size_t kMaxEndHops = 8;  // also ends a circle of processes
+constexpr std::size_t kMaxEndHops = 8;
 
 // Returns whether the process is the rank's own, and was read.
 bool is_of_rank(const RankView& rank, const ProcessCapture& process) {
@@ -60,80 +61,63 @@ WaitEnd::WaitEnd(const JobView& view, const RankView& rank) : view_(view), rank_
       rank.state() == 'D' || rank.stays_stopped() || waits_for_input(view, rank)) {
     return;
   }
-  const ProcessCapture* process = rank.process;
-  const ThreadCapture* thread = rank.decider;
-  while (hops_.size() < kMaxEndHops && follow(*process, *thread)) {
-    process = hops_.back().process;
-    thread = hops_.back().thread;
-  }
-  if (!hops_.empty()) {
-    end_ = view_of(view_, rank_, *hops_.back().process, *hops_.back().thread);
+  const auto next_of = [this](const Hop& at) { return next(at); };
+  way_ = follow(Hop{rank.process, rank.decider}, next_of, kMaxEndHops + 1).all();
+  if (!is_own()) {
+    end_ = view_of(view_, rank_, *way_.back().process, *way_.back().thread);
   }
 }
 
-bool WaitEnd::follow(const ProcessCapture& process, const ThreadCapture& thread) {
-  const Holders holders = holders_of(view_, process, thread);
+bool WaitEnd::is_guessed() const {
+  return std::ranges::any_of(way_, &Hop::guessed);
+}
+
+WaitEnd::Hop WaitEnd::next(const Hop& at) const {
+  const Holders holders = holders_of(view_, *at.process, *at.thread);
   if (holders.who.empty()) {
-    return false;
+    return {};
   }
-  return holders.who.front().thread != nullptr ? follow_threads(holders, process, thread)
-                                               : follow_processes(holders, process, thread);
+  return holders.who.front().thread != nullptr ? next_thread(at, holders) : next_process(holders);
 }
 
 // Takes the last of the threads that wait for each other, unless they do so in a circle; or the
 // only one that may end the wait. A thread that waits for the GIL waits for its turn.
-bool WaitEnd::follow_threads(const Holders& holders,
-                             const ProcessCapture& process,
-                             const ThreadCapture& thread) {
-  ThreadChain chain = aggregate::follow_threads(process, thread);
+WaitEnd::Hop WaitEnd::next_thread(const Hop& at, const Holders& holders) const {
+  ThreadChain chain = follow_threads(*at.process, *at.thread);
   const bool excluded =
       chain.way.size() == 1 && holders.who.size() == 1 && holders.how == HowKnown::kExclusion;
   if (excluded) {
     chain.way.push_back(holders.who.front().thread);
   }
-  const ThreadCapture* last = chain.way.empty() ? nullptr : chain.way.back();
-  if (!chain.circle.empty() || chain.way.size() < 2 || has_gil(chain.way) || last->call ||
+  const ThreadCapture* last = chain.end();
+  if (last == nullptr || last == at.thread || has_gil(chain.way) || last->call ||
       last->samples.empty()) {
-    return false;
+    return {};
   }
-  inferred_ =
-      inferred_ || excluded || is_inferred(ThreadList(chain.way.begin(), chain.way.end() - 1));
-  hops_.push_back({&process, last, &process, &thread, 0});
-  return true;
+  chain.way.pop_back();
+  return {at.process, last, true, excluded || is_inferred(chain.way)};
 }
 
-bool WaitEnd::is_new(const ProcessCapture& process) const {
-  return std::none_of(hops_.begin(), hops_.end(), [&process](const Hop& hop) {
-    return hop.process == &process || hop.from == &process;
-  });
-}
-
-bool WaitEnd::follow_processes(const Holders& holders,
-                               const ProcessCapture& process,
-                               const ThreadCapture& thread) {
-  if (holders.others) {
-    return false;
-  }
-  Hop hop{nullptr, nullptr, &process, &thread, holders.alike + holders.who.size() - 1};
+WaitEnd::Hop WaitEnd::next_process(const Holders& holders) const {
+  Hop hop;
+  hop.alike = holders.alike + holders.who.size() - 1;
   for (const Holder& holder : holders.who) {
     const ThreadCapture* theirs =
         is_of_rank(rank_, *holder.process) ? thread_of_child(view_, *holder.process) : nullptr;
-    if (theirs == nullptr || !is_new(*holder.process) ||
+    if (holders.others || theirs == nullptr ||
         (hop.thread != nullptr && !same_call(*hop.thread, *theirs))) {
-      return false;
+      return {};
     }
     if (hop.thread == nullptr) {
       hop.process = holder.process;
       hop.thread = theirs;
     }
   }
-  hops_.push_back(hop);
-  return true;
+  return hop;
 }
 
 std::string WaitEnd::hop_words(const Hop& hop) const {
-  return hop.from == hop.process ? thread_words(view_, *hop.thread)
-                                 : child_words(view_, *hop.process);
+  return hop.within ? thread_words(view_, *hop.thread) : child_words(view_, *hop.process);
 }
 
 namespace {
@@ -155,16 +139,18 @@ std::string hop_verb(const JobView& view, const ThreadCapture& waiter) {
 
 std::string WaitEnd::way_words() const {
   std::string text;
-  for (const Hop& hop : hops_) {
-    if (hop.from == hop.process) {
-      text += fmt::format("waits for its {}, which ", hop_words(hop));
+  for (std::size_t i = 1; i < way_.size(); ++i) {
+    const Hop& hop = way_[i];
+    const Hop& from = way_[i - 1];
+    const std::string name = hop_words(hop);
+    if (hop.within) {
+      text += fmt::format("waits for its {}, which ", name);
       continue;
     }
-    const std::string name = hop_words(hop);
-    const bool own = hop.from == rank_.process || hop.process->parent == hop.from->pid;
+    const bool own = from.process == rank_.process || hop.process->parent == from.process->pid;
     text +=
         hop.alike == 0
-            ? fmt::format("{} {} {} pid {}{}, which ", hop_verb(view_, *hop.waiter),
+            ? fmt::format("{} {} {} pid {}{}, which ", hop_verb(view_, *from.thread),
                           own ? "its" : "the rank's", name, hop.process->pid,
                           command_words(view_, *hop.process))
             : fmt::format("waits for {} {}{} of its own, all in the same call: pid {} ",

@@ -7,6 +7,7 @@
 // end waits for. A wait for the input pipeline ends where it is seen: `input_stall` tells the rest.
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -31,44 +32,41 @@ class WaitEnd {
   // The rank itself, if its wait leads to no other thread or process; else a view of the process
   // and thread at the end, with the number and host of the rank.
   const RankView& view() const { return is_own() ? rank_ : end_; }
-  bool is_own() const { return hops_.empty(); }
+  bool is_own() const { return way_.size() < 2; }
   // Returns whether frames show that one waits for the next, and nothing in memory or in the
   // kernel.
-  bool is_guessed() const { return inferred_; }
+  bool is_guessed() const;
 
   // Returns "waits for its child process pid 71 (cat /data/x), which "; "" if the rank itself is
   // the end.
   std::string way_words() const;
 
-  // A wait for a thread of the same process (`from` is `process`), or for a child.
+  // What the one before it waits for: a thread of its process, or another process.
   struct Hop {
     const snapshot::ProcessCapture* process = nullptr;
     const snapshot::ThreadCapture* thread = nullptr;
-    const snapshot::ProcessCapture* from = nullptr;
-    const snapshot::ThreadCapture* waiter = nullptr;
+    bool within = false;    // the process is that of the one before
+    bool guessed = false;   // by frames alone
     std::size_t alike = 0;  // further workers of the pool that stand in the same call
+
+    bool operator==(const Hop& other) const { return thread == other.thread; }
   };
-  const std::vector<Hop>& hops() const { return hops_; }
+  std::span<const Hop> hops() const { return std::span(way_).subspan(is_own() ? way_.size() : 1); }
 
   // Returns "thread 71 (feeder)" or "process pool worker".
   std::string hop_words(const Hop& hop) const;
 
  private:
-  bool follow(const snapshot::ProcessCapture& process, const snapshot::ThreadCapture& thread);
-  bool follow_threads(const Holders& holders,
-                      const snapshot::ProcessCapture& process,
-                      const snapshot::ThreadCapture& thread);
+  // Return what it waits for; no thread if that is the end.
+  Hop next(const Hop& at) const;
+  Hop next_thread(const Hop& at, const Holders& holders) const;
   // If several processes may be meant, and all of them stand in the same call, takes the first.
-  bool follow_processes(const Holders& holders,
-                        const snapshot::ProcessCapture& process,
-                        const snapshot::ThreadCapture& thread);
-  bool is_new(const snapshot::ProcessCapture& process) const;
+  Hop next_process(const Holders& holders) const;
 
   const JobView& view_;
   const RankView& rank_;
-  std::vector<Hop> hops_;
+  std::vector<Hop> way_;  // the rank itself, then the hops; empty: it is not followed
   RankView end_;
-  bool inferred_ = false;
 };
 
 }  // namespace oddrank::aggregate

@@ -355,17 +355,12 @@ bool waits_for_lost_lock(const snapshot::Wait& wait) {
 
 std::vector<const ProcessCapture*> circle_of_children(const JobView& view,
                                                       const ProcessCapture& child) {
-  constexpr std::size_t kMaxCircle = 16;
-  std::vector<const ProcessCapture*> way;
-  const ProcessCapture* at = &child;
-  while (at != nullptr && at->owner == child.owner && !at->is_rank && way.size() < kMaxCircle) {
-    if (const auto seen = std::ranges::find(way, at); seen != way.end()) {
-      return {seen, way.end()};
-    }
-    way.push_back(at);
-    at = awaited_process(view, *at);
-  }
-  return {};
+  const auto next = [&](const ProcessCapture* at) {
+    const ProcessCapture* awaited = awaited_process(view, *at);
+    const bool own = awaited != nullptr && awaited->owner == child.owner && !awaited->is_rank;
+    return own ? awaited : nullptr;
+  };
+  return follow(&child, next).circle;
 }
 
 const ProcessCapture* doomed_child(const RuleInput& input, const RankView& rank) {

@@ -5,6 +5,8 @@
 #include <map>
 #include <utility>
 
+#include "aggregate/view/way.h"
+
 namespace oddrank::aggregate {
 
 using snapshot::AsyncTask;
@@ -69,15 +71,10 @@ const AsyncTask* Coroutines::next(const AsyncTask& task) const {
 }
 
 TaskWay Coroutines::way_from(const AsyncTask& task) {
-  constexpr std::size_t kMaxWay = 32;
-  TaskWay way;
-  for (const AsyncTask* at = &task; at != nullptr && way.tasks.size() < kMaxWay && !way.circle;
-       at = next(*at)) {
-    way.circle = std::find(way.tasks.begin(), way.tasks.end(), at) != way.tasks.end();
-    if (!way.circle) {
-      way.tasks.push_back(at);
-    }
-  }
+  constexpr std::size_t kMaxTasks = 32;  // all of them are named
+  const auto found = follow(
+      &task, [this](const AsyncTask* at) { return next(*at); }, kMaxTasks);
+  TaskWay way{found.all(), !found.circle.empty()};
   way.inside = stands_in(*way.tasks.back(), Story::kAwaitsCoroutine);
   return way;
 }

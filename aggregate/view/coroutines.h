@@ -8,14 +8,13 @@
 #include <vector>
 
 #include "aggregate/frames/frame_model.h"
-#include "base/small/slim_vector.h"
 #include "snapshot/process_capture.h"
 
 namespace oddrank::aggregate {
 
 // Tasks of which each waits for the next.
 struct TaskWay {
-  SlimVector<const snapshot::AsyncTask*> tasks;
+  std::vector<const snapshot::AsyncTask*> tasks;
   bool circle = false;  // the last of them waits for one of them
   bool inside = false;  // the last of them waits for what another one of its process does
 };

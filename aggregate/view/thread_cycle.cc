@@ -22,24 +22,12 @@ const ThreadCapture* awaited_thread(const ProcessCapture& process, const ThreadC
 }
 
 ThreadChain follow_threads(const ProcessCapture& process, const ThreadCapture& from) {
-  ThreadChain chain;
-  const ThreadCapture* thread = &from;
-  while (thread != nullptr) {
-    const auto seen = std::find(chain.way.begin(), chain.way.end(), thread);
-    if (seen != chain.way.end()) {
-      chain.circle.assign(seen, chain.way.end());
-      chain.way.erase(seen, chain.way.end());
-      if (std::any_of(chain.circle.begin(), chain.circle.end(), [](const ThreadCapture* each) {
-            return each->wait.how == snapshot::WaitHow::kObject;
-          })) {
-        return {{&from}, {}};
-      }
-      break;
-    }
-    chain.way.push_back(thread);
-    thread = awaited_thread(process, *thread);
-  }
-  return chain;
+  const ThreadChain chain = follow(
+      &from, [&process](const ThreadCapture* thread) { return awaited_thread(process, *thread); });
+  const bool shares = std::ranges::any_of(chain.circle, [](const ThreadCapture* each) {
+    return each->wait.how == snapshot::WaitHow::kObject;
+  });
+  return shares ? ThreadChain{{&from}, {}} : chain;
 }
 
 bool has_gil(const ThreadList& circle) {
@@ -62,7 +50,7 @@ bool stands_still(const ThreadList& circle, FrameModel& model) {
 const ThreadCapture* waiting_gil_owner(const ProcessCapture& process,
                                        const ThreadChain& chain,
                                        FrameModel& model) {
-  const ThreadCapture* last = chain.circle.empty() ? chain.way.back() : nullptr;
+  const ThreadCapture* last = chain.end();
   if (last == nullptr || !last->holds_gil || last->samples.empty() ||
       (last->samples.back().state != 'S' && !last->call)) {
     return nullptr;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "aggregate/frames/frame_model.h"
+#include "aggregate/view/way.h"
 #include "snapshot/process_capture.h"
 
 namespace oddrank::aggregate {
@@ -17,15 +18,9 @@ using ThreadList = std::vector<const snapshot::ThreadCapture*>;
 const snapshot::ThreadCapture* awaited_thread(const snapshot::ProcessCapture& process,
                                               const snapshot::ThreadCapture& thread);
 
-// Follows the owners from `from` on. `way`: the threads before the circle, or all of them if there
-// is none (`from` first, each waits for the next; the last waits for no thread). `circle`: each
-// waits for the next, the last for the first; empty if there is none. Threads that have an object
-// in common are no circle: a queue's other user may be another than the one that is seen. Then
-// `way` is `from` alone.
-struct ThreadChain {
-  ThreadList way;
-  ThreadList circle;
-};
+// Follows the owners from `from` on. Threads that have an object in common are no circle: a queue's
+// other user may be another than the one that is seen. Then `way` is `from` alone.
+using ThreadChain = Way<const snapshot::ThreadCapture*>;
 ThreadChain follow_threads(const snapshot::ProcessCapture& process,
                            const snapshot::ThreadCapture& from);
 

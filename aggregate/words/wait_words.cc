@@ -9,6 +9,7 @@
 #include "aggregate/view/coroutines.h"
 #include "aggregate/view/decider.h"
 #include "aggregate/view/python_waits.h"
+#include "aggregate/view/way.h"
 #include "base/printable.h"
 #include "base/signals/signal_name.h"
 #include "snapshot/freezer.h"
@@ -128,8 +129,8 @@ const ProcessCapture* awaited_child(const JobView& view, const ProcessCapture& p
     return nullptr;
   }
   const ProcessCapture* child = awaited_process(view, process);
-  const bool lives = child != nullptr && child->parent == process.pid && !child->is_rank &&
-                     child->state != 'Z' && child->state != 'X';
+  const bool lives =
+      child != nullptr && child->parent == process.pid && !child->is_rank && !is_dead(*child);
   return lives ? child : nullptr;
 }
 
@@ -318,16 +319,10 @@ std::string command_words(const JobView& view, const ProcessCapture& child) {
 }
 
 const ProcessCapture& last_child(const JobView& view, const ProcessCapture& process) {
-  constexpr int kMaxChildren = 4;
-  const ProcessCapture* last = &process;
-  for (int hop = 0; hop < kMaxChildren; ++hop) {
-    const ProcessCapture* next = awaited_child(view, *last);
-    if (next == nullptr) {
-      break;
-    }
-    last = next;
-  }
-  return *last;
+  const ProcessCapture* last = follow(&process, [&view](const ProcessCapture* at) {
+                                 return awaited_child(view, *at);
+                               }).end();
+  return last == nullptr ? process : *last;
 }
 
 std::string stuck_words(const JobView& view, const ProcessCapture& process) {

@@ -1,0 +1,47 @@
+// Ways along waits: from thread to thread, from process to process, from task to task. The one
+// place where these are bounded and where circles are found; what waits for what, the caller says.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <vector>
+
+namespace oddrank::aggregate {
+
+template <typename T>
+struct Way {
+  std::vector<T> way;     // each waits for the next; only those before the circle, if there is one
+  std::vector<T> circle;  // each waits for the next, the last for the first; empty: there is none
+
+  // Returns the last one, which waits for none; T{} if there is a circle, or nobody.
+  T end() const { return circle.empty() && !way.empty() ? way.back() : T{}; }
+  std::vector<T> all() const;  // `way`, then `circle`
+};
+
+inline constexpr std::size_t kMaxWay = 256;
+
+// Follows the waits from `first` on, as far as `most` of them. `next`: returns what one waits for;
+// T{} is nothing.
+template <typename T, typename Next>
+Way<T> follow(T first, const Next& next, std::size_t most = kMaxWay) {
+  Way<T> found;
+  for (T at = first; at != T{} && found.way.size() < most; at = next(at)) {
+    const auto seen = std::ranges::find(found.way, at);
+    if (seen != found.way.end()) {
+      found.circle.assign(seen, found.way.end());
+      found.way.erase(seen, found.way.end());
+      break;
+    }
+    found.way.push_back(at);
+  }
+  return found;
+}
+
+template <typename T>
+std::vector<T> Way<T>::all() const {
+  std::vector<T> whole = way;
+  whole.insert(whole.end(), circle.begin(), circle.end());
+  return whole;
+}
+
+}  // namespace oddrank::aggregate
