@@ -222,12 +222,8 @@ void add_groups(const JobView& view,
 }
 
 std::vector<std::int32_t> numbers_of(const JobView& view, const std::vector<std::size_t>& ranks) {
-  std::vector<std::int32_t> numbers;
-  for (const std::size_t at : ranks) {
-    if (view.ranks()[at].rank >= 0) {
-      numbers.push_back(view.ranks()[at].rank);
-    }
-  }
+  std::vector<std::int32_t> numbers = view.numbers_of(ranks);
+  std::erase_if(numbers, [](std::int32_t rank) { return rank < 0; });
   return numbers;
 }
 

@@ -122,15 +122,13 @@ void SetupComparison::find_nccl_versions() {
 
 // Returns "rank 3 (n1)".
 std::string SetupComparison::who(const std::vector<std::size_t>& ranks) const {
-  std::vector<std::int32_t> numbers;
   std::set<std::string> hosts;
   for (const std::size_t at : ranks) {
-    numbers.push_back(view_.ranks()[at].rank);
     if (!view_.ranks()[at].host.empty()) {
       hosts.insert(view_.ranks()[at].host);
     }
   }
-  const std::string words = ranks_phrase(numbers);
+  const std::string words = ranks_phrase(view_.numbers_of(ranks));
   return hosts.empty() || view_.nodes_expected() < 2
              ? words
              : fmt::format("{} ({})", words, compress_hosts({hosts.begin(), hosts.end()}));

@@ -39,9 +39,8 @@ bool wins(const Finding& a, const Finding& b) {
 // for.)
 bool is_within(const RuleInput& input, const Finding& first, const Finding& other) {
   const auto named_by = [&input](const Finding& finding) {
-    return [&input, &finding](std::size_t at) {
-      return is_named(input.view.ranks()[at], finding.culprits);
-    };
+    return
+        [&input, &finding](std::size_t at) { return is_named(input.rank(at), finding.culprits); };
   };
   return std::any_of(
       input.blame.circles.begin(), input.blame.circles.end(), [&](const Circle& circle) {
@@ -94,9 +93,9 @@ Verdict decide(const RuleInput& input) {
     }
   };
   for (const Suspects& suspects : input.tiers) {
-    const RuleInput about_these = with_suspects(input, suspects);
-    for (const Rule rule : suspect_rules()) {
-      keep(rule(about_these));
+    RuleInput about_these = with_suspects(input, suspects);
+    for (const KindRow& row : kKinds) {
+      keep(ask(row, about_these));
     }
   }
   const RuleInput about_all = with_suspects(input, {Basis::kRoot, {}});

@@ -4,7 +4,6 @@
 #include <set>
 
 #include "aggregate/evidence/server_waits.h"
-#include "aggregate/evidence/wait_end.h"
 #include "aggregate/rules/all_rules.h"
 #include "aggregate/rules/local_story.h"
 #include "aggregate/rules/short_sleepers.h"
@@ -45,8 +44,7 @@ bool waits_for_somebody(const RuleInput& input, const RankView& rank) {
   if (rank.decider == nullptr) {
     return false;
   }
-  const WaitEnd end(input.view, rank);
-  const RankView& last = end.view();
+  const RankView& last = input.end(rank).view();
   if (last.polls || waits_for_key(input.view, last) ||
       keeps_resting(*last.decider, input.view.model())) {
     return true;
@@ -108,7 +106,7 @@ void mark(const RuleInput& input, const std::vector<BlockedOn>& blocked, WaitGra
       continue;
     }
     const BlockedOn stand = blocked[owner];
-    const RankView& rank = input.view.ranks()[owner];
+    const RankView& rank = input.rank(owner);
     net.nodes[node].able = node == owner && !is_held(input, rank);
     if (net.out[node].empty()) {
       net.nodes[node].unknown = stand == BlockedOn::kSomebody || stand == BlockedOn::kClock
@@ -188,7 +186,7 @@ bool is_held(const RuleInput& input, const RankView& rank) {
 }
 
 BlockedOn blocked_on(const RuleInput& input, std::size_t at) {
-  const RankView& rank = input.view.ranks()[at];
+  const RankView& rank = input.rank(at);
   if (is_held(input, rank)) {
     return BlockedOn::kNoRank;
   }
@@ -207,9 +205,10 @@ BlockedOn blocked_on(const RuleInput& input, std::size_t at) {
       waits_to_serve(input.view.model(), *rank.decider)) {
     return BlockedOn::kSomebody;
   }
-  const bool needs_others = is_open(input.view, rank) || may_need_others(input.view, rank);
+  const bool needs_others = is_open(input.view, rank) || may_need_others(input, rank);
   const BlockedOn vague = needs_others && !input.graph.lacks_own_key[at] ? BlockedOn::kSomebody
                                                                          : BlockedOn::kOwnProcess;
+  const RankView& end = input.end(at).view();
   switch (local_story(input, at)) {
     case Kind::kUnknown:
       // In a library that could not be read: it waits, or it talks to others that do.
@@ -217,13 +216,11 @@ BlockedOn blocked_on(const RuleInput& input, std::size_t at) {
     case Kind::kDeviceStall:
       return has_ended_all_calls(input.view, rank) ? BlockedOn::kNoRank : vague;
     case Kind::kExternalWait:
-      return is_answered_outside(input.view, WaitEnd(input.view, rank).view()) ? BlockedOn::kNoRank
-                                                                               : vague;
+      return is_answered_outside(input.view, end) ? BlockedOn::kNoRank : vague;
     case Kind::kFileLock:
-      return lacks_holder(*WaitEnd(input.view, rank).view().decider) ? vague : BlockedOn::kNoRank;
+      return lacks_holder(*end.decider) ? vague : BlockedOn::kNoRank;
     case Kind::kIoStall:
-      return lacks_reader(input.view, WaitEnd(input.view, rank).view()) ? vague
-                                                                        : BlockedOn::kNoRank;
+      return lacks_reader(input.view, end) ? vague : BlockedOn::kNoRank;
     case Kind::kSkippedCollective:
     case Kind::kBusyRank:
       return waits_for_somebody(input, rank) ? vague : BlockedOn::kNoRank;
@@ -256,7 +253,7 @@ Blame find_blame(const RuleInput& input, WaitGraph& graph) {
       roots.push_back(at);
     }
   }
-  for (const std::size_t at : short_sleepers_among(input.view, roots)) {
+  for (const std::size_t at : short_sleepers_among(input, roots)) {
     blame.blocked[at] = BlockedOn::kClock;
   }
   mark(input, blame.blocked, graph);

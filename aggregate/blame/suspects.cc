@@ -10,7 +10,6 @@
 #include <fmt/format.h>
 
 #include "aggregate/evidence/server_waits.h"
-#include "aggregate/evidence/wait_end.h"
 #include "aggregate/rules/all_rules.h"
 #include "aggregate/rules/local_story.h"
 #include "aggregate/rules/short_sleepers.h"
@@ -76,7 +75,7 @@ Awaited find_awaited(const RuleInput& input) {
 void doubt_openers(const RuleInput& input, Awaited& awaited) {
   std::vector<std::size_t>& roots = awaited.roots;
   const auto is_opener = [&input](std::size_t at) {
-    return opens_named_pipe(input.view, WaitEnd(input.view, input.view.ranks()[at]).view());
+    return opens_named_pipe(input.view, input.end(at).view());
   };
   if (!std::all_of(roots.begin(), roots.end(), is_opener)) {
     std::copy_if(roots.begin(), roots.end(), std::back_inserter(awaited.vague), is_opener);
@@ -91,7 +90,7 @@ void take_ticking(const RuleInput& input, Awaited& awaited) {
   const bool anybody_else =
       awaited.any_unknown || !awaited.roots.empty() ||
       std::any_of(awaited.vague.begin(), awaited.vague.end(), [&input](std::size_t at) {
-        const RankView& rank = input.view.ranks()[at];
+        const RankView& rank = input.rank(at);
         return input.blame.blocked[at] == BlockedOn::kSomebody ||
                (rank.decider != nullptr && is_at_own_lock(*rank.decider));
       });
@@ -121,7 +120,7 @@ std::size_t only_one(const RuleInput& input,
                      BlockedOn stand) {
   std::size_t found = JobView::kNone;
   for (std::size_t at = 0; at < blocked.size(); ++at) {
-    const RankView& rank = input.view.ranks()[at];
+    const RankView& rank = input.rank(at);
     if (blocked[at] == stand) {
       if (found != JobView::kNone) {
         return JobView::kNone;
@@ -150,7 +149,7 @@ std::string place_and_key(const JobView& view, const RankView& rank) {
 std::size_t only_elsewhere(const RuleInput& input) {
   std::map<std::string, std::vector<std::size_t>> places;
   for (std::size_t at = 0; at < input.view.ranks().size(); ++at) {
-    const RankView& rank = input.view.ranks()[at];
+    const RankView& rank = input.rank(at);
     if (rank.presence != Presence::kRead || rank.sample() == nullptr || rank.motion.stack ||
         !rank.motion.measured) {
       return JobView::kNone;
@@ -236,12 +235,12 @@ bool waits_like_another(const RuleInput& input, std::size_t odd) {
 // Returns whether the rank, or the process in which its wait ends, wrote something between the
 // samples, to a file or a pipe: then it does its work, be it slowly, and does not only ask for
 // something.
-bool makes_something(const JobView& view, const RankView& rank) {
+bool makes_something(const RuleInput& input, const RankView& rank) {
   if (rank.process == nullptr || rank.decider == nullptr) {
     return false;
   }
-  const WaitEnd end(view, rank);
-  return writes(*rank.process, *rank.decider) || writes(*end.view().process, *end.view().decider);
+  const RankView& end = input.end(rank).view();
+  return writes(*rank.process, *rank.decider) || writes(*end.process, *end.decider);
 }
 
 // Returns whether the process is of another kind than all others, by their titles or programs: a
@@ -264,7 +263,7 @@ std::vector<std::size_t> find_odd(const RuleInput& input, const std::vector<Bloc
     odd.push_back(mover);
   } else if (const std::size_t vague = only_one(input, blocked, BlockedOn::kSomebody);
              vague != JobView::kNone && input.anybody_in_call &&
-             !may_need_others(input.view, input.view.ranks()[vague])) {
+             !may_need_others(input, input.rank(vague))) {
     odd.push_back(vague);
   } else if (const std::size_t elsewhere = only_elsewhere(input); elsewhere != JobView::kNone) {
     // The others are all inside of one call, and it does not end: somebody else is missing there.
@@ -281,7 +280,7 @@ std::vector<std::size_t> find_odd(const RuleInput& input, const std::vector<Bloc
     }
   }
   std::erase_if(odd, [&input](std::size_t at) {
-    return has_no_equals(input.view, at) || makes_something(input.view, input.view.ranks()[at]) ||
+    return has_no_equals(input.view, at) || makes_something(input, input.rank(at)) ||
            may_be_idle(input.view, input.graph.slots, at) || !anything_waits(input, at) ||
            others_go_on(input, at);
   });
@@ -300,8 +299,8 @@ bool is_past_actor(const RankView& rank) {
 std::vector<std::size_t> find_alone(const RuleInput& input, const std::vector<BlockedOn>& blocked) {
   std::vector<std::size_t> alone;
   for (std::size_t at = 0; at < blocked.size(); ++at) {
-    const bool counts = !input.anybody_in_call || is_held(input, input.view.ranks()[at]);
-    if (input.graph.awaited[at] || !counts || is_past_actor(input.view.ranks()[at])) {
+    const bool counts = !input.anybody_in_call || is_held(input, input.rank(at));
+    if (input.graph.awaited[at] || !counts || is_past_actor(input.rank(at))) {
       continue;
     }
     const Kind story = local_story(input, at);
@@ -334,7 +333,7 @@ std::size_t first_to_stop(const RuleInput& input, const std::vector<std::size_t>
   constexpr std::int64_t kMinLead = 5000;  // ms: arrivals of one step differ by this much
   constexpr std::size_t kMinOthers = 3;
   const auto quiet_ms = [&input](std::size_t at) {
-    const RankView& rank = input.view.ranks()[at];
+    const RankView& rank = input.rank(at);
     return rank.decider == nullptr ? -1 : rank.decider->wait.quiet_ms;
   };
   const std::size_t first =
@@ -374,7 +373,7 @@ Suspects choose_vague(const RuleInput& input, std::vector<std::size_t> ranks) {
   // A rank for which nobody waits may be the one for which an awaited rank waits.
   std::vector<std::size_t> like = ranks;
   for (std::size_t at = 0; at < blame.blocked.size(); ++at) {
-    const auto* decider = input.view.ranks()[at].decider;
+    const auto* decider = input.rank(at).decider;
     if (blame.blocked[at] == BlockedOn::kSomebody && !input.graph.awaited[at] &&
         (decider == nullptr || !waits_to_serve(input.view.model(), *decider))) {
       like.push_back(at);
@@ -464,8 +463,7 @@ std::vector<Suspects> find_suspects(const RuleInput& input) {
     add(Basis::kOdd, std::move(odd));
   } else {
     // They explain nothing, but are worth a line.
-    std::erase_if(alone,
-                  [&input](std::size_t at) { return !is_held(input, input.view.ranks()[at]); });
+    std::erase_if(alone, [&input](std::size_t at) { return !is_held(input, input.rank(at)); });
     add(Basis::kAlone, std::move(alone));
   }
   if (tiers.empty()) {

@@ -14,11 +14,7 @@ std::string device_words(const JobView& view, const ProxyStall& stall) {
   if (stall.ranks.size() == 1) {
     return fmt::format("the GPU of {}", JobView::name(view.ranks()[stall.ranks.front()]));
   }
-  std::vector<std::int32_t> ranks;
-  for (const std::size_t at : stall.ranks) {
-    ranks.push_back(view.ranks()[at].rank);
-  }
-  return fmt::format("a GPU of ranks {} ({})", format_ranks(std::move(ranks)), host);
+  return fmt::format("a GPU of ranks {} ({})", format_ranks(view.numbers_of(stall.ranks)), host);
 }
 
 std::string device_evidence(const ProxyStall& stall) {

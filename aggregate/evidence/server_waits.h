@@ -64,9 +64,6 @@ bool takes_requests(const JobView& view,
 // in what other processes send: that may bring what the rank waits for.
 bool is_open(const JobView& view, const RankView& rank);
 
-// Returns "8400" of "10.0.0.1:8400"; "" of anything else.
-std::string_view port_of(std::string_view address);
-
 // The nodes that wait for a server, by the edges that there were at the first question. Borrows
 // them.
 class ServerClients {

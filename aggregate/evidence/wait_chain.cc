@@ -17,12 +17,7 @@ namespace oddrank::aggregate {
 namespace {
 
 std::string waiters_text(const JobView& view, const std::vector<std::size_t>& ranks) {
-  std::vector<std::int32_t> numbers;
-  numbers.reserve(ranks.size());
-  for (const std::size_t at : ranks) {
-    numbers.push_back(view.ranks()[at].rank);
-  }
-  std::string set = format_ranks(std::move(numbers));
+  std::string set = format_ranks(view.numbers_of(ranks));
   if (ranks.empty() || !set.empty()) {
     return set;
   }

@@ -86,6 +86,7 @@ GraphBuilder::GraphBuilder(const JobView& view) : view_(view), store_keys_(view)
   for (std::size_t at = 0; at < view.ranks().size(); ++at) {
     const RankView& rank = view.ranks()[at];
     add_node({NodeKind::kRank, static_cast<std::uint32_t>(at), rank.process, rank.decider});
+    graph_.ends.emplace_back(view, rank);
   }
   graph_.awaited.assign(view.ranks().size(), false);
   graph_.shown.assign(view.ranks().size(), false);
@@ -364,13 +365,9 @@ void GraphBuilder::add_accepting() {
     if (!distance) {
       continue;
     }
-    std::vector<std::int32_t> numbers;
-    numbers.reserve(connected.size());
-    for (const std::size_t client : connected) {
-      numbers.push_back(view_.ranks()[client].rank);
-    }
     const std::string evidence =
-        fmt::format("{} {} connected", ranks_phrase(numbers), numbers.size() == 1 ? "has" : "have");
+        fmt::format("{} {} connected", ranks_phrase(view_.numbers_of(connected)),
+                    connected.size() == 1 ? "has" : "have");
     graph_.net.nodes[at].join = Join::kAny;
     for (std::size_t to = 0; to < view_.ranks().size(); ++to) {
       if ((*distance)[to] == kFar) {

@@ -17,6 +17,7 @@
 #include "aggregate/evidence/holders.h"
 #include "aggregate/evidence/links.h"
 #include "aggregate/evidence/slots.h"
+#include "aggregate/evidence/wait_end.h"
 #include "aggregate/solver/graph_algorithms.h"
 #include "aggregate/solver/wait_net.h"
 #include "aggregate/view/job_view.h"
@@ -77,6 +78,7 @@ struct WaitGraph {
   WaitNet net;                          // its first nodes are the ranks, in the same order
   std::vector<std::uint32_t> net_node;  // by node; kNotInNet: a resource
   std::vector<std::uint32_t> of_net;    // by node of the net: the node; kNotInNet: a choice
+  std::vector<WaitEnd> ends;            // by rank
   std::vector<bool> awaited;            // by rank: another one waits for it, be it by a guess
   std::vector<bool> shown;              // by rank: one waits for it, and not only by a guess
   std::vector<bool> waits;              // by rank: it waits for other ranks

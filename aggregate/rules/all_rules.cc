@@ -1,6 +1,9 @@
 #include "aggregate/rules/all_rules.h"
 
 #include <algorithm>
+#include <iterator>
+
+#include "aggregate/rules/local_story.h"
 
 namespace oddrank::aggregate {
 namespace {
@@ -16,47 +19,6 @@ constexpr bool is_in_order() {
   return kKinds.back().kind == Kind::kUnknown;
 }
 static_assert(is_in_order(), "a row for each kind, in the order of the enumeration");
-
-struct RuleList {
-  std::array<Rule, 2 * kKinds.size()> rules = {};
-  std::size_t size = 0;
-
-  constexpr void add(Rule rule);
-};
-
-constexpr void RuleList::add(Rule rule) {
-  for (std::size_t at = 0; at < size; ++at) {
-    if (rules[at] == rule) {
-      return;
-    }
-  }
-  if (rule != nullptr) {
-    rules[size] = rule;
-    ++size;
-  }
-}
-
-constexpr RuleList list_suspect_rules() {
-  RuleList list;
-  for (const KindRow& row : kKinds) {
-    list.add(row.rule);
-  }
-  return list;
-}
-
-constexpr RuleList list_job_rules() {
-  RuleList list;
-  for (const KindRow& row : kKinds) {
-    list.add(row.job_rule);
-  }
-  for (const KindRow& row : kKinds) {
-    list.add(row.also);
-  }
-  return list;
-}
-
-constexpr RuleList kSuspectRules = list_suspect_rules();
-constexpr RuleList kJobRules = list_job_rules();
 
 }  // namespace
 
@@ -76,12 +38,28 @@ bool is_stall(Kind kind) {
   return row_of(kind).progress == Progress::kStuck;
 }
 
-std::span<const Rule> suspect_rules() {
-  return {kSuspectRules.rules.data(), kSuspectRules.size};
+std::vector<Finding> ask(const KindRow& row, RuleInput& about) {
+  if (row.rule == nullptr) {
+    return {};
+  }
+  about.kind = row.kind;
+  about.told.clear();
+  std::ranges::copy_if(
+      about.suspects, std::back_inserter(about.told),
+      [&about, &row](std::size_t at) { return local_story(about, at) == row.kind; });
+  return about.told.empty() && !row.always ? std::vector<Finding>() : row.rule(about);
 }
 
-std::span<const Rule> job_rules() {
-  return {kJobRules.rules.data(), kJobRules.size};
+std::vector<Rule> job_rules() {
+  std::vector<Rule> rules;
+  for (const auto field : {&KindRow::job_rule, &KindRow::also}) {
+    for (const KindRow& row : kKinds) {
+      if (row.*field != nullptr && std::ranges::count(rules, row.*field) == 0) {
+        rules.push_back(row.*field);
+      }
+    }
+  }
+  return rules;
 }
 
 }  // namespace oddrank::aggregate

@@ -8,7 +8,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <span>
 #include <string_view>
 #include <vector>
 
@@ -87,8 +86,10 @@ struct LocalStory {
 
 struct KindRow {
   Kind kind = Kind::kUnknown;
-  std::string_view name;    // in the JSON and in every report: a contract with scripts
-  Rule rule = nullptr;      // tells why the suspects hold the job up; asked for each basis
+  std::string_view name;  // in the JSON and in every report: a contract with scripts
+  // Tells why the suspects hold the job up; asked for each basis, if the story of the kind is that
+  // of a suspect, or `always`.
+  Rule rule = nullptr;
   Rule job_rule = nullptr;  // looks at the whole job, once; may be the rule of several kinds
   Rule also = nullptr;      // the same, from another source than the ranks' stacks
   LocalStory story = {};
@@ -99,6 +100,7 @@ struct KindRow {
   Progress progress = Progress::kStuck;
   // Says where the culprit is, not why: of two findings about the same ranks, the other one wins.
   bool place_only = false;
+  bool always = false;
   // One sample is enough for more than `possible`: the kind rests on which processes there are, and
   // in which state.
   bool one_sample = false;
@@ -159,7 +161,8 @@ inline constexpr auto kKinds = std::to_array<KindRow>({
     {.kind = Kind::kFileLock,
      .name = "file_lock",
      .rule = file_lock,
-     .story = {11, is_in_file_lock, true}},
+     .story = {11, is_in_file_lock, true},
+     .always = true},
     {.kind = Kind::kLockDeadlock,
      .name = "lock_deadlock",
      .rule = lock_deadlock,
@@ -173,6 +176,7 @@ inline constexpr auto kKinds = std::to_array<KindRow>({
      .rule = rendezvous,
      .job_rule = made_by_some,
      .also = launchers_wait,
+     .always = true,
      .one_sample = true},
     {.kind = Kind::kExternalWait,
      .name = "external_wait",
@@ -235,9 +239,11 @@ inline constexpr auto kKinds = std::to_array<KindRow>({
 // Returns the row of a kind; of `unknown` if the kind is out of range.
 const KindRow& row_of(Kind kind);
 
-// Returns each rule of the table once: those that are asked about suspects, and those that look at
-// the whole job.
-std::span<const Rule> suspect_rules();
-std::span<const Rule> job_rules();
+// Returns what the row's rule finds about the suspects of the input, whose `kind` and `told` it
+// sets.
+std::vector<Finding> ask(const KindRow& row, RuleInput& about);
+
+// Returns each rule of the table once that looks at the whole job.
+std::vector<Rule> job_rules();
 
 }  // namespace oddrank::aggregate

@@ -62,8 +62,7 @@ std::string links_words(const RuleInput& input) {
   if (!unread.empty()) {
     const UnreadData& first = unread.front();
     return fmt::format("; the process of {} does not read what {} sends to it",
-                       JobView::name(input.view.ranks()[first.to]),
-                       ranks_words(input, {first.from}));
+                       JobView::name(input.rank(first.to)), ranks_words(input, {first.from}));
   }
   const auto& processes = input.view.capture().processes;
   const bool any = std::any_of(processes.begin(), processes.end(), [&input](const auto& process) {

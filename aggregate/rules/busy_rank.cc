@@ -4,7 +4,6 @@
 
 #include <fmt/format.h>
 
-#include "aggregate/evidence/wait_end.h"
 #include "aggregate/rules/all_rules.h"
 #include "aggregate/rules/local_story.h"
 
@@ -34,9 +33,9 @@ bool came_out_just_now(const RuleInput& input, const RankView& rank) {
 
 std::vector<Finding> busy_rank(const RuleInput& input) {
   std::vector<std::size_t> ranks;
-  for (const std::size_t at : suspects_with(input, Kind::kBusyRank)) {
+  for (const std::size_t at : input.told) {
     const bool meant = input.graph.awaited[at] || input.basis == Basis::kOdd;
-    if (meant && !came_out_just_now(input, input.view.ranks()[at])) {
+    if (meant && !came_out_just_now(input, input.rank(at))) {
       ranks.push_back(at);
     }
   }
@@ -44,13 +43,9 @@ std::vector<Finding> busy_rank(const RuleInput& input) {
     return {};
   }
   Finding finding = accuse(input, Kind::kBusyRank, ranks, Evidence::kAbsence);
-  const WaitEnd end(input.view, input.view.ranks()[ranks.front()]);
-  const RankView& first = end.view();
+  const RankView& first = input.end(ranks.front()).view();
   if (first.motion.cpu_us < kLongEnoughUs) {
-    finding.confidence = std::min(finding.confidence, Confidence::kPossible);
-  }
-  if (finding.confidence == Confidence::kNone) {
-    return {};
+    finding.at_most(Confidence::kPossible);
   }
   finding.summary = sentence_of_end(input, ranks, [&input](const RankView& rank) {
     const auto frame = input.view.model().user_frame(*rank.sample());

@@ -5,7 +5,6 @@
 
 #include <fmt/format.h>
 
-#include "aggregate/evidence/wait_end.h"
 #include "aggregate/rules/all_rules.h"
 #include "aggregate/rules/local_story.h"
 #include "aggregate/view/thread_cycle.h"
@@ -68,7 +67,7 @@ std::string child_predicate(const RuleInput& input, const RankView& rank) {
                        stuck_words(input.view, *child));
   }
   if (const auto* thread = thread_that_waits_back(input, rank, *child)) {
-    const std::string way = WaitEnd(input.view, rank).way_words();
+    const std::string way = input.end(rank).way_words();
     if (thread->wait.on != snapshot::WaitOn::kPipe) {
       return way + fmt::format("waits for a lock that thread {} of this rank has",
                                thread->wait.holder_tid);
@@ -137,21 +136,17 @@ std::vector<Advice> child_advice(const RuleInput& input,
 }  // namespace
 
 std::vector<Finding> child_deadlock(const RuleInput& input) {
-  const std::vector<std::size_t> ranks = suspects_with(input, Kind::kChildDeadlock);
-  if (ranks.empty()) {
-    return {};
-  }
-  const RankView& first = input.view.ranks()[ranks.front()];
+  const std::vector<std::size_t>& ranks = input.told;
+  const RankView& first = input.rank(ranks.front());
   const auto* child = doomed_child(input, first);
   const bool dead = child == nullptr || is_dead(*child);
   const bool named = child != nullptr && awaited_process(input.view, *first.process) == child;
-  Finding finding = accuse(input, Kind::kChildDeadlock, ranks,
-                           dead && named ? Evidence::kState : Evidence::kOwnStall);
+  Finding finding = accuse(input, dead && named ? Evidence::kState : Evidence::kOwnStall);
   if (!named || !dead) {
-    finding.confidence = std::min(finding.confidence, Confidence::kLikely);
+    finding.at_most(Confidence::kLikely);
   }
   if (is_shared_lock(first.decider->wait)) {
-    finding.confidence = std::min(finding.confidence, Confidence::kPossible);
+    finding.at_most(Confidence::kPossible);
   }
   finding.summary = sentence(
       input, ranks, [&input](const RankView& rank) { return child_predicate(input, rank); });

@@ -12,11 +12,8 @@
 namespace oddrank::aggregate {
 
 std::vector<Finding> crashed_rank(const RuleInput& input) {
-  const std::vector<std::size_t> crashed = suspects_with(input, Kind::kCrashedRank);
-  if (crashed.empty()) {
-    return {};
-  }
-  Finding finding = accuse(input, Kind::kCrashedRank, crashed, Evidence::kState);
+  const std::vector<std::size_t>& crashed = input.told;
+  Finding finding = accuse(input, Evidence::kState);
   finding.summary = sentence(input, crashed, [&input](const RankView& rank) {
     const std::string said = printable(input.view.text(rank.process->crash->message), 120);
     return crash_predicate(input.view, *rank.process) +
@@ -27,7 +24,7 @@ std::vector<Finding> crashed_rank(const RuleInput& input) {
     culprit.waits_for.what = snapshot::WaitOn::kNothing;
     culprit.waits_for.detail = "crashed";
   }
-  const RankView& first = input.view.ranks()[crashed.front()];
+  const RankView& first = input.rank(crashed.front());
   finding.advice = {fmt::format("all threads, and the variables: oddrank core {} --locals",
                                 shell_quoted(first.host)),
                     "look for the rank's last lines in the job's output"};

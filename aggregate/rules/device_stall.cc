@@ -8,13 +8,10 @@
 namespace oddrank::aggregate {
 
 std::vector<Finding> device_stall(const RuleInput& input) {
-  const std::vector<std::size_t> ranks = suspects_with(input, Kind::kDeviceStall);
-  if (ranks.empty()) {
-    return {};
-  }
+  const std::vector<std::size_t>& ranks = input.told;
   // Work on the device may itself be a collective: so no more than likely.
-  Finding finding = accuse(input, Kind::kDeviceStall, ranks, Evidence::kAbsence);
-  const RankView& first = input.view.ranks()[ranks.front()];
+  Finding finding = accuse(input, Evidence::kAbsence);
+  const RankView& first = input.rank(ranks.front());
   finding.summary = sentence_of_end(input, ranks, [&input](const RankView& rank) {
     const WaitsFor wait = waits_for(input.view, rank);
     return wait.path.empty() ? std::string("waits for its device")

@@ -4,7 +4,6 @@
 
 #include <fmt/format.h>
 
-#include "aggregate/evidence/wait_end.h"
 #include "aggregate/rules/all_rules.h"
 #include "aggregate/rules/local_story.h"
 #include "aggregate/words/wait_words.h"
@@ -27,21 +26,19 @@ bool stands_in_exit(const RankView& rank) {
 
 // All ranks end. What is left of the job is held up by what the last of them wait for.
 std::vector<Finding> held_in_exit(const RuleInput& input, std::vector<std::size_t> ranks) {
-  std::erase_if(ranks,
-                [&input](std::size_t at) { return !stands_in_exit(input.view.ranks()[at]); });
+  std::erase_if(ranks, [&input](std::size_t at) { return !stands_in_exit(input.rank(at)); });
   if (ranks.empty()) {
     return {};
   }
   Finding finding = accuse(input, Kind::kStuckRank, ranks, Evidence::kOwnStall);
-  finding.confidence = std::min(finding.confidence, Confidence::kLikely);
+  finding.at_most(Confidence::kLikely);
   finding.summary = sentence(input, ranks, [&input](const RankView& rank) {
-    const WaitEnd end(input.view, rank);
+    const WaitEnd& end = input.end(rank);
     return fmt::format("{}, and {}{}", ending_predicate(input, rank), end.way_words(),
                        stuck_words(input.view, *end.view().process));
   });
-  const RankView& first = input.view.ranks()[ranks.front()];
-  const WaitEnd end(input.view, first);
-  finding.advice = {on_live(first, fmt::format("oddrank node {}", end.view().pid()))};
+  const RankView& first = input.rank(ranks.front());
+  finding.advice = {on_live(first, fmt::format("oddrank node {}", input.end(first).view().pid()))};
   finding.disproves = {"the process ending by itself: then it was only slow"};
   finding.weakness = "it may only be slow";
   return {finding};
@@ -50,24 +47,20 @@ std::vector<Finding> held_in_exit(const RuleInput& input, std::vector<std::size_
 }  // namespace
 
 std::vector<Finding> early_exit(const RuleInput& input) {
-  const std::vector<std::size_t> ranks = suspects_with(input, Kind::kEarlyExit);
+  const std::vector<std::size_t>& ranks = input.told;
   std::size_t read = 0;
   for (const RankView& rank : input.view.ranks()) {
     read += rank.presence == Presence::kRead || rank.presence == Presence::kDead ? 1 : 0;
   }
-  if (ranks.empty()) {
-    return {};
-  }
   if (ranks.size() == read && input.view.ranks().size() > 1) {
     return held_in_exit(input, ranks);
   }
-  const RankView& first = input.view.ranks()[ranks.front()];
+  const RankView& first = input.rank(ranks.front());
   const bool gone = first.presence == Presence::kDead;
-  Finding finding =
-      accuse(input, Kind::kEarlyExit, ranks, gone ? Evidence::kState : Evidence::kOwnStall);
+  Finding finding = accuse(input, gone ? Evidence::kState : Evidence::kOwnStall);
   // That the rank has ended is no fault by itself; that others wait for it is one of theirs or its.
   if (finding.explains == 0) {
-    finding.confidence = std::min(finding.confidence, Confidence::kPossible);
+    finding.at_most(Confidence::kPossible);
   }
   finding.summary = sentence(
       input, ranks, [&input](const RankView& rank) { return ending_predicate(input, rank); });

@@ -7,7 +7,6 @@
 
 #include <fmt/format.h>
 
-#include "aggregate/evidence/wait_end.h"
 #include "aggregate/rules/all_rules.h"
 #include "aggregate/rules/local_story.h"
 #include "aggregate/words/resource_words.h"
@@ -51,12 +50,12 @@ bool will_be_pending(const snapshot::ResourceRequest& request) {
 Finding wait_for_resources(const RuleInput& input,
                            const std::vector<std::size_t>& ranks,
                            Finding finding) {
-  const RankView& first = input.view.ranks()[ranks.front()];
+  const RankView& first = input.rank(ranks.front());
   const snapshot::ResourceRequest& request = *first.wants.front();
   const bool sure =
       will_be_pending(request) && (first.caller->wait.rare->asked.known || request.is_group);
   if (!sure) {
-    finding.confidence = std::min(finding.confidence, Confidence::kPossible);
+    finding.at_most(Confidence::kPossible);
   }
   finding.summary = sentence(input, ranks, [&input](const RankView& rank) {
     return fmt::format("waits for {}: {}", resources_words(input.view, rank),
@@ -72,22 +71,18 @@ Finding wait_for_resources(const RuleInput& input,
 }  // namespace
 
 std::vector<Finding> external_wait(const RuleInput& input) {
-  const std::vector<std::size_t> ranks = suspects_with(input, Kind::kExternalWait);
-  if (ranks.empty()) {
-    return {};
-  }
-  Finding finding = accuse(input, Kind::kExternalWait, ranks, Evidence::kOwnStall);
+  const std::vector<std::size_t>& ranks = input.told;
+  Finding finding = accuse(input, Evidence::kOwnStall);
   if (finding.confidence > Confidence::kLikely) {
     finding.confidence = Confidence::kLikely;  // only file names show that the peer is outside
   }
-  if (input.view.ranks()[ranks.front()].lacks_resources()) {
+  if (input.rank(ranks.front()).lacks_resources()) {
     return {wait_for_resources(input, ranks, std::move(finding))};
   }
-  const WaitEnd end(input.view, input.view.ranks()[ranks.front()]);
-  const RankView& first = end.view();
+  const RankView& first = input.end(ranks.front()).view();
   if (!input.view.model().story(*first.sample(), Story::kExternal) &&
       !waits_at_terminal(input.view, first)) {
-    finding.confidence = std::min(finding.confidence, Confidence::kPossible);
+    finding.at_most(Confidence::kPossible);
   }
   finding.summary = sentence_of_end(input, ranks, [&input](const RankView& rank) {
     if (waits_at_terminal(input.view, rank)) {

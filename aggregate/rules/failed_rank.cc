@@ -11,22 +11,19 @@
 namespace oddrank::aggregate {
 
 std::vector<Finding> failed_rank(const RuleInput& input) {
-  const std::vector<std::size_t> ranks = suspects_with(input, Kind::kFailedRank);
+  const std::vector<std::size_t>& ranks = input.told;
   const auto read = static_cast<std::size_t>(std::count_if(
       input.view.ranks().begin(), input.view.ranks().end(), [&input](const RankView& rank) {
         return rank.sample() != nullptr && !input.view.model().fold(*rank.sample()).frames.empty();
       }));
-  if (ranks.empty() || (ranks.size() == read && read > 1)) {
+  if (ranks.size() == read && read > 1) {
     return {};  // all of them exit: the job ends, and no rank has failed alone
   }
-  Finding finding = accuse(input, Kind::kFailedRank, ranks, Evidence::kOwnStall);
+  Finding finding = accuse(input, Evidence::kOwnStall);
   if (!input.graph.awaited[ranks.front()]) {
-    finding.confidence = std::min(finding.confidence, Confidence::kPossible);
+    finding.at_most(Confidence::kPossible);
   }
-  if (finding.confidence == Confidence::kNone) {
-    return {};
-  }
-  const RankView& first = input.view.ranks()[ranks.front()];
+  const RankView& first = input.rank(ranks.front());
   finding.summary = sentence(input, ranks, [&input](const RankView& rank) {
     const auto hit = input.view.model().story(*rank.sample(), Story::kFailed);
     const std::string exception = printable(input.view.text(rank.process->exception), 60);

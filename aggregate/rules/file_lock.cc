@@ -4,7 +4,6 @@
 
 #include <fmt/format.h>
 
-#include "aggregate/evidence/wait_end.h"
 #include "aggregate/rules/all_rules.h"
 #include "aggregate/rules/local_story.h"
 #include "aggregate/words/advised_path.h"
@@ -64,8 +63,7 @@ struct LockKeeper {
 
 // Returns who has the lock which `at` waits for; no rank if no other one has it.
 LockKeeper holder_of(const RuleInput& input, std::size_t at) {
-  const WaitEnd end(input.view, input.view.ranks()[at]);
-  const RankView& rank = end.view();
+  const RankView& rank = input.end(at).view();
   if (rank.decider == nullptr || rank.decider->wait.on != snapshot::WaitOn::kFileLock) {
     return {};
   }
@@ -80,7 +78,7 @@ std::string keeper_words(const RuleInput& input,
                          const LockKeeper& keeper,
                          std::size_t waiter,
                          const WaitsFor& wait) {
-  const RankView& rank = input.view.ranks()[keeper.rank];
+  const RankView& rank = input.rank(keeper.rank);
   const std::string waits = ranks_words(input, {waiter});
   return keeper.process->is_rank
              ? fmt::format("{} has the lock {} (pid {}), which {} waits for, and {}",
@@ -102,22 +100,20 @@ std::vector<Finding> by_holder(const RuleInput& input) {
         std::find(input.suspects.begin(), input.suspects.end(), holder) == input.suspects.end()) {
       continue;
     }
-    const RankView& rank = input.view.ranks()[holder];
-    const WaitEnd end(input.view, input.view.ranks()[at]);
-    const RankView& waiter = end.view();
+    const RankView& rank = input.rank(holder);
+    const RankView& waiter = input.end(at).view();
     // A rank that polls moves by design: that is no evidence against the wait.
     const bool polls = waiter.decider->wait.inferred;
     Finding finding =
         accuse(input, Kind::kFileLock, {holder}, polls ? Evidence::kState : Evidence::kOwnStall);
     if (polls) {
       const bool stands = rank.motion.measured && !rank.motion.stack;
-      finding.confidence =
-          std::min(finding.confidence, stands ? Confidence::kLikely : Confidence::kPossible);
+      finding.at_most(stands ? Confidence::kLikely : Confidence::kPossible);
     }
     const WaitsFor wait = waits_for(input.view, waiter);
     finding.summary = keeper_words(input, keeper, at, wait);
     if (!keeper.process->is_rank) {
-      finding.confidence = std::min(finding.confidence, Confidence::kLikely);
+      finding.at_most(Confidence::kLikely);
     }
     finding.advice = {
         on_live(rank, fmt::format("oddrank node {}  (the holder)", keeper.process->pid))};
@@ -134,22 +130,20 @@ std::vector<Finding> file_lock(const RuleInput& input) {
   if (auto found = by_holder(input); !found.empty()) {
     return found;
   }
-  const std::vector<std::size_t> ranks = suspects_with(input, Kind::kFileLock);
+  const std::vector<std::size_t>& ranks = input.told;
   if (ranks.empty()) {
     return {};
   }
-  Finding finding = accuse(input, Kind::kFileLock, ranks, Evidence::kOwnStall);
-  const WaitEnd end(input.view, input.view.ranks()[ranks.front()]);
-  const RankView& first = end.view();
+  Finding finding = accuse(input, Evidence::kOwnStall);
+  const RankView& first = input.end(ranks.front()).view();
   const WaitsFor wait = waits_for(input.view, first);
   const bool holder_known =
       wait.pid == 0 || input.view.process(first.process->node, wait.pid) != nullptr;
   if (!holder_known && !input.view.all_read()) {
-    finding.confidence =
-        std::min(finding.confidence, Confidence::kPossible);  // the holder may be a rank's process
+    finding.at_most(Confidence::kPossible);  // the holder may be a rank's process
   }
   if (owner_of_holder(input.view, first) != nullptr) {
-    finding.confidence = std::min(finding.confidence, Confidence::kLikely);
+    finding.at_most(Confidence::kLikely);
     finding.weakness = "the other rank may have left it locked";
   }
   finding.summary = sentence_of_end(input, ranks, [&input](const RankView& rank) {

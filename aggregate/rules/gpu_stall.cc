@@ -17,7 +17,7 @@ std::vector<Finding> gpu_stall(const RuleInput& input) {
     return {};
   }
   const ProxyStall& stall = input.graph.devices[needed.front().index];
-  const RankView& first = input.view.ranks()[stall.ranks.front()];
+  const RankView& first = input.rank(stall.ranks.front());
   const std::int64_t age_ms = age_of_stall_ms(input.view, stall);
   Finding finding;
   finding.kind = Kind::kDeviceStall;

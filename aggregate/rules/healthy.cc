@@ -43,7 +43,7 @@ bool counts_on(const RankView& rank) {
 std::vector<std::size_t> waiting_beside(const RuleInput& input) {
   std::vector<std::size_t> waiting;
   for (std::size_t at = 0; at < input.view.ranks().size(); ++at) {
-    const auto& beside = input.view.ranks()[at].beside;
+    const auto& beside = input.rank(at).beside;
     if (std::any_of(beside.begin(), beside.end(), waits_for_long)) {
       waiting.push_back(at);
     }
@@ -53,7 +53,7 @@ std::vector<std::size_t> waiting_beside(const RuleInput& input) {
 
 // Returns "threads of ranks 0-3 have waited for more than 5 s in barrier in default group".
 std::string beside_words(const RuleInput& input, const std::vector<std::size_t>& waiting) {
-  const auto& beside = input.view.ranks()[waiting.front()].beside;
+  const auto& beside = input.rank(waiting.front()).beside;
   const auto first = std::find_if(beside.begin(), beside.end(), waits_for_long);
   return fmt::format("{} of {} {} waited for more than {} s in {}",
                      waiting.size() == 1 ? "another thread" : "other threads",
@@ -136,7 +136,7 @@ std::string idle_words(const RuleInput& input, const Idle& idle) {
         "the others wait for {}: the job is idle",
         who, end, idle.ranks.size() == 1 ? "it" : "them");
   }
-  const RankView& first = input.view.ranks()[idle.ranks.front()];
+  const RankView& first = input.rank(idle.ranks.front());
   const bool asking = asks(input.view, first);
   return fmt::format("{} {}{} for {}{}", who, asking && first.polls ? "ask" : "wait", end,
                      !asking       ? "work"

@@ -81,13 +81,10 @@ Confidence surest(const JobView& view, const RankView& rank) {
 }  // namespace
 
 std::vector<Finding> input_stall(const RuleInput& input) {
-  const std::vector<std::size_t> ranks = suspects_with(input, Kind::kInputStall);
-  if (ranks.empty()) {
-    return {};
-  }
-  Finding finding = accuse(input, Kind::kInputStall, ranks, Evidence::kOwnStall);
-  const RankView& first = input.view.ranks()[ranks.front()];
-  finding.confidence = std::min(finding.confidence, surest(input.view, first));
+  const std::vector<std::size_t>& ranks = input.told;
+  Finding finding = accuse(input, Evidence::kOwnStall);
+  const RankView& first = input.rank(ranks.front());
+  finding.at_most(surest(input.view, first));
   finding.summary = sentence(
       input, ranks, [&input](const RankView& rank) { return input_predicate(input.view, rank); });
   finding.advice = input_advice(input.view, first);

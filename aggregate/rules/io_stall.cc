@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include "aggregate/evidence/wait_end.h"
 #include "aggregate/rules/all_rules.h"
 #include "aggregate/rules/local_story.h"
 #include "aggregate/words/advised_path.h"
@@ -92,21 +91,13 @@ std::vector<Advice> io_advice(const JobView& view, const RankView& rank) {
 }  // namespace
 
 std::vector<Finding> io_stall(const RuleInput& input) {
-  const std::vector<std::size_t> ranks = suspects_with(input, Kind::kIoStall);
-  if (ranks.empty()) {
-    return {};
-  }
-  const WaitEnd end(input.view, input.view.ranks()[ranks.front()]);
-  const RankView& first = end.view();
+  const std::vector<std::size_t>& ranks = input.told;
+  const RankView& first = input.end(ranks.front()).view();
   const bool d_state = first.state() == 'D';
   const bool lasting = stays_in_d(first);
-  Finding finding = accuse(input, Kind::kIoStall, ranks,
-                           d_state && lasting ? Evidence::kState : Evidence::kOwnStall);
+  Finding finding = accuse(input, d_state && lasting ? Evidence::kState : Evidence::kOwnStall);
   if (d_state && !lasting) {
-    finding.confidence = std::min(finding.confidence, Confidence::kPossible);
-  }
-  if (finding.confidence == Confidence::kNone) {
-    return {};
+    finding.at_most(Confidence::kPossible);
   }
   finding.summary = sentence_of_end(
       input, ranks, [&input](const RankView& rank) { return io_predicate(input.view, rank); });

@@ -14,7 +14,7 @@ namespace {
 
 std::string left_out_words(const RuleInput& input, const LeftOutTransfer& one) {
   const auto name = [&input](std::int32_t rank) {
-    return JobView::name(input.view.ranks()[input.view.index_of(rank)]);
+    return JobView::name(input.rank(input.view.index_of(rank)));
   };
   const std::string number =
       one.number < 0 ? "" : fmt::format(", number {} between the two", one.number);
@@ -32,15 +32,11 @@ std::string left_out_words(const RuleInput& input, const LeftOutTransfer& one) {
 
 std::optional<Finding> left_out_transfer(const RuleInput& input,
                                          const std::vector<std::size_t>& circle) {
-  if (input.flight == nullptr || !is_from_memory(*input.flight) || any_moved(input, circle)) {
+  const FlightJob* job = input.recorded();
+  if (job == nullptr || any_moved(input, circle)) {
     return std::nullopt;
   }
-  std::vector<std::int32_t> numbers;
-  numbers.reserve(circle.size());
-  for (const std::size_t at : circle) {
-    numbers.push_back(input.view.ranks()[at].rank);
-  }
-  const auto found = left_out_transfers(input.flight->job, numbers);
+  const auto found = left_out_transfers(*job, input.view.numbers_of(circle));
   const bool one_rank = !found.empty() && std::all_of(found.begin(), found.end(), [&](auto& one) {
     return one.rank == found.front().rank;
   });
@@ -53,7 +49,7 @@ std::optional<Finding> left_out_transfer(const RuleInput& input,
     return std::nullopt;
   }
   finding.summary = left_out_words(input, found.front());
-  finding.history = histories_of(input.flight->job, numbers_of(finding.culprits));
+  finding.history = histories_of(*job, numbers_of(finding.culprits));
   finding.advice = {fmt::format("look for a branch around {} on rank {}",
                                 found.front().place.empty() ? "this call" : found.front().place,
                                 found.front().rank)};

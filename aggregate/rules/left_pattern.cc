@@ -11,23 +11,13 @@
 
 namespace oddrank::aggregate {
 
-bool recorded_beside(const RuleInput& input) {
-  return input.flight != nullptr && is_from_memory(*input.flight);
-}
-
 std::vector<std::size_t> left_their_pattern(const RuleInput& input,
                                             const std::vector<std::size_t>& ranks) {
   std::vector<std::size_t> found;
-  if (!recorded_beside(input)) {
-    return found;
-  }
-  std::vector<std::int32_t> numbers;
-  numbers.reserve(ranks.size());
-  for (const std::size_t at : ranks) {
-    numbers.push_back(input.view.ranks()[at].rank);
-  }
-  for (const std::int32_t rank : left_own_pattern(input.flight->job, numbers)) {
-    found.push_back(input.view.index_of(rank));
+  if (const FlightJob* job = input.recorded()) {
+    for (const std::int32_t rank : left_own_pattern(*job, input.view.numbers_of(ranks))) {
+      found.push_back(input.view.index_of(rank));
+    }
   }
   return found;
 }

@@ -10,9 +10,6 @@
 
 namespace oddrank::aggregate {
 
-// Returns whether the calls of all ranks are known, and of this very hang.
-bool recorded_beside(const RuleInput& input);
-
 // Returns those of the ranks that have left their own pattern (flight/flight_history.h); empty if
 // that cannot be told.
 std::vector<std::size_t> left_their_pattern(const RuleInput& input,

@@ -83,13 +83,12 @@ std::string summary_of(const RuleInput& input, const std::vector<Needed>& links)
     words += fmt::format("; and {} more", links.size() - kMaxLinksInWords);
   }
   const std::size_t common = common_end(links);
-  return fmt::format(
-      "nothing gets through on {}: {} ({}){}",
-      links.size() == 1 ? "a link" : fmt::format("{} links", links.size()), words,
-      tries_words(*links.front().link),
-      common == JobView::kNone
-          ? ""
-          : fmt::format("; all of them end at {}", JobView::name(input.view.ranks()[common])));
+  return fmt::format("nothing gets through on {}: {} ({}){}",
+                     links.size() == 1 ? "a link" : fmt::format("{} links", links.size()), words,
+                     tries_words(*links.front().link),
+                     common == JobView::kNone ? ""
+                                              : fmt::format("; all of them end at {}",
+                                                            JobView::name(input.rank(common))));
 }
 
 // Returns "; n3 gave no answer either" for a host known by exclusion.
@@ -130,7 +129,7 @@ Confidence sureness(const RuleInput& input, const std::vector<Needed>& links) {
   for (const Needed& one : links) {
     age_ms = std::min(age_ms, one.link->age_ms);
     for (const StuckLink::End& end : one.link->ends) {
-      all_read = all_read && input.view.ranks()[end.rank].presence == Presence::kRead;
+      all_read = all_read && input.rank(end.rank).presence == Presence::kRead;
     }
   }
   const Confidence most = alone      ? Confidence::kPossible

@@ -4,7 +4,6 @@
 #include <array>
 
 #include "aggregate/evidence/server_waits.h"
-#include "aggregate/evidence/wait_end.h"
 #include "aggregate/rules/all_rules.h"
 #include "aggregate/view/coroutines.h"
 #include "aggregate/view/decider.h"
@@ -80,8 +79,7 @@ bool is_for_lock_of(const RankView& rank, const snapshot::Wait& wait) {
 // reads its output, or gives it more input or the end of it, or for a lock that the rank has; null
 // otherwise.
 const ProcessCapture* waits_back(const RuleInput& input, const RankView& rank) {
-  const WaitEnd end(input.view, rank);
-  const RankView& last = end.view();
+  const RankView& last = input.end(rank).view();
   if (last.process == nullptr || last.process == rank.process || last.decider == nullptr ||
       last.decider->wait.holder_pid != rank.process->pid) {
     return nullptr;
@@ -258,15 +256,15 @@ bool waits_for_key(const JobView& view, const RankView& rank) {
          view.model().story(*rank.sample(), Story::kStore).has_value();
 }
 
-bool may_need_others(const JobView& view, const RankView& rank) {
+bool may_need_others(const RuleInput& input, const RankView& rank) {
+  const JobView& view = input.view;
   if (rank.speaks_by_coroutine()) {
     return !rank.coroutine->way.circle;
   }
   if (waits_for_key(view, rank)) {
     return true;
   }
-  const WaitEnd end(view, rank);
-  const RankView& last = end.view();
+  const RankView& last = input.end(rank).view();
   if (last.decider == nullptr) {
     return false;
   }
@@ -403,7 +401,7 @@ const ProcessCapture* doomed_child(const RuleInput& input, const RankView& rank)
 }
 
 Kind local_story(const RuleInput& input, std::size_t at) {
-  const RankView& rank = input.view.ranks()[at];
+  const RankView& rank = input.rank(at);
   if (rank.presence == Presence::kDead && rank.process != nullptr && rank.process->exit_code == 0) {
     return Kind::kEarlyExit;
   }
@@ -413,25 +411,18 @@ Kind local_story(const RuleInput& input, std::size_t at) {
   if (rank.presence == Presence::kUnread) {
     return Kind::kUnknown;
   }
-  const WaitEnd end(input.view, rank);
+  const RankView& end = input.end(at).view();
   for (const KindRow* row : kRowsByPlace) {
-    if (row->story.applies(input, row->story.at_end ? end.view() : rank) ||
+    if (row->story.applies(input, row->story.at_end ? end : rank) ||
         (row->story.or_own && row->story.applies(input, rank))) {
       return row->kind;
     }
   }
   // A rank without a stack may be in the very call that the others wait in.
   return rank.sample() == nullptr || input.view.model().fold(*rank.sample()).frames.empty() ||
-                 may_wait_for_unread(input, end.view())
+                 may_wait_for_unread(input, end)
              ? Kind::kUnknown
              : Kind::kSkippedCollective;
-}
-
-std::vector<std::size_t> suspects_with(const RuleInput& input, Kind story) {
-  std::vector<std::size_t> ranks;
-  std::copy_if(input.suspects.begin(), input.suspects.end(), std::back_inserter(ranks),
-               [&input, story](std::size_t at) { return local_story(input, at) == story; });
-  return ranks;
 }
 
 }  // namespace oddrank::aggregate

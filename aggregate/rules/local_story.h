@@ -26,7 +26,7 @@ bool waits_for_key(const JobView& view, const RankView& rank);
 
 // Returns whether what the rank waits for, while its system call names nobody, may be for another
 // rank to give: a key, a file, a lock on a file, an answer.
-bool may_need_others(const JobView& view, const RankView& rank);
+bool may_need_others(const RuleInput& input, const RankView& rank);
 
 // Returns whether the rank sleeps until a file of the kernel wakes it (a poll of an eventfd, of
 // several files): a library's own thread does that when something arrives, from whom is not known.
@@ -50,9 +50,6 @@ bool waits_for_reader(const JobView& view, const RankView& rank);
 bool has_end_outside(const JobView& view, const RankView& rank);
 // Returns whether only its own process has the pipe's other end.
 bool is_at_own_end(const RankView& rank);
-
-// Returns the suspects with this story.
-std::vector<std::size_t> suspects_with(const RuleInput& input, Kind story);
 
 // Returns whether the rank waits for a pool whose worker has ended with the work, and was replaced.
 bool has_lost_worker(const RankView& rank);

@@ -108,38 +108,28 @@ std::vector<Advice> deadlock_advice(const RankView& rank, const ThreadChain& cha
   return advice;
 }
 
-Finding find(const RuleInput& input, Kind kind, const std::vector<std::size_t>& ranks) {
-  Finding finding = accuse(input, kind, ranks, Evidence::kOwnStall);
-  const RankView& first = input.view.ranks()[ranks.front()];
+}  // namespace
+
+std::vector<Finding> lock_deadlock(const RuleInput& input) {
+  const std::vector<std::size_t>& ranks = input.told;
+  Finding finding = accuse(input, Evidence::kOwnStall);
+  const RankView& first = input.rank(ranks.front());
   const ThreadChain chain = follow_threads(*first.process, *first.decider);
   if (is_inferred(chain.circle) || is_inferred(chain.way)) {
-    finding.confidence = std::min(finding.confidence, Confidence::kLikely);
+    finding.at_most(Confidence::kLikely);
     finding.weakness = "who holds a Python lock was concluded from the frames";
   }
   if (chain.circle.empty()) {
-    finding.confidence = std::min(finding.confidence, Confidence::kLikely);
+    finding.at_most(Confidence::kLikely);
   } else if (!stands_still(chain.circle, input.view.model())) {
-    finding.confidence = std::min(finding.confidence, Confidence::kPossible);
+    finding.at_most(Confidence::kPossible);
   }
   finding.summary = sentence(input, ranks, [&input](const RankView& rank) {
     return deadlock_predicate(input.view, rank);
   });
   finding.advice = deadlock_advice(first, chain);
   finding.disproves = {"one of these threads going on"};
-  return finding;
-}
-
-}  // namespace
-
-std::vector<Finding> lock_deadlock(const RuleInput& input) {
-  std::vector<Finding> findings;
-  for (const Kind kind : {Kind::kLockDeadlock, Kind::kGilDeadlock}) {
-    const std::vector<std::size_t> ranks = suspects_with(input, kind);
-    if (!ranks.empty()) {
-      findings.push_back(find(input, kind, ranks));
-    }
-  }
-  return findings;
+  return {finding};
 }
 
 }  // namespace oddrank::aggregate

@@ -133,9 +133,7 @@ std::string conflict_words(const RuleInput& input,
                            std::size_t deviating,
                            std::size_t other,
                            const Conflict& conflict) {
-  const auto name = [&input](std::size_t at) {
-    return ranks_phrase({input.view.ranks()[at].rank});
-  };
+  const auto name = [&input](std::size_t at) { return ranks_phrase({input.rank(at).rank}); };
   const auto& [mine, theirs] = conflict;
   const std::string members = ranks_phrase(mine->second);
   return mine->first == theirs->first
@@ -150,7 +148,7 @@ std::string conflict_words(const RuleInput& input,
 std::vector<Finding> made_another(const RuleInput& input) {
   std::map<std::size_t, MadeGroups> made;  // by rank (index); only ranks that make one now
   for (std::size_t at = 0; at < input.view.ranks().size() && made.size() <= kMaxMakers; ++at) {
-    if (MadeGroups groups = made_groups(input.view, input.view.ranks()[at]); !groups.empty()) {
+    if (MadeGroups groups = made_groups(input.view, input.rank(at)); !groups.empty()) {
       made.emplace(at, std::move(groups));
     }
   }
@@ -173,7 +171,7 @@ std::vector<Finding> made_another(const RuleInput& input) {
     return {};
   }
   Finding finding = accuse(input, Kind::kRendezvous, deviating, Evidence::kNumbers);
-  finding.confidence = std::min(finding.confidence, Confidence::kLikely);
+  finding.at_most(Confidence::kLikely);
   if (finding.confidence == Confidence::kNone) {
     return {};
   }

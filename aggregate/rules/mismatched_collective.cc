@@ -18,7 +18,7 @@ namespace {
 const Slot& slot_without(const RuleInput& input,
                          const std::vector<const Slot*>& slots,
                          const RankView& rank) {
-  const auto at = static_cast<std::size_t>(&rank - input.view.ranks().data());
+  const std::size_t at = input.view.index_of(rank);
   const bool in_first = std::binary_search(slots[0]->inside.begin(), slots[0]->inside.end(), at);
   return in_first ? *slots[1] : *slots[0];
 }
@@ -112,21 +112,17 @@ std::vector<Finding> mismatched_collective(const RuleInput& input) {
       ranks = deviating;
     }
     Finding finding = accuse(input, Kind::kMismatchedCollective, ranks, Evidence::kNumbers);
-    if (finding.confidence == Confidence::kNone) {
-      continue;
-    }
     const std::vector<std::size_t>& with_most = sides.front().with_it;
     const bool any_elsewhere = std::any_of(
         sides.begin(), sides.end(), [](const NumberSide& side) { return !side.with_it.empty(); });
-    finding.confidence =
-        std::min(finding.confidence, tie && any_elsewhere   ? Confidence::kPossible
-                                     : tie || any_elsewhere ? Confidence::kLikely
-                                                            : Confidence::kCertain);
+    finding.at_most(tie && any_elsewhere   ? Confidence::kPossible
+                    : tie || any_elsewhere ? Confidence::kLikely
+                                           : Confidence::kCertain);
     finding.summary = places(input, ranks, [&](const RankView& rank) {
       const Slot& others = slot_without(input, slots, rank);
       return fmt::format("is in {}, {} at the same number in {}", call_at_words(input, rank),
                          ranks_words(input, others.inside),
-                         call_at_words(input, input.view.ranks()[others.inside.front()]));
+                         call_at_words(input, input.rank(others.inside.front())));
     });
     if (!tie && !with_most.empty()) {
       finding.summary +=

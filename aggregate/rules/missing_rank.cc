@@ -36,7 +36,7 @@ bool looks_like_watchdog(const RuleInput& input, const std::vector<std::size_t>&
     return false;
   }
   for (std::size_t at = 0; at < input.view.ranks().size(); ++at) {
-    const RankView& rank = input.view.ranks()[at];
+    const RankView& rank = input.rank(at);
     const Kind story = local_story(input, at);
     if (rank.presence == Presence::kRead && rank.decider != nullptr && !rank.decider->call &&
         story != Kind::kSkippedCollective && story != Kind::kUnknown) {
@@ -55,7 +55,7 @@ bool any_is_awaited(const RuleInput& input, const std::vector<std::size_t>& gone
 std::size_t roots_left(const RuleInput& input) {
   std::size_t count = 0;
   for (std::size_t at = 0; at < input.view.ranks().size(); ++at) {
-    const bool left = input.view.ranks()[at].presence == Presence::kRead;
+    const bool left = input.rank(at).presence == Presence::kRead;
     count += left && (input.blame.blocked[at] == BlockedOn::kNoRank ||
                       input.blame.blocked[at] == BlockedOn::kClock)
                  ? 1U
@@ -68,7 +68,7 @@ std::size_t roots_left(const RuleInput& input) {
 // the launcher's word nor an exit status.
 bool are_only_absent(const RuleInput& input, const std::vector<std::size_t>& gone) {
   return std::all_of(gone.begin(), gone.end(), [&input](std::size_t at) {
-    const RankView& rank = input.view.ranks()[at];
+    const RankView& rank = input.rank(at);
     return rank.presence == Presence::kAbsent && !rank.launched;
   });
 }
@@ -94,7 +94,7 @@ Confidence confidence_of(const RuleInput& input, const std::vector<std::size_t>&
   }
   bool certain = true;
   for (const std::size_t at : ranks) {
-    const RankView& rank = input.view.ranks()[at];
+    const RankView& rank = input.rank(at);
     certain = certain && input.graph.awaited[at] &&
               (rank.presence == Presence::kDead || rank.launched) && !input.is_assumed(at);
   }
@@ -154,16 +154,12 @@ std::vector<Finding> missing_rank(const RuleInput& input) {
   if (nothing_seen(input.view)) {
     return {};
   }
-  const std::vector<std::size_t> suspects = suspects_with(input, Kind::kMissingRank);
-  if (suspects.empty()) {
-    return {};
-  }
   const RankPast past(input.view);
   std::vector<std::size_t> gone;
   const bool initialises = only_initialises(input);
   bool dead = false;
-  for (const std::size_t at : suspects) {
-    const RankView& rank = input.view.ranks()[at];
+  for (const std::size_t at : input.told) {
+    const RankView& rank = input.rank(at);
     if (rank.presence == Presence::kDead || rank.launched || !initialises || past.was_there(rank)) {
       gone.push_back(at);
       dead = dead || rank.presence == Presence::kDead;
@@ -187,7 +183,7 @@ std::vector<Finding> missing_rank(const RuleInput& input) {
         dead && culprit.pid != 0 ? snapshot::WaitOn::kNothing : snapshot::WaitOn::kUnknown;
     culprit.waits_for.detail = culprit.pid != 0 ? "dead" : "no process";
   }
-  finding.advice = absence_advice(input, input.view.ranks()[first]);
+  finding.advice = absence_advice(input, input.rank(first));
   finding.disproves = {"a live process of this rank, in a container or on a node not looked at"};
   if (are_victims) {
     finding.weakness =

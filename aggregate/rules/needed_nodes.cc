@@ -53,7 +53,7 @@ std::vector<ChainLink> chain_to(const RuleInput& input,
                                 const std::string& evidence) {
   std::map<std::string, std::vector<std::int32_t>> waiters;
   for (std::size_t at = 0; at < input.view.ranks().size(); ++at) {
-    const RankView& rank = input.view.ranks()[at];
+    const RankView& rank = input.rank(at);
     if (rank.rank >= 0 && rank.decider != nullptr && input.blame.solution.is_sure(at, cause)) {
       waiters[waits_in(input, rank)].push_back(rank.rank);
     }
@@ -81,7 +81,7 @@ Confidence sureness_of_stall(const RuleInput& input,
   }
   const bool stood =
       !input.young() && std::all_of(waiters.begin(), waiters.end(), [&input](std::size_t at) {
-        const Motion& motion = input.view.ranks()[at].motion;
+        const Motion& motion = input.rank(at).motion;
         return motion.measured && !motion.stack && !motion.locals;
       });
   return stood ? Confidence::kLikely : Confidence::kPossible;

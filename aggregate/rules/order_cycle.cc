@@ -79,8 +79,9 @@ std::vector<std::size_t> deviating(const Circle& cycle) {
 // Returns whether all these ranks are past what repeats in their calls: they have left out the call
 // that the others wait in, rather than entered two groups in another order.
 bool are_past(const RuleInput& input, const std::vector<std::size_t>& ranks) {
-  return recorded_beside(input) && std::all_of(ranks.begin(), ranks.end(), [&](std::size_t at) {
-           return is_past_pattern(input.flight->job, input.view.ranks()[at].rank);
+  const FlightJob* job = input.recorded();
+  return job != nullptr && std::ranges::all_of(input.view.numbers_of(ranks), [job](auto rank) {
+           return is_past_pattern(*job, rank);
          });
 }
 
@@ -141,27 +142,23 @@ std::optional<Finding> order_finding(const RuleInput& input, const Circle& cycle
                               : Kind::kCollectiveOrder;
   Finding finding = accuse(input, kind, found.ranks,
                            all_numbered(cycle) ? Evidence::kNumbers : Evidence::kOwnStall);
-  finding.confidence = std::min(finding.confidence, same_calls(input, cycle.ranks));
-  if (finding.confidence == Confidence::kNone) {
-    return std::nullopt;
-  }
-  finding.summary =
-      fmt::format("{} wait for each other in a circle: {}", ranks_words(input, cycle.ranks),
-                  sides_words(input, cycle.ranks, {}, [&input](auto at) {
-                    return "in " + call_at_words(input, input.view.ranks()[at]);
-                  }));
+  finding.at_most(same_calls(input, cycle.ranks));
+  finding.summary = fmt::format(
+      "{} wait for each other in a circle: {}", ranks_words(input, cycle.ranks),
+      sides_words(input, cycle.ranks, {},
+                  [&input](auto at) { return "in " + call_at_words(input, input.rank(at)); }));
   if (!found.how.empty()) {
-    finding.confidence = std::min(finding.confidence, Confidence::kLikely);
+    finding.at_most(Confidence::kLikely);
     finding.summary += found.how;
   }
-  if (recorded_beside(input)) {
-    finding.history = histories_of(input.flight->job, numbers_of(finding.culprits));
+  if (const FlightJob* job = input.recorded()) {
+    finding.history = histories_of(*job, numbers_of(finding.culprits));
   }
   if (skipped) {
     finding.summary = fmt::format("{} left the calls that repeat before the others did: {}",
                                   ranks_words(input, found.ranks), finding.summary);
   }
-  const bool of_windows = input.view.ranks()[cycle.ranks.front()].decider->call->wants_window >= 0;
+  const bool of_windows = input.rank(cycle.ranks.front()).decider->call->wants_window >= 0;
   finding.advice = {of_windows ? "lock a window's ranks in one order everywhere"
                     : p2p      ? "use batch_isend_irecv, or let one side receive before it sends"
                     : skipped  ? "look for a branch or a loop of another length on these ranks"

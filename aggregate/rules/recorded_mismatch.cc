@@ -51,9 +51,9 @@ std::vector<Finding> recorded_mismatch(const RuleInput& input) {
   finding.kind = told.kind;
   finding.confidence = told.confidence;
   for (const std::size_t at : ranks) {
-    const RankView& rank = input.view.ranks()[at];
+    const RankView& rank = input.rank(at);
     if (!from_memory || input.unread || (!of_cores && !rank.motion.still())) {
-      finding.confidence = std::min(finding.confidence, Confidence::kLikely);
+      finding.at_most(Confidence::kLikely);
     }
     finding.culprits.push_back(culprit_of(input.view, rank));
   }

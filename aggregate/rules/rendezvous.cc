@@ -19,7 +19,7 @@ namespace {
 // Returns whether the rank is merely late: one that is late for a reason of its own has a story of
 // its own.
 bool is_late(const RuleInput& input, const RankPast& past, std::size_t at) {
-  const RankView& rank = input.view.ranks()[at];
+  const RankView& rank = input.rank(at);
   const bool never_came =
       rank.presence == Presence::kAbsent && !rank.launched && !past.was_there(rank);
   return never_came || local_story(input, at) == Kind::kSkippedCollective;
@@ -73,7 +73,7 @@ std::vector<Finding> made_by_some(const RuleInput& input) {
     std::vector<std::size_t> others;
     for (const std::size_t rank : slot.absent) {
       const bool in_circle = std::binary_search(circle.ranks.begin(), circle.ranks.end(), rank);
-      if (in_circle && takes_part(input.view.ranks()[rank])) {
+      if (in_circle && takes_part(input.rank(rank))) {
         others.push_back(rank);
       }
     }
@@ -97,7 +97,7 @@ std::vector<Finding> made_by_some(const RuleInput& input) {
         fmt::format("{} {} in the {}, which all ranks have to come to; {} {} in {}",
                     ranks_words(input, makers), makers.size() == 1 ? "is" : "are", slot.words,
                     ranks_words(input, others), others.size() == 1 ? "is" : "are",
-                    call_words(input.view, *input.view.ranks()[others.front()].decider->call));
+                    call_words(input.view, *input.rank(others.front()).decider->call));
     finding.advice = {"call new_group() on all ranks, also on those that are no members of it"};
     finding.disproves = {"the others coming to the making of that group"};
     finding.weakness = "that all ranks have to take part is the rule, and was not read";
@@ -123,7 +123,7 @@ std::vector<Finding> rendezvous(const RuleInput& input) {
     const bool suspect = std::binary_search(input.suspects.begin(), input.suspects.end(), at);
     if (suspect && is_late(input, past, at)) {
       late.push_back(at);
-      absent = absent || input.view.ranks()[at].presence == Presence::kAbsent;
+      absent = absent || input.rank(at).presence == Presence::kAbsent;
     }
   }
   if (late.empty()) {
@@ -133,7 +133,7 @@ std::vector<Finding> rendezvous(const RuleInput& input) {
   if (absent) {
     late.erase(std::remove_if(late.begin(), late.end(),
                               [&input](std::size_t at) {
-                                return input.view.ranks()[at].presence != Presence::kAbsent;
+                                return input.rank(at).presence != Presence::kAbsent;
                               }),
                late.end());
   }

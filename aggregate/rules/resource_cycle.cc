@@ -22,7 +22,7 @@ bool is_mixed(const RuleInput& input, const Circle& circle) {
   bool between_two = false;
   bool collective = false;
   for (const std::size_t at : circle.ranks) {
-    const RankView& rank = input.view.ranks()[at];
+    const RankView& rank = input.rank(at);
     if (!takes_part(rank) || !circle.has_speaker(at)) {
       return true;
     }
@@ -92,7 +92,7 @@ const snapshot::ThreadCapture* thread_beside(const WaitGraph& graph,
 // Returns what the thread that speaks for a member waits for: "in all_reduce in default group",
 // "for the file lock /x, held by rank 2".
 std::string wait_of_speaker(const RuleInput& input, std::size_t at) {
-  const RankView& rank = input.view.ranks()[at];
+  const RankView& rank = input.rank(at);
   if (rank.decider != nullptr && rank.decider->call) {
     return "in " + call_words(input.view, *rank.decider->call);
   }
@@ -121,7 +121,7 @@ std::string wait_of_speaker(const RuleInput& input, std::size_t at) {
 // Returns the same, and how another thread of the member waits that is in the circle: "with its
 // thread 71 (handler) at a lock".
 std::string wait_of(const RuleInput& input, const Circle& circle, std::size_t at) {
-  const RankView& rank = input.view.ranks()[at];
+  const RankView& rank = input.rank(at);
   std::string words = circle.has_speaker(at) ? wait_of_speaker(input, at) : std::string();
   if (const auto* thread = thread_beside(input.graph, circle, rank)) {
     const auto* awaited = input.view.awaited_by(*rank.process, *thread);
@@ -135,7 +135,7 @@ std::string wait_of(const RuleInput& input, const Circle& circle, std::size_t at
 
 bool are_all_in_calls(const RuleInput& input, const std::vector<std::size_t>& ranks) {
   return std::all_of(ranks.begin(), ranks.end(),
-                     [&input](std::size_t at) { return takes_part(input.view.ranks()[at]); });
+                     [&input](std::size_t at) { return takes_part(input.rank(at)); });
 }
 
 // Returns the members through which every way round leads; all members if there are none.
@@ -169,23 +169,23 @@ std::vector<Finding> resource_cycle(const RuleInput& input) {
         ranks.size() == 1 && ranks.size() < circle.size() && are_all_in_calls(input, circle);
     Finding finding = accuse(input, deviating ? Kind::kSkippedCollective : Kind::kResourceCycle,
                              ranks, Evidence::kOwnStall);
-    finding.confidence = std::min(finding.confidence, same_calls(input, circle));
+    finding.at_most(same_calls(input, circle));
     // If a member waits for one of several, all those that it may be are in the circle.
     if (finding.confidence == Confidence::kNone || any_moved(input, circle) ||
         (ranks == circle && waits_for_several(input, circle))) {
       continue;
     }
     if (!whole.certain) {
-      finding.confidence = std::min(finding.confidence, Confidence::kPossible);
+      finding.at_most(Confidence::kPossible);
     } else if (is_inferred(input.graph, whole)) {
-      finding.confidence = std::min(finding.confidence, Confidence::kLikely);
+      finding.at_most(Confidence::kLikely);
     }
     finding.summary =
         fmt::format("{} wait for each other in a circle: {}", ranks_words(input, circle),
                     sides_words(input, circle, {"waits ", "wait "},
                                 [&](auto at) { return wait_of(input, whole, at); }));
     if (ranks.size() < circle.size()) {
-      finding.confidence = std::min(finding.confidence, Confidence::kLikely);
+      finding.at_most(Confidence::kLikely);
       finding.summary +=
           fmt::format("; every way round leads through {}", ranks_words(input, ranks));
     }

@@ -8,7 +8,6 @@
 
 #include "aggregate/blame/suspects.h"
 #include "aggregate/evidence/wait_chain.h"
-#include "aggregate/evidence/wait_end.h"
 #include "aggregate/rules/all_rules.h"
 #include "aggregate/rules/local_story.h"
 #include "aggregate/view/call_counts.h"
@@ -34,7 +33,7 @@ std::string others_words(const RuleInput& input, std::size_t rank) {
   for (std::size_t at = 0; at < input.view.ranks().size(); ++at) {
     if (at != rank) {
       others.push_back(at);
-      phases.insert(phase_of(input.view, input.view.ranks()[at]));
+      phases.insert(phase_of(input.view, input.rank(at)));
     }
   }
   if (others.empty()) {
@@ -52,7 +51,7 @@ std::string quiet_words(const RuleInput& input, std::size_t rank) {
   QuietSpan own;
   QuietSpan others;
   for (std::size_t at = 0; at < input.view.ranks().size(); ++at) {
-    (at == rank ? own : others).add(*input.view.ranks()[at].decider);
+    (at == rank ? own : others).add(*input.rank(at).decider);
   }
   return fmt::format("it has stood still {}, all others {}", own.words(), others.words());
 }
@@ -68,10 +67,10 @@ std::string pids_words(const RuleInput& input, const std::vector<std::size_t>& r
   std::string titles;
   std::string pids;
   bool titled = false;
-  const std::string_view label = input.view.ranks()[ranks.front()].label;
+  const std::string_view label = input.rank(ranks.front()).label;
   bool alike = !label.empty();
   for (const std::size_t at : ranks) {
-    const RankView& rank = input.view.ranks()[at];
+    const RankView& rank = input.rank(at);
     titled = titled || !rank.label.empty();
     alike = alike && rank.label == label;
     titles += (titles.empty() ? "" : ", ") + JobView::short_name(rank);
@@ -111,9 +110,9 @@ void take_end(const RuleInput& input, const WaitEnd& end, Finding& finding, Wait
   const RankView& last = end.view();
   const bool moves = last.motion.moved() && finding.kind != Kind::kBusyRank;
   if (moves || !last.motion.measured) {
-    finding.confidence = std::min(finding.confidence, Confidence::kPossible);
+    finding.at_most(Confidence::kPossible);
   } else if (end.is_guessed()) {
-    finding.confidence = std::min(finding.confidence, Confidence::kLikely);
+    finding.at_most(Confidence::kLikely);
   }
   waits = waits_for(input.view, last);
   if (waits.pid == 0) {
@@ -138,6 +137,10 @@ bool is_counted(const RankView& rank) {
 }
 
 }  // namespace
+
+const FlightJob* RuleInput::recorded() const {
+  return flight != nullptr && is_from_memory(*flight) ? &flight->job : nullptr;
+}
 
 RuleInput make_input(const JobView& view,
                      WaitGraph& graph,
@@ -178,7 +181,7 @@ bool is_minority(const RuleInput& input,
                  std::size_t other_side,
                  const std::vector<std::size_t>& members) {
   const auto unread = std::count_if(members.begin(), members.end(), [&input](std::size_t at) {
-    const Presence presence = input.view.ranks()[at].presence;
+    const Presence presence = input.rank(at).presence;
     return presence == Presence::kUnread || presence == Presence::kPartial;
   });
   return side + static_cast<std::size_t>(unread) < other_side;
@@ -209,16 +212,16 @@ bool waiters_stand_still(const RuleInput& input, std::size_t rank) {
   std::size_t measured = 0;
   std::size_t still = 0;
   for (const std::size_t waiter : waiters_of(input.graph, rank)) {
-    const Motion& motion = input.view.ranks()[waiter].motion;
+    const Motion& motion = input.rank(waiter).motion;
     measured += motion.measured ? 1 : 0;
-    still += motion.still() && !was_woken(input.view.ranks()[waiter]) ? 1 : 0;
+    still += motion.still() && !was_woken(input.rank(waiter)) ? 1 : 0;
   }
   at->second = still * 2 > measured || measured == 0;
   return at->second;
 }
 
 Confidence judge(const RuleInput& input, std::size_t rank, Evidence evidence) {
-  const RankView& view = input.view.ranks()[rank];
+  const RankView& view = input.rank(rank);
   const bool state = evidence == Evidence::kState;
   Confidence confidence =
       evidence == Evidence::kAbsence ? Confidence::kLikely : Confidence::kCertain;
@@ -250,7 +253,7 @@ Confidence judge(const RuleInput& input, std::size_t rank, Evidence evidence) {
 
 bool waits_for_several(const RuleInput& input, const std::vector<std::size_t>& ranks) {
   return std::any_of(ranks.begin(), ranks.end(), [&input](std::size_t at) {
-    const auto* decider = input.view.ranks()[at].decider;
+    const auto* decider = input.rank(at).decider;
     return decider != nullptr && decider->call && peers_of(input.view, *decider->call).size() > 1;
   });
 }
@@ -265,12 +268,7 @@ std::vector<std::int32_t> numbers_of(const std::vector<Culprit>& culprits) {
 }
 
 std::string ranks_words(const RuleInput& input, const std::vector<std::size_t>& ranks) {
-  std::vector<std::int32_t> numbers;
-  numbers.reserve(ranks.size());
-  for (const std::size_t at : ranks) {
-    numbers.push_back(input.view.ranks()[at].rank);
-  }
-  const std::string set = format_ranks(numbers);
+  const std::string set = format_ranks(input.view.numbers_of(ranks));
   if (set.empty()) {
     return pids_words(input, ranks);
   }
@@ -311,7 +309,7 @@ std::string call_at_words(const RuleInput& input, const RankView& rank) {
 
 bool any_moved(const RuleInput& input, const std::vector<std::size_t>& ranks) {
   return std::any_of(ranks.begin(), ranks.end(), [&input](std::size_t at) {
-    const Motion& motion = input.view.ranks()[at].motion;
+    const Motion& motion = input.rank(at).motion;
     return motion.stack || motion.locals || motion.woke;
   });
 }
@@ -320,7 +318,7 @@ Confidence same_calls(const RuleInput& input, const std::vector<std::size_t>& ra
   constexpr std::size_t kOften = 3;
   Confidence sure = Confidence::kCertain;
   for (const std::size_t at : ranks) {
-    const RankView& rank = input.view.ranks()[at];
+    const RankView& rank = input.rank(at);
     const auto* sample = rank.sample();
     const bool spins = sample != nullptr && sample->state == 'R' && rank.decider->call;
     if (spins && !is_counted(rank)) {
@@ -349,7 +347,7 @@ std::string places(const RuleInput& input,
       more.push_back(at);
       continue;
     }
-    const std::string words = predicate(input.view.ranks()[at]);
+    const std::string words = predicate(input.rank(at));
     const auto same =
         std::find_if(told.begin(), told.end(), [&](const auto& row) { return row.first == words; });
     if (same != told.end()) {
@@ -363,7 +361,7 @@ std::string places(const RuleInput& input,
   std::string text;
   for (const auto& [words, members] : told) {
     text += fmt::format("{}{} {}", text.empty() ? "" : "; ",
-                        JobView::name(input.view.ranks()[members.front()]), words);
+                        JobView::name(input.rank(members.front())), words);
     if (members.size() > 1) {
       text += fmt::format("; the same is true of {}",
                           ranks_words(input, {members.begin() + 1, members.end()}));
@@ -390,8 +388,7 @@ std::string sentence_of_end(const RuleInput& input,
                             const std::vector<std::size_t>& ranks,
                             const std::function<std::string(const RankView&)>& predicate) {
   return sentence(input, ranks, [&](const RankView& rank) {
-    const WaitEnd end(input.view, rank);
-    return end.way_words() + predicate(end.view());
+    return input.end(rank).way_words() + predicate(input.end(rank).view());
   });
 }
 
@@ -408,14 +405,11 @@ Finding accuse(const RuleInput& input,
   finding.kind = kind;
   finding.confidence = Confidence::kCertain;
   for (const std::size_t at : ranks) {
-    const RankView& rank = input.view.ranks()[at];
-    finding.confidence = std::min(finding.confidence, judge(input, at, evidence));
+    const RankView& rank = input.rank(at);
+    finding.at_most(judge(input, at, evidence));
     Culprit culprit = culprit_of(input.view, rank);
-    if (row_of(kind).story.at_end) {
-      const WaitEnd end(input.view, rank);
-      if (!end.is_own()) {
-        take_end(input, end, finding, culprit.waits_for);
-      }
+    if (row_of(kind).story.at_end && !input.end(at).is_own()) {
+      take_end(input, input.end(at), finding, culprit.waits_for);
     }
     finding.culprits.push_back(std::move(culprit));
   }
@@ -426,15 +420,19 @@ Finding accuse(const RuleInput& input,
   finding.explains = waiters_of(input.graph, ranks.front()).size();
   const bool vague = input.basis == Basis::kVague &&
                      std::any_of(ranks.begin(), ranks.end(), [&input, kind](std::size_t at) {
-                       const RankView& rank = input.view.ranks()[at];
-                       return may_need_others(input.view, rank) || kind == Kind::kFileLock;
+                       const RankView& rank = input.rank(at);
+                       return may_need_others(input, rank) || kind == Kind::kFileLock;
                      });
   const bool odd = input.basis == Basis::kOdd && evidence != Evidence::kState;
   const bool young = input.young() && row_of(kind).place_only;
   if (vague || odd || young) {
-    finding.confidence = std::min(finding.confidence, Confidence::kPossible);
+    finding.at_most(Confidence::kPossible);
   }
   return finding;
+}
+
+Finding accuse(const RuleInput& input, Evidence evidence) {
+  return accuse(input, input.kind, input.told, evidence);
 }
 
 Advice on(const RankView& rank, std::string text) {

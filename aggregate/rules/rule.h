@@ -7,6 +7,7 @@
 // blamed at all, and before which others, is laid down in suspects.h.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -39,6 +40,8 @@ struct Finding {
   Basis basis = Basis::kNothing;
   std::size_t explains = 0;  // ranks that wait for the culprits, directly or not
   std::string weakness;      // why it lost, if it loses: "nothing shows that ..."
+
+  void at_most(Confidence limit) { confidence = std::min(confidence, limit); }
 };
 
 struct RuleInput {
@@ -46,8 +49,11 @@ struct RuleInput {
   const WaitGraph& graph;
   const std::vector<RankGroup>& groups;
   const FlightReport* flight = nullptr;  // of the capture's dumps; null if there are none
-  // Those about which a rule is asked now: one entry of `tiers`.
+  // Those about which a rule is asked now: one entry of `tiers`; and those of them whose own place
+  // tells the story of the kind that is asked about (local_story.h).
   std::vector<std::size_t> suspects = {};
+  Kind kind = Kind::kUnknown;
+  std::vector<std::size_t> told = {};
   Basis basis = Basis::kNothing;     // of the suspects
   bool first_to_stop = false;        // the same
   std::vector<Suspects> tiers = {};  // never empty; the strongest basis first
@@ -65,6 +71,12 @@ struct RuleInput {
 
   Blame blame = {};
 
+  const RankView& rank(std::size_t at) const { return view.ranks()[at]; }
+  // Returns where the wait of one of the view's ranks ends.
+  const WaitEnd& end(std::size_t at) const { return graph.ends[at]; }
+  const WaitEnd& end(const RankView& rank) const { return end(view.index_of(rank)); }
+  // Returns the calls of all ranks, if they are known, and of this very hang; else null.
+  const FlightJob* recorded() const;
   bool young() const { return oldest_wait_ms >= 0; }
   // Returns whether only a guess says that ranks wait for this one.
   bool is_assumed(std::size_t rank) const {
@@ -164,6 +176,8 @@ Finding accuse(const RuleInput& input,
                Kind kind,
                const std::vector<std::size_t>& ranks,
                Evidence evidence);
+// Does the same for the kind that is asked about, and those who tell its story.
+Finding accuse(const RuleInput& input, Evidence evidence);
 
 // Returns the ranks of culprits.
 std::vector<std::int32_t> numbers_of(const std::vector<Culprit>& culprits);

@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <iterator>
 
-#include "aggregate/evidence/wait_end.h"
 #include "aggregate/rules/local_story.h"
 #include "aggregate/view/decider.h"
 #include "aggregate/view/thread_cycle.h"
@@ -19,10 +18,11 @@ using snapshot::WaitOn;
 namespace {
 
 // Returns the thread in which the rank's wait ends, if it sleeps or waits for a child; else null.
-const ThreadCapture* sleeper_of(const JobView& view, const RankView& rank) {
-  const WaitEnd end(view, rank);
-  const ProcessCapture* child = awaited_process(view, *end.view().process);
-  const ThreadCapture* last = child != nullptr ? deciding_thread(view, *child) : end.view().decider;
+const ThreadCapture* sleeper_of(const RuleInput& input, const RankView& rank) {
+  const JobView& view = input.view;
+  const RankView& end = input.end(rank).view();
+  const ProcessCapture* child = awaited_process(view, *end.process);
+  const ThreadCapture* last = child != nullptr ? deciding_thread(view, *child) : end.decider;
   const bool sleeps = last != nullptr && !last->samples.empty() &&
                       last->samples.back().state == 'S' &&
                       (last->wait.on == WaitOn::kChild || sleeps_on_purpose(*last, view.model()));
@@ -51,14 +51,14 @@ bool ticks(const ThreadCapture& sleeper, std::int64_t longest_ms) {
 
 }  // namespace
 
-std::vector<std::size_t> short_sleepers_among(const JobView& view,
+std::vector<std::size_t> short_sleepers_among(const RuleInput& input,
                                               const std::vector<std::size_t>& ranks) {
-  const std::int64_t longest_ms = longest_wait_ms(view);
+  const std::int64_t longest_ms = longest_wait_ms(input.view);
   std::vector<std::size_t> found;
   std::copy_if(ranks.begin(), ranks.end(), std::back_inserter(found), [&](std::size_t at) {
-    const RankView& rank = view.ranks()[at];
+    const RankView& rank = input.rank(at);
     const ThreadCapture* sleeper =
-        rank.decider == nullptr || rank.decider->call ? nullptr : sleeper_of(view, rank);
+        rank.decider == nullptr || rank.decider->call ? nullptr : sleeper_of(input, rank);
     return sleeper != nullptr && ticks(*sleeper, longest_ms);
   });
   return found;

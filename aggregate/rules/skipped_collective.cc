@@ -12,7 +12,6 @@
 
 #include <fmt/format.h>
 
-#include "aggregate/evidence/wait_end.h"
 #include "aggregate/flight/flight_capture.h"
 #include "aggregate/flight/flight_history.h"
 #include "aggregate/rules/all_rules.h"
@@ -55,7 +54,7 @@ std::string elsewhere(const RuleInput& input, const RankView& rank) {
       frame ? fmt::format(" in {} ({})", frame->name, frame->place()) : std::string();
   if (waits_for_key(input.view, rank)) {
     const std::string key = printable(input.view.text(rank.decider->wait.rare->key), 60);
-    const std::size_t at = input.view.index_of(rank.rank);
+    const std::size_t at = input.view.index_of(rank.rank);  // `rank` may be an end
     const bool own = at != JobView::kNone && input.graph.lacks_own_key[at];
     return "waits for " + (key.empty() ? "a key of the store" : "the key " + key) +
            (own ? ", which it has not set itself," : "") + where;
@@ -77,8 +76,7 @@ std::string elsewhere(const RuleInput& input, const RankView& rank) {
 // Returns the process or coroutine of the rank that holds up others, whatever the rank itself waits
 // for, or null.
 const GraphNode* part_to_blame(const RuleInput& input, const RankView& rank) {
-  const auto at = static_cast<std::size_t>(&rank - input.view.ranks().data());
-  const auto by = input.blame.by_part.find(at);
+  const auto by = input.blame.by_part.find(input.view.index_of(rank));
   return by == input.blame.by_part.end() ? nullptr : &input.graph.nodes[by->second];
 }
 
@@ -102,7 +100,7 @@ std::string end_words(const RuleInput& input, const RankView& rank) {
   if (const GraphNode* part = part_to_blame(input, rank)) {
     return part_words(input, rank, *part);
   }
-  const WaitEnd end(input.view, rank);
+  const WaitEnd& end = input.end(rank);
   const bool framed = input.view.model().user_frame(*end.view().sample()).has_value();
   return end.is_own() || framed ? end.way_words() + elsewhere(input, end.view())
                                 : end.way_words() + stuck_words(input.view, *end.view().process);
@@ -113,7 +111,7 @@ void add_advice(const RuleInput& input, const RankView& rank, Finding& finding) 
     finding.advice.push_back(on_live(rank, fmt::format("oddrank node {}", part->process->pid)));
     return;
   }
-  const WaitEnd end(input.view, rank);
+  const WaitEnd& end = input.end(rank);
   finding.advice.push_back(on_live(rank, fmt::format("oddrank node {}", end.view().pid())));
   const snapshot::WaitOn on = rank.decider->wait.on;
   if (!end.is_own() || !(on == snapshot::WaitOn::kUnknown || on == snapshot::WaitOn::kNothing ||
@@ -124,7 +122,7 @@ void add_advice(const RuleInput& input, const RankView& rank, Finding& finding) 
     if (slot.absent.empty() || slot.inside.empty()) {
       continue;
     }
-    const RankView& waiter = input.view.ranks()[slot.inside.front()];
+    const RankView& waiter = input.rank(slot.inside.front());
     const auto frame =
         waiter.sample() == nullptr ? std::nullopt : input.view.model().user_frame(*waiter.sample());
     if (frame) {
@@ -204,8 +202,8 @@ CountedAbsence count_absence(const RuleInput& input, std::size_t at) {
     if (!awaited || slot.sequence < 0) {
       continue;
     }
-    const RankView& rank = input.view.ranks()[at];
-    const RankView& waiter = input.view.ranks()[slot.inside.front()];
+    const RankView& rank = input.rank(at);
+    const RankView& waiter = input.rank(slot.inside.front());
     const std::int64_t newest = newest_in_group(rank, waiter);
     if (newest < 0) {
       continue;
@@ -225,8 +223,7 @@ CountedAbsence count_absence(const RuleInput& input, std::size_t at) {
 
 // Drops the ranks that may have done their part in the largest call of their group and gone on.
 void drop_left(const RuleInput& input, const Slot& largest, std::vector<std::size_t>& ranks) {
-  std::erase_if(
-      ranks, [&](std::size_t at) { return may_have_left(largest, input.view.ranks()[at].rank); });
+  std::erase_if(ranks, [&](std::size_t at) { return may_have_left(largest, input.rank(at).rank); });
 }
 
 // Drops calls without a number if numbered calls of the same operation exist: each may be any of
@@ -271,21 +268,18 @@ std::vector<Finding> from_same_group(const RuleInput& input) {
     Finding finding =
         accuse(input, Kind::kSkippedCollective, ranks,
                limit == Confidence::kCertain ? Evidence::kNumbers : Evidence::kOwnStall);
-    finding.confidence = std::min(finding.confidence, limit);
-    if (finding.confidence == Confidence::kNone) {
-      continue;
-    }
+    finding.at_most(limit);
     finding.summary = places(input, ranks, [&](const RankView& rank) {
-      const auto at = static_cast<std::size_t>(&rank - input.view.ranks().data());
+      const std::size_t at = input.view.index_of(rank);
       const Slot* others =  // the largest one that it is not in
           *std::find_if(slots.begin(), slots.end(), [at](const Slot* slot) {
             return !std::binary_search(slot->inside.begin(), slot->inside.end(), at);
           });
       return fmt::format("waits in {}, {} in {}: they are not in the same call",
                          call_at_words(input, rank), ranks_words(input, others->inside),
-                         call_at_words(input, input.view.ranks()[others->inside.front()]));
+                         call_at_words(input, input.rank(others->inside.front())));
     });
-    add_advice(input, input.view.ranks()[ranks.front()], finding);
+    add_advice(input, input.rank(ranks.front()), finding);
     finding.disproves = {"sequence numbers that are equal on all ranks"};
     finding.weakness = "which side left out a call is not known without sequence numbers";
     findings.push_back(std::move(finding));
@@ -332,7 +326,7 @@ std::vector<Finding> from_unknown_group(const RuleInput& input) {
                        call_words(input.view, *view.decider->call),
                        input.graph.slots.front().words);
   });
-  add_advice(input, input.view.ranks()[rank], finding);
+  add_advice(input, input.rank(rank), finding);
   finding.disproves = {"a member of its group that has done its part and gone on"};
   finding.weakness = "the group that it waits in is not known";
   return {finding};
@@ -359,7 +353,7 @@ bool is_missing_in_call(const RuleInput& input, std::size_t rank) {
 
 std::vector<Finding> skipped_collective(const RuleInput& input) {
   std::vector<std::size_t> ranks;
-  for (const std::size_t at : suspects_with(input, Kind::kSkippedCollective)) {
+  for (const std::size_t at : input.told) {
     if (input.graph.awaited[at] || input.basis == Basis::kOdd) {
       ranks.push_back(at);
     }
@@ -379,10 +373,10 @@ std::vector<Finding> skipped_collective(const RuleInput& input) {
   finding.summary =
       sentence(input, ranks, [&input](const RankView& rank) { return end_words(input, rank); });
   finding.summary += counted.words;
-  if (input.flight != nullptr && is_from_memory(*input.flight)) {
-    finding.history = histories_of(input.flight->job, numbers_of(finding.culprits));
+  if (const FlightJob* job = input.recorded()) {
+    finding.history = histories_of(*job, numbers_of(finding.culprits));
   }
-  add_advice(input, input.view.ranks()[ranks.front()], finding);
+  add_advice(input, input.rank(ranks.front()), finding);
   const bool in_call = kind == Kind::kSkippedCollective;
   finding.disproves = {in_call ? "the rank entering that call later: then it was only late"
                                : "the rank going on by itself: then it was only slow"};

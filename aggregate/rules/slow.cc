@@ -6,7 +6,6 @@
 
 #include <fmt/format.h>
 
-#include "aggregate/evidence/wait_end.h"
 #include "aggregate/frames/frame_model.h"
 #include "aggregate/rules/all_rules.h"
 #include "aggregate/rules/local_story.h"
@@ -163,16 +162,13 @@ std::vector<Finding> slow(const RuleInput& input) {
 // Others wait for a rank that has work, of which it is seen to get some done: an evaluation, a
 // cache that it fills for all, a stage with more to do. Nothing holds the job up but that.
 std::vector<Finding> has_work(const RuleInput& input) {
-  const std::vector<std::size_t> ranks = suspects_with(input, Kind::kSlow);
-  if (ranks.empty() || ranks.size() == input.view.ranks().size()) {
+  const std::vector<std::size_t>& ranks = input.told;
+  if (ranks.size() == input.view.ranks().size()) {
     return {};  // where all are at work, none waits
   }
-  Finding finding = accuse(input, Kind::kSlow, ranks, Evidence::kOwnStall);
-  if (finding.confidence == Confidence::kNone) {
-    return {};
-  }
-  finding.confidence = std::min(finding.confidence, Confidence::kLikely);
-  const bool own = work_of(input.view, input.view.ranks()[ranks.front()]).has_value();
+  Finding finding = accuse(input, Evidence::kOwnStall);
+  finding.at_most(Confidence::kLikely);
+  const bool own = work_of(input.view, input.rank(ranks.front())).has_value();
   finding.summary =
       (own ? sentence : sentence_of_end)(input, ranks, [&input](const RankView& rank) {
         const auto work = work_of(input.view, rank);
@@ -186,11 +182,10 @@ std::vector<Finding> has_work(const RuleInput& input) {
                                  child_words(input.view, *work->worker), work->worker->pid, words)
                    : words;
       });
-  const WaitEnd end(input.view, input.view.ranks()[ranks.front()]);
+  const RankView& end = input.end(ranks.front()).view();
   finding.advice = {
       "let it work; give the others a longer timeout than its loop takes, or a part of the work",
-      on_live(end.view(),
-              fmt::format("oddrank node {}  (does it come to an end?)", end.view().pid()))};
+      on_live(end, fmt::format("oddrank node {}  (does it come to an end?)", end.pid()))};
   finding.disproves = {"the loop standing still in later samples"};
   return {finding};
 }

@@ -6,7 +6,6 @@
 
 #include <fmt/format.h>
 
-#include "aggregate/evidence/wait_end.h"
 #include "aggregate/rules/all_rules.h"
 #include "aggregate/rules/local_story.h"
 #include "base/printable.h"
@@ -39,7 +38,7 @@ std::string younger_than_waits(const RuleInput& input, std::size_t at, const Ran
   const std::int64_t age = stopped.decider == nullptr ? -1 : stopped.decider->wait.quiet_ms;
   std::int64_t least = -1;
   for (const std::size_t waiter : waiters_of(input.graph, at)) {
-    const RankView& rank = input.view.ranks()[waiter];
+    const RankView& rank = input.rank(waiter);
     const std::int64_t quiet = rank.decider == nullptr ? -1 : rank.decider->wait.quiet_ms;
     least = least < 0 ? quiet : std::min(least, quiet);
   }
@@ -55,30 +54,25 @@ std::string younger_than_waits(const RuleInput& input, std::size_t at, const Ran
 }  // namespace
 
 std::vector<Finding> stopped_rank(const RuleInput& input) {
-  const std::vector<std::size_t> stopped = suspects_with(input, Kind::kStoppedRank);
-  if (stopped.empty()) {
-    return {};
-  }
-  Finding finding = accuse(input, Kind::kStoppedRank, stopped, Evidence::kState);
+  const std::vector<std::size_t>& stopped = input.told;
+  Finding finding = accuse(input, Evidence::kState);
   // That the rank is in state T needs no waiting ranks; that this is the cause does.
-  const WaitEnd first_end(input.view, input.view.ranks()[stopped.front()]);
-  const RankView& first = first_end.view();
+  const RankView& first = input.end(stopped.front()).view();
   finding.summary = sentence_of_end(
       input, stopped, [&](const RankView& rank) { return stop_predicate(input, rank); });
   const std::string younger = younger_than_waits(input, stopped.front(), first);
   if (!younger.empty()) {
     finding.summary += "; " + younger;
-    finding.confidence = std::min(finding.confidence, Confidence::kLikely);
+    finding.at_most(Confidence::kLikely);
   }
-  for (Culprit& culprit : finding.culprits) {
-    const std::size_t at = input.view.index_of(culprit.rank);
-    const WaitEnd end(input.view, input.view.ranks()[at == JobView::kNone ? stopped.front() : at]);
-    const RankView& rank = end.view();
+  for (std::size_t i = 0; i < stopped.size(); ++i) {
+    const RankView& rank = input.end(stopped[i]).view();
+    WaitsFor& waits = finding.culprits[i].waits_for;
     const bool traced = rank.state() == 't';
-    culprit.waits_for.what = traced ? snapshot::WaitOn::kDebugger : snapshot::WaitOn::kSignal;
-    culprit.waits_for.detail = traced                        ? "held by a tracer"
-                               : is_frozen(input.view, rank) ? "waits for its cgroup to be thawed"
-                                                             : "waits for SIGCONT";
+    waits.what = traced ? snapshot::WaitOn::kDebugger : snapshot::WaitOn::kSignal;
+    waits.detail = traced                        ? "held by a tracer"
+                   : is_frozen(input.view, rank) ? "waits for its cgroup to be thawed"
+                                                 : "waits for SIGCONT";
   }
   if (first.state() == 't') {
     finding.advice = {on_live(first, fmt::format("grep TracerPid /proc/{}/status", first.pid())),

@@ -17,13 +17,13 @@ bool waits_for_unread(const RuleInput& input, std::string& summary) {
     std::vector<std::size_t> unread;
     std::copy_if(slot.absent.begin(), slot.absent.end(), std::back_inserter(unread),
                  [&input](std::size_t at) {
-                   return input.view.ranks()[at].presence == Presence::kUnread ||
-                          input.view.ranks()[at].presence == Presence::kPartial;
+                   return input.rank(at).presence == Presence::kUnread ||
+                          input.rank(at).presence == Presence::kPartial;
                  });
     if (unread.empty()) {
       continue;
     }
-    const RankView& first = input.view.ranks()[unread.front()];
+    const RankView& first = input.rank(unread.front());
     summary = fmt::format(
         "{} wait{} in {} for {}, of which nothing is known ({}{})", ranks_words(input, slot.inside),
         slot.inside.size() == 1 ? "s" : "", slot.words, ranks_words(input, unread),
@@ -81,7 +81,7 @@ std::string describe(const RuleInput& input) {
       return fmt::format(
           "{} only waits for requests: it is idle, if it is a server that has no work; or it waits "
           "for somebody who is not of this job",
-          JobView::name(input.view.ranks()[at]));
+          JobView::name(input.rank(at)));
     }
   }
   return fmt::format("{} read, and nothing shows that {}", count_of(read, input.view.unit()),

@@ -345,6 +345,19 @@ std::size_t JobView::index_of(std::int32_t rank) const {
                                                 : static_cast<std::size_t>(at - ranks_.begin());
 }
 
+std::size_t JobView::index_of(const RankView& rank) const {
+  return static_cast<std::size_t>(&rank - ranks_.data());
+}
+
+std::vector<std::int32_t> JobView::numbers_of(const std::vector<std::size_t>& ranks) const {
+  std::vector<std::int32_t> numbers;
+  numbers.reserve(ranks.size());
+  for (const std::size_t at : ranks) {
+    numbers.push_back(ranks_[at].rank);
+  }
+  return numbers;
+}
+
 std::size_t JobView::index_of(const ProcessCapture& process) const {
   const auto at = rank_of_process_.find(&process);
   return at == rank_of_process_.end() ? kNone : at->second;

@@ -41,7 +41,8 @@ class JobView {
   // Ranks that are expected or were found, sorted by rank, host and pid.
   const std::vector<RankView>& ranks() const { return ranks_; }
   static constexpr std::size_t kNone = static_cast<std::size_t>(-1);
-  std::size_t index_of(std::int32_t rank) const;  // kNone: neither expected nor found
+  std::size_t index_of(std::int32_t rank) const;     // kNone: neither expected nor found
+  std::size_t index_of(const RankView& rank) const;  // `rank`: one of ranks()
   // Returns that of the rank, or the process without a rank, whose own process this is; kNone for a
   // child.
   std::size_t index_of(const snapshot::ProcessCapture& process) const;
@@ -49,6 +50,8 @@ class JobView {
   std::size_t index_of_rank(const snapshot::ProcessCapture& process) const;
   // Returns that of the rank that the process is, or that has started it; kNone if it is no rank's.
   std::size_t index_of_owner(const snapshot::ProcessCapture& process) const;
+  // Returns the numbers of ranks().
+  std::vector<std::int32_t> numbers_of(const std::vector<std::size_t>& ranks) const;
   // Returns that rank if it is another one; null otherwise.
   const RankView* other_owner(const snapshot::ProcessCapture& process, const RankView& rank) const;
   const snapshot::ProcessCapture* process(std::uint32_t node, pid_t pid) const;
