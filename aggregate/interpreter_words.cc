@@ -43,32 +43,26 @@ bool does(const Work& work, const JobView& view, const snapshot::ThreadCapture& 
   if (work.flag != nullptr && thread.*work.flag) {
     return true;
   }
-  if (!thread.has_python || thread.samples.empty()) {
-    return false;
-  }
-  const auto frames = view.model().all_frames(thread.samples.back());
-  return std::any_of(frames.begin(), frames.end(), [&](snapshot::FrameId id) {
-    const snapshot::Frame& frame = view.capture().tables.frame(id);
-    const std::string_view name = view.text(frame.function);
-    return frame.kind == snapshot::FrameKind::kNative &&
-           std::find(work.functions.begin(), work.functions.end(), name) != work.functions.end();
-  });
+  const auto frames = view.model().all_frames(last_sample(thread));
+  return thread.has_python && std::ranges::any_of(frames, [&](snapshot::FrameId id) {
+           const snapshot::Frame& frame = view.capture().tables.frame(id);
+           const std::string_view name = view.text(frame.function);
+           return frame.kind == snapshot::FrameKind::kNative &&
+                  std::find(work.functions.begin(), work.functions.end(), name) !=
+                      work.functions.end();
+         });
 }
 
 // Returns whether its innermost Python frame acquires the lock of a module that is imported.
 bool waits_for_import(const JobView& view, const snapshot::ThreadCapture& thread) {
-  if (thread.samples.empty()) {
+  const auto id = view.model().python_frame(last_sample(thread));
+  if (!id) {
     return false;
   }
-  for (const snapshot::FrameId id : view.model().all_frames(thread.samples.back())) {
-    const snapshot::Frame& frame = view.capture().tables.frame(id);
-    if (frame.kind == snapshot::FrameKind::kPython) {
-      const std::string_view name = view.text(frame.function);  // with its class from 3.11 on
-      return view.text(frame.file) == "<frozen importlib._bootstrap>" &&
-             (name == "acquire" || name == "_ModuleLock.acquire");
-    }
-  }
-  return false;
+  const snapshot::Frame& frame = view.capture().tables.frame(*id);
+  const std::string_view name = view.text(frame.function);  // with its class from 3.11 on
+  return view.text(frame.file) == "<frozen importlib._bootstrap>" &&
+         (name == "acquire" || name == "_ModuleLock.acquire");
 }
 
 }  // namespace

@@ -230,12 +230,8 @@ bool keeps_house(const JobView& view, const RankView& rank, const ThreadCapture&
 
 // Returns whether the innermost Python function of the thread is a library's.
 bool is_in_library(const JobView& view, const ThreadCapture& thread) {
-  for (const snapshot::FrameId id : view.model().all_frames(thread.samples.back())) {
-    if (view.capture().tables.frame(id).kind == snapshot::FrameKind::kPython) {
-      return !view.model().shown(id).user;
-    }
-  }
-  return false;
+  const auto frame = view.model().python_frame(last_sample(thread));
+  return frame && !view.model().shown(*frame).user;
 }
 
 // Returns whether the file is a session of a server that listens at one of these: a client has

@@ -249,8 +249,7 @@ bool is_of_several_calls(const JobView& view, const Slot& slot) {
 // it: what keeps them is not what the others wait in.
 void drop_connecting(const JobView& view, Slot& slot) {
   const auto connects = [&view](std::size_t at) {
-    const auto* sample = view.ranks()[at].sample();
-    return sample != nullptr && view.model().story(*sample, Story::kConnects);
+    return view.model().story(view.ranks()[at].sample(), Story::kConnects).has_value();
   };
   if (slot.kind == CallKind::kRendezvous &&
       !std::all_of(slot.inside.begin(), slot.inside.end(), connects)) {

@@ -280,8 +280,7 @@ void GraphBuilder::add_servers(std::size_t at) {
       continue;
     }
     const RankView& server = view_.ranks()[to];
-    const auto frame =
-        server.sample() == nullptr ? std::nullopt : view_.model().user_frame(*server.sample());
+    const auto frame = view_.model().user_frame(server.sample());
     const std::string evidence =
         fmt::format("thread {} of it runs {}", server.decider->tid,
                     frame ? frame->name : std::string("a function for another rank"));

@@ -164,6 +164,10 @@ std::vector<FrameId> FrameModel::all_frames(const ThreadSample& sample) const {
   return frames;
 }
 
+std::vector<FrameId> FrameModel::all_frames(const ThreadSample* sample) const {
+  return sample == nullptr ? std::vector<FrameId>() : all_frames(*sample);
+}
+
 std::size_t FrameModel::frames_before_locals(const ThreadSample& sample) const {
   if (sample.python_stack == StackId{}) {
     return 0;
@@ -376,6 +380,18 @@ std::optional<ShownFrame> FrameModel::user_frame(const ThreadSample& sample) {
     }
   }
   return innermost;
+}
+
+std::string FrameModel::user_place(const ThreadSample* sample, std::string_view before) {
+  const auto frame = user_frame(sample);
+  return frame ? fmt::format("{}{} ({})", before, frame->name, frame->place()) : std::string();
+}
+
+std::optional<FrameId> FrameModel::python_frame(const ThreadSample* sample) const {
+  const std::vector<FrameId> frames = all_frames(sample);
+  const auto at = std::ranges::find_if(
+      frames, [this](FrameId id) { return tables_.frame(id).kind == FrameKind::kPython; });
+  return at == frames.end() ? std::nullopt : std::optional(*at);
 }
 
 }  // namespace oddrank::aggregate

@@ -61,7 +61,13 @@ struct StoryHit {
   snapshot::FrameId frame{};
 };
 
-// Remembers what it has folded. Borrows the tables, which must not lose rows meanwhile.
+// Returns the thread's last sample; null if it has none.
+inline const snapshot::ThreadSample* last_sample(const snapshot::ThreadCapture& thread) {
+  return thread.samples.empty() ? nullptr : &thread.samples.back();
+}
+
+// Remembers what it has folded. Borrows the tables, which must not lose rows meanwhile. A sample
+// that is null has no frames.
 class FrameModel {
  public:
   explicit FrameModel(const snapshot::Tables& tables) : tables_(tables) {}
@@ -81,9 +87,13 @@ class FrameModel {
   // Counts how many of all_frames() come before the first frame that locals refer to: the native
   // ones if native and Python frames do not match.
   std::size_t frames_before_locals(const snapshot::ThreadSample& sample) const;
+  std::vector<snapshot::FrameId> all_frames(const snapshot::ThreadSample* sample) const;
   ShownFrame shown(snapshot::FrameId id);
   // Returns the innermost frame that matches this story.
   std::optional<StoryHit> story(const snapshot::ThreadSample& sample, Story story);
+  std::optional<StoryHit> story(const snapshot::ThreadSample* sample, Story story) {
+    return sample == nullptr ? std::nullopt : this->story(*sample, story);
+  }
   // Returns whether Python code that does more than wait for what comes next is inside of the loop
   // that this story is about.
   bool works_inside(const snapshot::ThreadSample& sample, const StoryHit& loop);
@@ -93,6 +103,17 @@ class FrameModel {
   // Returns the innermost Python frame of the user's program; if there is none, the innermost
   // Python frame.
   std::optional<ShownFrame> user_frame(const snapshot::ThreadSample& sample);
+  std::optional<ShownFrame> user_frame(const snapshot::ThreadSample* sample) {
+    return sample == nullptr ? std::nullopt : user_frame(*sample);
+  }
+  // Returns `before` and "load (train.py:88)", of that frame; "" if there is none.
+  std::string user_place(const snapshot::ThreadSample* sample, std::string_view before = {});
+  // Returns the innermost Python frame, be it whose it may.
+  std::optional<snapshot::FrameId> python_frame(const snapshot::ThreadSample* sample) const;
+  // Returns whether any frame of it was read.
+  bool has_stack(const snapshot::ThreadSample* sample) {
+    return sample != nullptr && !fold(*sample).frames.empty();
+  }
 
   const snapshot::Tables& tables() const { return tables_; }
 

@@ -48,9 +48,7 @@ std::vector<Finding> busy_rank(const RuleInput& input) {
     finding.at_most(Confidence::kPossible);
   }
   finding.summary = sentence_of_end(input, ranks, [&input](const RankView& rank) {
-    const auto frame = input.view.model().user_frame(*rank.sample());
-    return "runs code of its own" +
-           (frame ? fmt::format(" in {} ({})", frame->name, frame->place()) : std::string());
+    return "runs code of its own" + input.view.model().user_place(rank.sample(), " in ");
   });
   for (Culprit& culprit : finding.culprits) {
     culprit.waits_for.what = snapshot::WaitOn::kNothing;

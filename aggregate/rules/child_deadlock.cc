@@ -83,9 +83,7 @@ std::string child_predicate(const RuleInput& input, const RankView& rank) {
     return way + "a lock that no thread of it can release (inherited by fork)";
   }
   // Python's events, futures and queues wait at locks, too.
-  const auto frame = input.view.model().user_frame(thread->samples.back());
-  const std::string where =
-      frame ? fmt::format(" in {} ({})", frame->name, frame->place()) : std::string();
+  const std::string where = input.view.model().user_place(last_sample(*thread), " in ");
   return fmt::format(
       "{}a lock or an event{} that no thread of it can release: fork() has not copied "
       "the other threads of this rank",
@@ -97,7 +95,7 @@ std::vector<Advice> child_advice(const RuleInput& input,
                                  const snapshot::ProcessCapture* child) {
   if (child == nullptr || is_dead(*child)) {
     std::vector<Advice> advice = {on(rank, "dmesg -T | grep -i -E 'killed process|oom' | tail")};
-    if (rank.sample() != nullptr && input.view.model().story(*rank.sample(), Story::kLoader)) {
+    if (input.view.model().story(rank.sample(), Story::kLoader)) {
       advice.push_back(on(rank, "df -h /dev/shm"));
       advice.emplace_back("DataLoader(timeout=...) turns such a stall into an error");
     } else if (child == nullptr) {

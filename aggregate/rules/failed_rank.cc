@@ -12,11 +12,10 @@ namespace oddrank::aggregate {
 
 std::vector<Finding> failed_rank(const RuleInput& input) {
   const std::vector<std::size_t>& ranks = input.told;
-  const auto read = static_cast<std::size_t>(std::count_if(
-      input.view.ranks().begin(), input.view.ranks().end(), [&input](const RankView& rank) {
-        return rank.sample() != nullptr && !input.view.model().fold(*rank.sample()).frames.empty();
-      }));
-  if (ranks.size() == read && read > 1) {
+  const auto read = std::ranges::count_if(input.view.ranks(), [&input](const RankView& rank) {
+    return input.view.model().has_stack(rank.sample());
+  });
+  if (std::ssize(ranks) == read && read > 1) {
     return {};  // all of them exit: the job ends, and no rank has failed alone
   }
   Finding finding = accuse(input, Evidence::kOwnStall);

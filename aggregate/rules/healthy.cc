@@ -199,13 +199,11 @@ std::vector<Finding> healthy(const RuleInput& input) {
                     count_of(ranks.size(), input.view.unit()), beside_words(input, waiting));
   }
   if (std::all_of(ranks.begin(), ranks.end(), stands_beside_calls)) {
-    const RankView& first = ranks.front();
-    const auto frame = input.view.model().user_frame(*first.sample());
     finding.confidence = Confidence::kPossible;
     finding.summary = fmt::format(
         "other threads of all {} make calls, but the main threads have waited for more than {} s{}",
         count_of(ranks.size(), input.view.unit()), snapshot::kOldWaitMs / 1000,
-        frame ? fmt::format(" in {} ({})", frame->name, frame->place()) : "");
+        input.view.model().user_place(ranks.front().sample(), " in "));
     finding.weakness = "these calls may not be what the main threads wait for";
   }
   finding.advice = {

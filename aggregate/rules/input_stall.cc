@@ -20,10 +20,7 @@ std::string input_predicate(const JobView& view, const RankView& rank) {
     return fmt::format("waits for its {} pid {}{}, which {}", child_words(view, *worker),
                        worker->pid, command_words(view, *worker), stuck_words(view, *worker));
   }
-  const auto frame = view.model().user_frame(*rank.sample());
-  return frame ? fmt::format("waits for data from its input pipeline in {} ({})", frame->name,
-                             frame->place())
-               : std::string("waits for data from its input pipeline");
+  return "waits for data from its input pipeline" + view.model().user_place(rank.sample(), " in ");
 }
 
 // Returns what to do about what the last of the processes that the rank waits for is stuck in.
@@ -58,8 +55,7 @@ std::vector<Advice> input_advice(const JobView& view, const RankView& rank) {
   // Without workers the rank loads by itself, and DataLoader refuses a timeout.
   const auto* worker = awaited_process(view, *rank.process);
   const auto* thread = worker == nullptr ? nullptr : deciding_thread(view, *worker);
-  if (thread != nullptr && !thread->samples.empty() &&
-      view.model().story(thread->samples.back(), Story::kLoaderWorker)) {
+  if (thread != nullptr && view.model().story(last_sample(*thread), Story::kLoaderWorker)) {
     advice.emplace_back(
         "DataLoader(timeout=...) turns such a stall into an error with a traceback");
   }

@@ -103,9 +103,8 @@ std::string missing_numbers(const std::vector<LauncherPlace>& places) {
 }
 
 std::string place_words(const JobView& view, const RankView& rank) {
-  const auto frame =
-      rank.sample() == nullptr ? std::nullopt : view.model().user_frame(*rank.sample());
-  return frame ? fmt::format("{} ({})", frame->name, frame->place()) : phase_of(view, rank);
+  const std::string place = view.model().user_place(rank.sample());
+  return place.empty() ? phase_of(view, rank) : place;
 }
 
 }  // namespace

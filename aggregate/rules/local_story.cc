@@ -23,9 +23,8 @@ namespace {
 
 // Recognises an idle thread of multiprocessing's queues: it waits for the other threads.
 bool is_idle_feeder(const RuleInput& input, const ThreadCapture& thread) {
-  return !thread.samples.empty() &&
-         (thread.wait.on == WaitOn::kLock || thread.wait.on == WaitOn::kSocket) &&
-         input.view.model().story(thread.samples.back(), Story::kQueueFeeder).has_value();
+  return (thread.wait.on == WaitOn::kLock || thread.wait.on == WaitOn::kSocket) &&
+         input.view.model().story(last_sample(thread), Story::kQueueFeeder).has_value();
 }
 
 // Returns whether no other thread of the child could release anything.
@@ -217,10 +216,8 @@ bool is_outside(const RuleInput& input, const RankView& rank) {
 // called the program back (a hook of DDP).
 bool is_in_unread_call(const RuleInput& input, const RankView& rank) {
   FrameModel& model = input.view.model();
-  const auto hit = rank.sample() == nullptr || rank.decider->call
-                       ? std::nullopt
-                       : model.story(*rank.sample(), Story::kCommunicates);
-  if (!hit || waits_for_key(input.view, rank)) {
+  const auto hit = model.story(rank.sample(), Story::kCommunicates);
+  if (!hit || rank.decider->call || waits_for_key(input.view, rank)) {
     return false;
   }
   const auto frames = model.all_frames(*rank.sample());
@@ -236,7 +233,7 @@ bool is_at_loop(const RuleInput& input, const RankView& rank) {
 bool is_busy(const RuleInput& input, const RankView& rank) {
   // A rank without a stack may run in the very call that the others wait in: MPI waits by running.
   if (rank.sample() == nullptr || rank.decider->call || rank.polls ||
-      (rank.process->is_rank && input.view.model().fold(*rank.sample()).frames.empty())) {
+      (rank.process->is_rank && !input.view.model().has_stack(rank.sample()))) {
     return false;
   }
   const bool runs = rank.decider->wait.on == WaitOn::kNothing || rank.state() == 'R';
@@ -289,8 +286,7 @@ bool is_to_be_woken(const JobView& view, const RankView& rank) {
 }
 
 bool talks_to_service(const JobView& view, const RankView& rank) {
-  return rank.sample() != nullptr &&
-         view.model().story(*rank.sample(), Story::kExternal).has_value();
+  return view.model().story(rank.sample(), Story::kExternal).has_value();
 }
 
 bool waits_at_terminal(const JobView& view, const RankView& rank) {
@@ -419,8 +415,7 @@ Kind local_story(const RuleInput& input, std::size_t at) {
     }
   }
   // A rank without a stack may be in the very call that the others wait in.
-  return rank.sample() == nullptr || input.view.model().fold(*rank.sample()).frames.empty() ||
-                 may_wait_for_unread(input, end)
+  return !input.view.model().has_stack(rank.sample()) || may_wait_for_unread(input, end)
              ? Kind::kUnknown
              : Kind::kSkippedCollective;
 }

@@ -19,18 +19,10 @@ using snapshot::WaitOn;
 
 constexpr std::size_t kMaxThreads = 8;  // of a circle, in the sentence
 
-std::string thread_name(const JobView& view, const ThreadCapture& thread) {
-  const std::string_view python = view.text(thread.python_name);
-  return fmt::format("thread {} ({})", thread.tid,
-                     printable(python.empty() ? view.text(thread.name) : python, 40));
-}
-
 std::string place(const JobView& view, const ThreadCapture& thread) {
-  if (thread.samples.empty()) {
-    return {};
-  }
-  if (const auto frame = view.model().user_frame(thread.samples.back())) {
-    return fmt::format(" in {} ({})", frame->name, frame->place());
+  const std::string python = view.model().user_place(last_sample(thread), " in ");
+  if (!python.empty() || thread.samples.empty()) {
+    return python;
   }
   // A native thread: the first frame outside of libc is its own code.
   const auto& frames = view.model().fold(thread.samples.back()).frames;
@@ -45,7 +37,7 @@ std::string hop(const JobView& view, const ThreadCapture& thread, const ThreadCa
                                ? fmt::format("the end of thread {}", next.tid)
                                : fmt::format("{}, which {} holds", awaited_thing(thread),
                                              itself ? "it" : fmt::format("thread {}", next.tid));
-  return fmt::format("{}{} waits for {}{}", thread_name(view, thread), place(view, thread), held,
+  return fmt::format("{}{} waits for {}{}", thread_words(view, thread), place(view, thread), held,
                      itself ? " itself" : "");
 }
 
@@ -67,10 +59,10 @@ std::string keeper_predicate(const JobView& view,
   const auto wants = std::find_if(rank.process->threads.begin(), rank.process->threads.end(),
                                   [](const ThreadCapture& each) { return each.wants_gil; });
   return fmt::format(
-      "stands still: {}{} waits in {} and keeps the GIL, which {} wants", thread_name(view, keeper),
-      place(view, keeper),
+      "stands still: {}{} waits in {} and keeps the GIL, which {} wants",
+      thread_words(view, keeper), place(view, keeper),
       keeper.call ? call_words(view, *keeper.call) : system_call_words(view, keeper, false),
-      thread_name(view, *wants));
+      thread_words(view, *wants));
 }
 
 std::string deadlock_predicate(const JobView& view, const RankView& rank) {
@@ -87,7 +79,7 @@ std::string deadlock_predicate(const JobView& view, const RankView& rank) {
   }
   text += circle_words(view, chain.circle);
   if (!chain.way.empty()) {
-    text += fmt::format("; {} waits for thread {}", thread_name(view, *chain.way.front()),
+    text += fmt::format("; {} waits for thread {}", thread_words(view, *chain.way.front()),
                         chain.way.size() > 1 ? chain.way[1]->tid : chain.circle.front()->tid);
   }
   return text;

@@ -36,14 +36,11 @@ std::string rendezvous_predicate(const RuleInput& input,
     return fmt::format("never came: {} of {} ranks are there", slot.inside.size(),
                        input.view.expected());
   }
-  if (rank.sample() != nullptr && input.view.model().story(*rank.sample(), Story::kConnects)) {
-    return fmt::format("has not come to the {}: it still tries to connect to the store",
-                       slot.words);
-  }
-  const auto frame =
-      rank.sample() == nullptr ? std::nullopt : input.view.model().user_frame(*rank.sample());
+  FrameModel& model = input.view.model();
   return fmt::format("has not come to the {}{}", slot.words,
-                     frame ? fmt::format(": it is in {} ({})", frame->name, frame->place()) : "");
+                     model.story(rank.sample(), Story::kConnects)
+                         ? ": it still tries to connect to the store"
+                         : model.user_place(rank.sample(), ": it is in "));
 }
 
 // Returns whether the circle rests on more guesses than that all ranks come to a rendezvous, which

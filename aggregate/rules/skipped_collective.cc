@@ -49,9 +49,7 @@ std::string elsewhere(const RuleInput& input, const RankView& rank) {
   if (rank.speaks_by_coroutine()) {
     return "has a coroutine in " + coroutine_words(input.view, rank.coroutine->way);
   }
-  const auto frame = input.view.model().user_frame(*rank.sample());
-  const std::string where =
-      frame ? fmt::format(" in {} ({})", frame->name, frame->place()) : std::string();
+  const std::string where = input.view.model().user_place(rank.sample(), " in ");
   if (waits_for_key(input.view, rank)) {
     const std::string key = printable(input.view.text(rank.decider->wait.rare->key), 60);
     const std::size_t at = input.view.index_of(rank.rank);  // `rank` may be an end
@@ -67,9 +65,9 @@ std::string elsewhere(const RuleInput& input, const RankView& rank) {
     return "waits for its coroutine " + coroutine_words(input.view, way);
   }
   const bool sleeps = sleeps_in(*rank.decider, *rank.sample(), input.view.model());
-  return (sleeps  ? "sleeps"
-          : frame ? "is"
-                  : "is elsewhere") +
+  return (sleeps          ? "sleeps"
+          : where.empty() ? "is elsewhere"
+                          : "is") +
          where + long_limit_words(rank.decider->wait);
 }
 
@@ -123,8 +121,7 @@ void add_advice(const RuleInput& input, const RankView& rank, Finding& finding) 
       continue;
     }
     const RankView& waiter = input.rank(slot.inside.front());
-    const auto frame =
-        waiter.sample() == nullptr ? std::nullopt : input.view.model().user_frame(*waiter.sample());
+    const auto frame = input.view.model().user_frame(waiter.sample());
     if (frame) {
       finding.advice.push_back(fmt::format(
           "look for a branch or a loop of another length around {} (the call of the others)",

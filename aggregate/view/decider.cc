@@ -80,8 +80,7 @@ const ThreadCapture* end_of_locks(const ProcessCapture& process, const ThreadCap
 // Returns whether the thread runs collectives for the main thread. Background threads of a library
 // are in its functions all the time; only a thread of the program, or autograd's, does so.
 bool runs_for_main(const ThreadCapture& thread, FrameModel& model) {
-  return thread.has_python ||
-         (!thread.samples.empty() && model.story(thread.samples.back(), Story::kEngine));
+  return thread.has_python || model.story(last_sample(thread), Story::kEngine).has_value();
 }
 
 // Returns the thread that does the program's work while its main thread is idle: one in a call

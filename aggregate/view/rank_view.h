@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 
+#include "aggregate/frames/frame_model.h"
 #include "base/small/slim_vector.h"
 #include "snapshot/capture.h"
 #include "snapshot/loops/poll_on.h"
@@ -93,7 +94,7 @@ struct RankView {
 };
 
 inline const snapshot::ThreadSample* RankView::sample() const {
-  return decider == nullptr || decider->samples.empty() ? nullptr : &decider->samples.back();
+  return decider == nullptr ? nullptr : last_sample(*decider);
 }
 
 inline char RankView::state() const {

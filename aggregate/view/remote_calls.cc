@@ -17,25 +17,19 @@ namespace {
 
 // Returns what the thread runs a function for, "an RPC"; nullopt if it runs none.
 std::optional<std::string_view> served_call(FrameModel& model, const ThreadCapture& thread) {
-  if (thread.samples.empty()) {
-    return std::nullopt;
-  }
-  const snapshot::ThreadSample& sample = thread.samples.back();
+  const snapshot::ThreadSample* sample = last_sample(thread);
   if (const auto hit = model.story(sample, Story::kServesCall)) {
     return hit->pattern->words;
   }
   const auto loop = model.story(sample, Story::kServesLoop);
-  return loop && model.works_inside(sample, *loop) ? std::optional(loop->pattern->words)
-                                                   : std::nullopt;
+  return loop && model.works_inside(*sample, *loop) ? std::optional(loop->pattern->words)
+                                                    : std::nullopt;
 }
 
 // Returns whether the thread is in the loop of this story, and in no function that it calls.
 bool rests_inside(FrameModel& model, const ThreadCapture& thread, Story story) {
-  if (thread.samples.empty() || thread.call) {
-    return false;
-  }
-  const auto loop = model.story(thread.samples.back(), story);
-  return loop && !model.works_inside(thread.samples.back(), *loop);
+  const auto loop = model.story(last_sample(thread), story);
+  return loop && !thread.call && !model.works_inside(thread.samples.back(), *loop);
 }
 
 Servers servers_of(FrameModel& model, const std::vector<RankView>& ranks, std::string_view call) {
@@ -97,11 +91,8 @@ bool asks_unseen_actor(const snapshot::AskedObjects& asked, const std::vector<Ra
 }
 
 std::optional<std::string_view> remote_call(FrameModel& model, const ThreadCapture& thread) {
-  if (thread.samples.empty() || thread.call) {
-    return std::nullopt;
-  }
-  const auto hit = model.story(thread.samples.back(), Story::kRemoteCall);
-  return hit ? std::optional(hit->pattern->words) : std::nullopt;
+  const auto hit = model.story(last_sample(thread), Story::kRemoteCall);
+  return hit && !thread.call ? std::optional(hit->pattern->words) : std::nullopt;
 }
 
 const ThreadCapture* serving_thread(FrameModel& model,

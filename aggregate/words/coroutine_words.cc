@@ -13,8 +13,9 @@ snapshot::ThreadSample sample_of_task(const snapshot::AsyncTask& task) {
 
 // Returns "Store.fill (store.py:33)", in the program's own code if that is known.
 std::string place_of(const JobView& view, const snapshot::AsyncTask& task) {
-  const auto frame = view.model().user_frame(sample_of_task(task));
-  return frame ? fmt::format("{} ({})", frame->name, frame->place()) : "a task";
+  const snapshot::ThreadSample sample = sample_of_task(task);
+  const std::string place = view.model().user_place(&sample);
+  return place.empty() ? "a task" : place;
 }
 
 // Returns " in Lock.acquire", or " for a future"; "" if nothing more than the place is known.

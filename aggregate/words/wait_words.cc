@@ -43,14 +43,6 @@ std::string path_words(const JobView& view, const Wait& wait) {
   return path;
 }
 
-std::string user_place(const JobView& view, const ThreadCapture& thread) {
-  if (thread.samples.empty()) {
-    return {};
-  }
-  const auto frame = view.model().user_frame(thread.samples.back());
-  return frame ? fmt::format("{} ({})", frame->name, frame->place()) : std::string();
-}
-
 // Describes a wait for a lock or a pipe in the words of the library that waits; "" for kinds about
 // which the kernel knows more (a file, a file lock, the GIL).
 std::string_view library_wait(const JobView& view, const RankView& rank) {
@@ -260,9 +252,7 @@ const ThreadCapture* deciding_thread(const JobView& view, const ProcessCapture& 
 std::string child_words(const JobView& view, const ProcessCapture& child) {
   for (const ThreadCapture& thread : child.threads) {
     for (const Story story : {Story::kLoaderWorker, Story::kPoolWorker}) {
-      const auto hit =
-          thread.samples.empty() ? std::nullopt : view.model().story(thread.samples.back(), story);
-      if (hit) {
+      if (const auto hit = view.model().story(last_sample(thread), story)) {
         return std::string(hit->pattern->words);
       }
     }
@@ -356,7 +346,7 @@ std::string stuck_words(const JobView& view, const ProcessCapture& process) {
                 : fmt::format(", held by pid {}", wait.holder_pid));
   }
   if (wait.on == WaitOn::kNothing || state == 'R') {
-    const std::string place = user_place(view, *thread);
+    const std::string place = view.model().user_place(last_sample(*thread));
     return place.empty() ? "runs" : "runs " + place;
   }
   const std::string call = system_call_words(view, *thread, false);
@@ -396,15 +386,13 @@ std::string phase_of(const JobView& view, const RankView& rank) {
     return prefix + call_words(view, *rank.decider->call);
   }
   const auto* sample = rank.sample();
-  if (sample != nullptr) {
-    for (const Story story : {Story::kFailed, Story::kEnds}) {
-      if (const auto hit = view.model().story(*sample, story)) {
-        return prefix + "in " + std::string(hit->pattern->words);
-      }
+  for (const Story story : {Story::kFailed, Story::kEnds}) {
+    if (const auto hit = view.model().story(sample, story)) {
+      return prefix + "in " + std::string(hit->pattern->words);
     }
   }
   if (waits_for_input(view, rank)) {
-    const auto hit = sample == nullptr ? std::nullopt : view.model().story(*sample, Story::kLoader);
+    const auto hit = view.model().story(sample, Story::kLoader);
     const std::string who = hit ? std::string(hit->pattern->words) + ".__next__" : "input";
     const ProcessCapture* child =
         rank.process == nullptr ? nullptr : awaited_process(view, *rank.process);
@@ -413,7 +401,7 @@ std::string phase_of(const JobView& view, const RankView& rank) {
   if (state == 'D') {
     return system_call_words(view, *rank.decider, true);
   }
-  return prefix + wait_phase(view, rank, user_place(view, *rank.decider));
+  return prefix + wait_phase(view, rank, view.model().user_place(rank.sample()));
 }
 
 std::string thread_wait_words(const JobView& view,
