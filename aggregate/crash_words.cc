@@ -61,8 +61,8 @@ bool belongs_to_abort(const ShownFrame& frame) {
   }
   std::string_view name = frame.name;
   name.remove_prefix(std::min(name.find_first_not_of('_'), name.size()));
-  return std::any_of(kNames.begin(), kNames.end(),
-                     [name](std::string_view known) { return name.starts_with(known); }) ||
+  return std::ranges::any_of(kNames,
+                             [name](std::string_view known) { return name.starts_with(known); }) ||
          contains(name, "+0x") || name == "kill_implementation" || name == "kill_internal";
 }
 
@@ -77,7 +77,7 @@ std::string crash_place(const JobView& view, const ThreadCapture& thread, const 
     return {};
   }
   const auto& frames = view.model().fold(thread.samples.back()).frames;
-  auto at = std::find_if_not(frames.begin(), frames.end(), belongs_to_abort);
+  auto at = std::ranges::find_if_not(frames, belongs_to_abort);
   // A handler of the fault (faulthandler's, PyTorch's) has sent the signal once more: the fault is
   // below it. A process sends itself the signal of a fault for no other reason.
   const int signal = crash.signal;
@@ -110,9 +110,9 @@ bool has_crashed(const ProcessCapture& process, const ThreadCapture& thread) {
 }
 
 const ThreadCapture* crashed_thread(const ProcessCapture& process) {
-  const auto at = std::find_if(
-      process.threads.begin(), process.threads.end(),
-      [&process](const ThreadCapture& thread) { return has_crashed(process, thread); });
+  const auto at = std::ranges::find_if(process.threads, [&process](const ThreadCapture& thread) {
+    return has_crashed(process, thread);
+  });
   return at == process.threads.end() ? nullptr : &*at;
 }
 

@@ -164,7 +164,7 @@ ReportedGroup report_group(const JobView& view, const Verdict& verdict, const Ra
   ReportedGroup row;
   std::vector<std::string> hosts;
   for (const std::size_t at : group.ranks) {
-    const RankView& rank = view.ranks()[at];
+    const RankView& rank = view.rank(at);
     if (rank.rank >= 0) {
       row.ranks.push_back(rank.rank);
     }
@@ -189,12 +189,12 @@ ReportedGroup report_group(const JobView& view, const Verdict& verdict, const Ra
   row.count = group.ranks.size();
   row.hosts = compress_hosts(std::move(hosts));
   if (row.count == 1) {
-    row.coordinates = coordinate_words(coordinates_of(view, view.ranks()[group.ranks.front()]));
+    row.coordinates = coordinate_words(coordinates_of(view, view.rank(group.ranks.front())));
   }
   row.phase = group.phase;
   row.state = group.state;
   row.stack = group.stack;
-  row.main_stack = main_stack_of(view, view.ranks()[group.ranks.front()]);
+  row.main_stack = main_stack_of(view, view.rank(group.ranks.front()));
   row.differences = diff_locals(view, group.ranks);
   return row;
 }
@@ -205,8 +205,8 @@ void add_groups(const JobView& view,
                 std::vector<RankGroup> groups,
                 Diagnosis& report) {
   std::stable_partition(groups.begin(), groups.end(), [&](const RankGroup& group) {
-    return std::any_of(group.ranks.begin(), group.ranks.end(), [&](std::size_t at) {
-      return is_named(view.ranks()[at], report.verdict.culprits);
+    return std::ranges::any_of(group.ranks, [&](std::size_t at) {
+      return is_named(view.rank(at), report.verdict.culprits);
     });
   });
   for (const RankGroup& group : groups) {
@@ -251,7 +251,7 @@ std::string unexplained(const JobView& view,
   bool named = false;
   std::vector<std::int32_t> left;
   for (std::size_t at = 0; at < view.ranks().size(); ++at) {
-    const std::int32_t rank = view.ranks()[at].rank;
+    const std::int32_t rank = view.rank(at).rank;
     named = named || (rank >= 0 && roles[at] == Role::kRoot);
     if (rank >= 0 && graph.waits[at] && roles[at] == Role::kElsewhere) {
       left.push_back(rank);
@@ -278,11 +278,11 @@ std::string awaited_beside(const RuleInput& input,
   for (const Cause& cause : input.blame.solution.causes) {
     const std::uint32_t at = cause.nodes.front();
     if (cause.circle || at >= roles.size() || roles[at] == Role::kRoot ||
-        !input.blame.is_sure(at) || input.view.ranks()[at].presence != Presence::kRead ||
+        !input.blame.is_sure(at) || input.view.rank(at).presence != Presence::kRead ||
         ++found > kMaxBeside) {
       continue;
     }
-    const RankView& rank = input.view.ranks()[at];
+    const RankView& rank = input.view.rank(at);
     words += fmt::format("{}{} {}", words.empty() ? "" : "; ", JobView::name(rank),
                          phase_of(input.view, rank));
   }
@@ -348,7 +348,7 @@ Diagnosis diagnose(const JobView& view) {
   }
   report.notes = view.notes();
   add_node_notes(capture, report);
-  std::sort(report.notes.begin(), report.notes.end());
+  std::ranges::sort(report.notes);
   std::transform(capture.job.notes.begin(), capture.job.notes.end(),
                  std::inserter(report.notes, report.notes.begin()),
                  [](const std::string& note) { return printable(note, 400); });

@@ -48,8 +48,7 @@ bool does(const Work& work, const JobView& view, const snapshot::ThreadCapture& 
            const snapshot::Frame& frame = view.capture().tables.frame(id);
            const std::string_view name = view.text(frame.function);
            return frame.kind == snapshot::FrameKind::kNative &&
-                  std::find(work.functions.begin(), work.functions.end(), name) !=
-                      work.functions.end();
+                  std::ranges::find(work.functions, name) != work.functions.end();
          });
 }
 

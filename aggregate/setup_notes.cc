@@ -73,7 +73,7 @@ class SetupComparison {
 SetupComparison::SetupComparison(const JobView& view) : view_(view) {
   find_nccl_versions();
   for (std::size_t at = 0; at < view.ranks().size(); ++at) {
-    const RankView& rank = view.ranks()[at];
+    const RankView& rank = view.rank(at);
     // Each of several jobs may have a set-up of its own.
     if (rank.rank >= 0 && rank.process != nullptr && rank.process->is_rank &&
         rank.process->first_rank == 0) {
@@ -83,7 +83,7 @@ SetupComparison::SetupComparison(const JobView& view) : view_(view) {
 }
 
 void SetupComparison::add_rank(std::size_t at) {
-  const snapshot::ProcessCapture& process = *view_.ranks()[at].process;
+  const snapshot::ProcessCapture& process = *view_.rank(at).process;
   const auto add = [&](std::string_view name, std::string_view value) {
     if (!value.empty()) {
       facts_[{false, name}][value].push_back(at);
@@ -124,8 +124,8 @@ void SetupComparison::find_nccl_versions() {
 std::string SetupComparison::who(const std::vector<std::size_t>& ranks) const {
   std::set<std::string> hosts;
   for (const std::size_t at : ranks) {
-    if (!view_.ranks()[at].host.empty()) {
-      hosts.insert(view_.ranks()[at].host);
+    if (!view_.rank(at).host.empty()) {
+      hosts.insert(view_.rank(at).host);
     }
   }
   const std::string words = ranks_phrase(view_.numbers_of(ranks));

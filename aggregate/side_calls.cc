@@ -57,7 +57,7 @@ std::string words_of(const JobView& view, const SideCall& side) {
   std::vector<std::int32_t> missing;
   for (const std::int32_t rank : view.ranks_of(side.call->members)) {
     const std::size_t at = view.index_of(rank);
-    const bool read = at != JobView::kNone && view.ranks()[at].presence == Presence::kRead;
+    const bool read = at != JobView::kNone && view.rank(at).presence == Presence::kRead;
     if (read && !side.inside.contains(rank)) {
       missing.push_back(rank);
     }

@@ -54,7 +54,7 @@ std::string_view wait_name(snapshot::WaitOn what) {
 }
 
 bool is_named(const RankView& rank, const std::vector<Culprit>& culprits) {
-  return std::any_of(culprits.begin(), culprits.end(), [&rank](const Culprit& culprit) {
+  return std::ranges::any_of(culprits, [&rank](const Culprit& culprit) {
     return culprit.rank == rank.rank && culprit.pid == rank.pid() && culprit.host == rank.host;
   });
 }

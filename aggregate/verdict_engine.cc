@@ -42,13 +42,12 @@ bool is_within(const RuleInput& input, const Finding& first, const Finding& othe
     return
         [&input, &finding](std::size_t at) { return is_named(input.rank(at), finding.culprits); };
   };
-  return std::any_of(
-      input.blame.circles.begin(), input.blame.circles.end(), [&](const Circle& circle) {
-        std::vector<std::size_t> ranks = circle.ranks;
-        const bool has_first = std::any_of(ranks.begin(), ranks.end(), named_by(first));
-        std::erase_if(ranks, [&input](std::size_t at) { return input.blame.by_part.contains(at); });
-        return has_first && std::any_of(ranks.begin(), ranks.end(), named_by(other));
-      });
+  return std::ranges::any_of(input.blame.circles, [&](const Circle& circle) {
+    std::vector<std::size_t> ranks = circle.ranks;
+    const bool has_first = std::ranges::any_of(ranks, named_by(first));
+    std::erase_if(ranks, [&input](std::size_t at) { return input.blame.by_part.contains(at); });
+    return has_first && std::ranges::any_of(ranks, named_by(other));
+  });
 }
 
 // Returns whether the job is held up by this finding, too, whatever becomes of the first one.
@@ -106,7 +105,7 @@ Verdict decide(const RuleInput& input) {
     }
     keep(std::move(found));
   }
-  std::stable_sort(findings.begin(), findings.end(), wins);
+  std::ranges::stable_sort(findings, wins);
   Finding& best = findings.front();  // `unknown` is always there
   Verdict verdict;
   for (std::size_t at = 1; at < findings.size(); ++at) {

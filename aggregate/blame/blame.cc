@@ -26,11 +26,10 @@ namespace {
 // CUDA graphs are not recorded.)
 bool has_ended_all_calls(const JobView& view, const RankView& rank) {
   return rank.recorded != nullptr && !rank.recorded->entries.empty() &&
-         std::all_of(rank.recorded->entries.begin(), rank.recorded->entries.end(),
-                     [&view](const snapshot::FlightEntry& entry) {
-                       return entry.retired && view.text(entry.backend) == "nccl" &&
-                              snapshot::has_ended(entry, view.capture().tables);
-                     });
+         std::ranges::all_of(rank.recorded->entries, [&view](const snapshot::FlightEntry& entry) {
+           return entry.retired && view.text(entry.backend) == "nccl" &&
+                  snapshot::has_ended(entry, view.capture().tables);
+         });
 }
 
 // Returns whether the rank waits for a thread of its own that sleeps or works.
@@ -137,7 +136,7 @@ Circle circle_from(const WaitGraph& graph, const Solution& solution, CauseId id)
       circle.slots.push_back(&graph.slots[graph.nodes[known].index]);
     }
   }
-  std::sort(circle.slots.begin(), circle.slots.end());
+  std::ranges::sort(circle.slots);
   return circle;
 }
 
@@ -177,7 +176,7 @@ void count_waiters(const WaitGraph& graph, Blame& blame) {
 }  // namespace
 
 bool Circle::has_speaker(std::size_t rank) const {
-  return std::binary_search(nodes.begin(), nodes.end(), rank);
+  return std::ranges::binary_search(nodes, rank);
 }
 
 bool is_held(const RuleInput& input, const RankView& rank) {
@@ -286,7 +285,7 @@ std::vector<const Slot*> closed_slots(const RuleInput& input) {
       slots.insert(slots.end(), circle.slots.begin(), circle.slots.end());
     }
   }
-  std::sort(slots.begin(), slots.end());
+  std::ranges::sort(slots);
   return slots;
 }
 

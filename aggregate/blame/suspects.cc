@@ -77,8 +77,8 @@ void doubt_openers(const RuleInput& input, Awaited& awaited) {
   const auto is_opener = [&input](std::size_t at) {
     return opens_named_pipe(input.view, input.end(at).view());
   };
-  if (!std::all_of(roots.begin(), roots.end(), is_opener)) {
-    std::copy_if(roots.begin(), roots.end(), std::back_inserter(awaited.vague), is_opener);
+  if (!std::ranges::all_of(roots, is_opener)) {
+    std::ranges::copy_if(roots, std::back_inserter(awaited.vague), is_opener);
     std::erase_if(roots, is_opener);
   }
 }
@@ -87,13 +87,12 @@ void doubt_openers(const RuleInput& input, Awaited& awaited) {
 // a lock of its own process, and if of none nothing is known: these may be what it asks for, and
 // not the converse.
 void take_ticking(const RuleInput& input, Awaited& awaited) {
-  const bool anybody_else =
-      awaited.any_unknown || !awaited.roots.empty() ||
-      std::any_of(awaited.vague.begin(), awaited.vague.end(), [&input](std::size_t at) {
-        const RankView& rank = input.rank(at);
-        return input.blame.blocked[at] == BlockedOn::kSomebody ||
-               (rank.decider != nullptr && is_at_own_lock(*rank.decider));
-      });
+  const bool anybody_else = awaited.any_unknown || !awaited.roots.empty() ||
+                            std::ranges::any_of(awaited.vague, [&input](std::size_t at) {
+                              const RankView& rank = input.rank(at);
+                              return input.blame.blocked[at] == BlockedOn::kSomebody ||
+                                     (rank.decider != nullptr && is_at_own_lock(*rank.decider));
+                            });
   // If there are several, each may ask for what another one does not do.
   if (!anybody_else && awaited.ticking.size() == 1) {
     awaited.roots = awaited.ticking;
@@ -107,7 +106,7 @@ bool has_company(const RuleInput& input, std::size_t rank) {
     return false;
   }
   const std::string& place = input.view.model().fold(*ranks[rank].sample()).key;
-  return std::any_of(ranks.begin(), ranks.end(), [&](const RankView& other) {
+  return std::ranges::any_of(ranks, [&](const RankView& other) {
     return &other != &ranks[rank] && other.sample() != nullptr &&
            input.view.model().fold(*other.sample()).key == place;
   });
@@ -172,7 +171,7 @@ std::size_t only_elsewhere(const RuleInput& input) {
 
 // Returns whether all members of some call are known to be inside: nobody is missing there.
 bool has_complete_call(const RuleInput& input) {
-  return std::any_of(input.graph.slots.begin(), input.graph.slots.end(), [](const Slot& slot) {
+  return std::ranges::any_of(input.graph.slots, [](const Slot& slot) {
     return slot.membership == Membership::kKnown && is_clear(slot) && slot.absent.empty();
   });
 }
@@ -180,7 +179,7 @@ bool has_complete_call(const RuleInput& input) {
 // Returns whether the rank is in a call that all other ranks are to enter. They may have done their
 // parts in a rooted one.
 bool waits_for_all_others(const RuleInput& input, std::size_t rank) {
-  return std::any_of(input.graph.slots.begin(), input.graph.slots.end(), [&](const Slot& slot) {
+  return std::ranges::any_of(input.graph.slots, [&](const Slot& slot) {
     return slot.inside == std::vector<std::size_t>{rank} && !may_be_over_for_some(slot) &&
            slot.absent.size() + 1 == input.view.ranks().size();
   });
@@ -204,7 +203,7 @@ bool may_wait(const JobView& view, const RankView& rank) {
 // not only ask for something again and again. One that sleeps in its loop makes calls there.
 bool others_go_on(const RuleInput& input, std::size_t odd) {
   const auto& ranks = input.view.ranks();
-  return std::any_of(ranks.begin(), ranks.end(), [&](const RankView& rank) {
+  return std::ranges::any_of(ranks, [&](const RankView& rank) {
     return &rank != &ranks[odd] && rank.motion.locals && !rank.polls && rank.decider != nullptr &&
            (rank.motion.calls || !sleeps_on_purpose(*rank.decider, input.view.model()));
   });
@@ -214,7 +213,7 @@ bool others_go_on(const RuleInput& input, std::size_t odd) {
 // for again and again. Ranks that do different work are no hang.
 bool anything_waits(const RuleInput& input, std::size_t odd) {
   const auto& ranks = input.view.ranks();
-  return ranks[odd].polls || std::any_of(ranks.begin(), ranks.end(), [&](const RankView& rank) {
+  return ranks[odd].polls || std::ranges::any_of(ranks, [&](const RankView& rank) {
            return &rank != &ranks[odd] && may_wait(input.view, rank);
          });
 }
@@ -226,7 +225,7 @@ bool waits_like_another(const RuleInput& input, std::size_t odd) {
   if (!is_to_be_woken(input.view, ranks[odd])) {
     return false;
   }
-  return std::any_of(ranks.begin(), ranks.end(), [&](const RankView& rank) {
+  return std::ranges::any_of(ranks, [&](const RankView& rank) {
     return &rank != &ranks[odd] && is_to_be_woken(input.view, rank) &&
            rank.decider->wait.syscall_name == ranks[odd].decider->wait.syscall_name;
   });
@@ -246,9 +245,9 @@ bool makes_something(const RuleInput& input, const RankView& rank) {
 // Returns whether the process is of another kind than all others, by their titles or programs: a
 // server among its clients. To be elsewhere is then no sign of anything.
 bool has_no_equals(const JobView& view, std::size_t at) {
-  const std::string_view own = view.ranks()[at].label;
+  const std::string_view own = view.rank(at).label;
   return !own.empty() && std::ranges::none_of(view.ranks(), [&](const RankView& other) {
-    return &other != &view.ranks()[at] && (other.label.empty() || other.label == own);
+    return &other != &view.rank(at) && (other.label.empty() || other.label == own);
   });
 }
 
@@ -320,9 +319,8 @@ bool outnumber_waiters(const RuleInput& input, const std::vector<std::size_t>& r
 }
 
 bool are_many(const RuleInput& input, const std::vector<std::size_t>& ranks) {
-  const auto own_code = std::count_if(ranks.begin(), ranks.end(), [&input](std::size_t at) {
-    return row_of(local_story(input, at)).place_only;
-  });
+  const auto own_code = std::ranges::count_if(
+      ranks, [&input](std::size_t at) { return row_of(local_story(input, at)).place_only; });
   return static_cast<std::size_t>(own_code) == ranks.size() && outnumber_waiters(input, ranks);
 }
 
@@ -336,9 +334,8 @@ std::size_t first_to_stop(const RuleInput& input, const std::vector<std::size_t>
     const RankView& rank = input.rank(at);
     return rank.decider == nullptr ? -1 : rank.decider->wait.quiet_ms;
   };
-  const std::size_t first =
-      *std::max_element(ranks.begin(), ranks.end(),
-                        [&](std::size_t a, std::size_t b) { return quiet_ms(a) < quiet_ms(b); });
+  const std::size_t first = *std::ranges::max_element(
+      ranks, [&](std::size_t a, std::size_t b) { return quiet_ms(a) < quiet_ms(b); });
   std::int64_t least = std::numeric_limits<std::int64_t>::max();
   std::int64_t most = -1;
   for (std::size_t at = 0; at < input.view.ranks().size(); ++at) {
@@ -361,13 +358,13 @@ Suspects choose_vague(const RuleInput& input, std::vector<std::size_t> ranks) {
   Suspects chosen{Basis::kVague, {}, false};
   std::erase_if(
       ranks, [&input](std::size_t at) { return may_be_idle(input.view, input.graph.slots, at); });
-  std::copy_if(ranks.begin(), ranks.end(), std::back_inserter(chosen.ranks),
-               [&blame](std::size_t at) { return blame.blocked[at] == BlockedOn::kOwnProcess; });
+  std::ranges::copy_if(ranks, std::back_inserter(chosen.ranks), [&blame](std::size_t at) {
+    return blame.blocked[at] == BlockedOn::kOwnProcess;
+  });
   const auto may_move = [](BlockedOn stand) {
     return stand == BlockedOn::kNoRank || stand == BlockedOn::kClock;
   };
-  if (!chosen.ranks.empty() || input.unread ||
-      std::any_of(blame.blocked.begin(), blame.blocked.end(), may_move)) {
+  if (!chosen.ranks.empty() || input.unread || std::ranges::any_of(blame.blocked, may_move)) {
     return chosen;
   }
   // A rank for which nobody waits may be the one for which an awaited rank waits.
@@ -381,11 +378,11 @@ Suspects choose_vague(const RuleInput& input, std::vector<std::size_t> ranks) {
   }
   if (like.size() > 1) {
     const std::size_t first = first_to_stop(input, like);
-    chosen.first_to_stop = std::find(ranks.begin(), ranks.end(), first) != ranks.end();
+    chosen.first_to_stop = std::ranges::find(ranks, first) != ranks.end();
     ranks = chosen.first_to_stop ? std::vector{first} : std::vector<std::size_t>();
   }
-  const bool circle = std::any_of(blame.circles.begin(), blame.circles.end(),
-                                  [](const Circle& one) { return one.certain; });
+  const bool circle =
+      std::ranges::any_of(blame.circles, [](const Circle& one) { return one.certain; });
   if (ranks.size() == 1 && !circle) {
     chosen.ranks = std::move(ranks);
   }
@@ -400,7 +397,7 @@ std::vector<std::size_t> apart_from(const RuleInput& input,
                                     std::vector<std::size_t> vague) {
   std::erase_if(vague, [&input](std::size_t at) { return !input.blame.is_sure(at); });
   std::vector<std::size_t> own;
-  std::copy_if(vague.begin(), vague.end(), std::back_inserter(own), [&input](std::size_t at) {
+  std::ranges::copy_if(vague, std::back_inserter(own), [&input](std::size_t at) {
     return input.blame.blocked[at] == BlockedOn::kOwnProcess;
   });
   if (vague.empty() || !own.empty()) {
@@ -456,9 +453,7 @@ std::vector<Suspects> find_suspects(const RuleInput& input) {
   std::vector<std::size_t> alone = find_alone(input, blocked);
   if (tiers.empty()) {
     std::vector<std::size_t> odd = find_odd(input, blocked);
-    std::erase_if(odd, [&alone](std::size_t at) {
-      return std::binary_search(alone.begin(), alone.end(), at);
-    });
+    std::erase_if(odd, [&alone](std::size_t at) { return std::ranges::binary_search(alone, at); });
     add(Basis::kAlone, std::move(alone));
     add(Basis::kOdd, std::move(odd));
   } else {

@@ -127,7 +127,7 @@ std::vector<std::size_t> outside_common_order(const JobView& view) {
       outside.insert(outside.end(), point.ranks.begin(), point.ranks.end());
     }
   }
-  std::sort(outside.begin(), outside.end());
+  std::ranges::sort(outside);
   return 2 * outside.size() < counts.size() ? outside : std::vector<std::size_t>();
 }
 

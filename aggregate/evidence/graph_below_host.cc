@@ -16,7 +16,7 @@ namespace {
 
 bool is_in_device_call(const JobView& view, const ThreadCapture& thread) {
   const auto frames = view.model().all_frames(thread.samples.back());
-  return std::any_of(frames.begin(), frames.end(), [&view](snapshot::FrameId id) {
+  return std::ranges::any_of(frames, [&view](snapshot::FrameId id) {
     const snapshot::Frame& frame = view.capture().tables.frame(id);
     const snapshot::Library library = snapshot::library_of(view.text(frame.file));
     return frame.kind == snapshot::FrameKind::kNative &&
@@ -28,14 +28,15 @@ bool is_in_device_call(const JobView& view, const ThreadCapture& thread) {
 // Returns whether one end is in a call of NCCL, which sends by adapters: then a connection of the
 // kernel is another library's.
 bool goes_by_adapters(const JobView& view, const Slot& slot, const StuckLink& link) {
-  return std::any_of(link.ends.begin(), link.ends.end(), [&](const StuckLink::End& end) {
-    const RankView& rank = view.ranks()[end.rank];
-    return std::find(slot.inside.begin(), slot.inside.end(), end.rank) != slot.inside.end() &&
+  return std::ranges::any_of(link.ends, [&](const StuckLink::End& end) {
+    const RankView& rank = view.rank(end.rank);
+    return std::ranges::find(slot.inside, end.rank) != slot.inside.end() &&
            rank.process != nullptr && rank.decider != nullptr &&
-           std::any_of(rank.process->proxies.begin(), rank.process->proxies.end(),
-                       [&view](const snapshot::ProxyTransfer& row) {
-                         return row.network != snapshot::StringId{} && !is_over_sockets(view, row);
-                       }) &&
+           std::ranges::any_of(rank.process->proxies,
+                               [&view](const snapshot::ProxyTransfer& row) {
+                                 return row.network != snapshot::StringId{} &&
+                                        !is_over_sockets(view, row);
+                               }) &&
            is_in_device_call(view, *rank.decider);
   });
 }
@@ -44,19 +45,18 @@ bool goes_by_adapters(const JobView& view, const Slot& slot, const StuckLink& li
 
 // Returns whether the rank, in no collective, waits for the other end of the link.
 bool GraphBuilder::needs_link(std::size_t at, const StuckLink& link) const {
-  const RankView& rank = view_.ranks()[at];
+  const RankView& rank = view_.rank(at);
   const std::size_t other = link.ends[0].rank == at ? link.ends[1].rank : link.ends[0].rank;
   if (!takes_part(rank)) {
     const auto& targets = graph_.net.out[at];
-    return rank.decider != nullptr &&
-           std::find(targets.begin(), targets.end(), other) != targets.end();
+    return rank.decider != nullptr && std::ranges::find(targets, other) != targets.end();
   }
   const CollectiveCall& call = *rank.decider->call;
   if (call.kind != CallKind::kSend && call.kind != CallKind::kRecv) {
     return false;
   }
   const std::vector<std::int32_t> peers = peers_of(view_, call);
-  return std::find(peers.begin(), peers.end(), view_.ranks()[other].rank) != peers.end();
+  return std::ranges::find(peers, view_.rank(other).rank) != peers.end();
 }
 
 // Besides what the node waits for anyhow.
@@ -118,7 +118,7 @@ std::size_t GraphBuilder::link_node(StuckLink link) {
 void GraphBuilder::add_stalls() {
   ProxyWaits found = find_proxy_waits(view_);
   const auto is_at_device = [this](std::size_t at) {
-    const ThreadCapture* decider = view_.ranks()[at].decider;
+    const ThreadCapture* decider = view_.rank(at).decider;
     return decider != nullptr && decider->wait.on == snapshot::WaitOn::kDevice;
   };
   for (const std::size_t at : found.waiting) {

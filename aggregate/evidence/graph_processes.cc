@@ -33,7 +33,7 @@ std::size_t GraphBuilder::thread_node(const ProcessCapture& process, const Threa
 std::size_t GraphBuilder::node_of(std::size_t rank, const Holders& holders, const Holder& holder) {
   const ProcessCapture& process = *holder.process;
   if (holder.thread != nullptr) {
-    const RankView& own = view_.ranks()[rank];
+    const RankView& own = view_.rank(rank);
     return own.process == &process && own.decider == holder.thread
                ? rank
                : thread_node(process, *holder.thread);
@@ -41,7 +41,7 @@ std::size_t GraphBuilder::node_of(std::size_t rank, const Holders& holders, cons
   const ProcessCapture* owner =
       process.is_rank ? &process : view_.process(process.node, process.owner);
   if (process.is_rank || (holders.join == Join::kAny && owner != nullptr && owner->is_rank &&
-                          owner != view_.ranks()[rank].process)) {
+                          owner != view_.rank(rank).process)) {
     return view_.index_of_rank(*owner);
   }
   const auto [at, is_new] = known_nodes_.try_emplace({&process, nullptr}, 0);
@@ -59,9 +59,9 @@ void GraphBuilder::add_holders(std::size_t node,
   constexpr std::size_t kMaxAnswering = 64;
   const Holders holders = holders_of(view_, process, thread);
   const auto is_own = [&](const Holder& holder) {
-    return holder.process->owner == view_.ranks()[rank].process->pid;
+    return holder.process->owner == view_.rank(rank).process->pid;
   };
-  if (holders.join == Join::kAny && !std::all_of(holders.who.begin(), holders.who.end(), is_own)) {
+  if (holders.join == Join::kAny && !std::ranges::all_of(holders.who, is_own)) {
     if (node == rank) {
       listening_.emplace_back(rank, holders);
     }
@@ -72,10 +72,10 @@ void GraphBuilder::add_holders(std::size_t node,
     return;
   }
   // What brings the answer within its process does not owe it.
-  const RankView& caller = view_.ranks()[rank];
+  const RankView& caller = view_.rank(rank);
   if (node == rank && caller.caller == &thread && !caller.servers.empty() &&
-      std::all_of(holders.who.begin(), holders.who.end(),
-                  [&process](const Holder& holder) { return holder.process == &process; })) {
+      std::ranges::all_of(
+          holders.who, [&process](const Holder& holder) { return holder.process == &process; })) {
     return;
   }
   WaitNet::Node& net = graph_.net.nodes[graph_.net_node[node]];
@@ -103,7 +103,7 @@ void GraphBuilder::add_holder(std::size_t node,
   // Another thread of that process may be the one that answers, whatever the one does that speaks
   // for it.
   const bool serves = to < view_.ranks().size() && to != rank && holders.join == Join::kAll;
-  const ThreadCapture* speaker = serves ? view_.ranks()[to].decider : nullptr;
+  const ThreadCapture* speaker = serves ? view_.rank(to).decider : nullptr;
   const auto at_work = serves ? answering_threads(thread->wait, *holder.process, speaker)
                               : std::vector<const ThreadCapture*>();
   const bool beside =
@@ -145,14 +145,14 @@ bool GraphBuilder::add_keepers(std::size_t node,
   const ProcessCapture& process = *graph_.nodes[node].process;
   const auto keepers = keepers_of(view_, process, thread.wait, server);
   if (keepers.empty() ||
-      std::any_of(keepers.begin(), keepers.end(), [](const auto* one) { return one->call; })) {
+      std::ranges::any_of(keepers, [](const auto* one) { return one->call.has_value(); })) {
     return false;
   }
   const std::size_t owner = view_.index_of_owner(server);
   graph_.net.nodes[graph_.net_node[node]].join = keepers.size() > 1 ? Join::kOneOf : Join::kAll;
   for (const ThreadCapture* keeper : keepers) {
-    const bool speaks = owner != JobView::kNone && view_.ranks()[owner].process == &server &&
-                        view_.ranks()[owner].decider == keeper;
+    const bool speaks = owner != JobView::kNone && view_.rank(owner).process == &server &&
+                        view_.rank(owner).decider == keeper;
     const std::size_t to = speaks ? owner : thread_node(server, *keeper);
     const std::string on = fmt::format("{} ({} of {})", wait_name(thread.wait.on),
                                        thread_words(view_, *keeper), process_words(view_, server));

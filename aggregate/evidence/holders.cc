@@ -19,7 +19,7 @@ using snapshot::WaitHow;
 namespace {
 
 void add_holder_of(Holders& holders, const ProcessCapture* process, const ThreadCapture* thread) {
-  const auto known = std::any_of(holders.who.begin(), holders.who.end(), [&](const Holder& one) {
+  const auto known = std::ranges::any_of(holders.who, [&](const Holder& one) {
     return one.process == process && one.thread == thread;
   });
   if (!known) {
@@ -54,8 +54,8 @@ bool has_to_send(const AwaitedFile& file) {
 // answers.
 bool tells_turns(const Wait& wait) {
   const auto& awaited = wait.rare->awaited;
-  return wait.how == WaitHow::kFiles && std::any_of(awaited.begin(), awaited.end(), has_sent) &&
-         std::any_of(awaited.begin(), awaited.end(), has_to_send);
+  return wait.how == WaitHow::kFiles && std::ranges::any_of(awaited, has_sent) &&
+         std::ranges::any_of(awaited, has_to_send);
 }
 
 // Select, poll and epoll: whoever of the other ends comes first, but those whose turn it is not.
@@ -87,13 +87,13 @@ bool keeps_server_waiting(const JobView& view,
                           const ProcessCapture& server) {
   const auto& awaited = wait.rare->awaited;
   const bool owes = wait.how == WaitHow::kFiles && wait.inferred &&
-                    std::all_of(awaited.begin(), awaited.end(), [](const AwaitedFile& file) {
+                    std::ranges::all_of(awaited, [](const AwaitedFile& file) {
                       return file.peer == snapshot::StringId{} || has_sent(file);
                     });
-  return owes && std::any_of(server.threads.begin(), server.threads.end(), [&](const auto& thread) {
+  return owes && std::ranges::any_of(server.threads, [&](const auto& thread) {
            const auto& files = thread.wait.rare->awaited;
            return tells_turns(thread.wait) &&
-                  std::any_of(files.begin(), files.end(), [&](const AwaitedFile& file) {
+                  std::ranges::any_of(files, [&](const AwaitedFile& file) {
                     return has_to_send(file) && at_other_end(view, server, file) == &process;
                   });
          });

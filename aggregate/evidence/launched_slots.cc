@@ -17,9 +17,9 @@ Slot launched_slot(const JobView& view, const RasCommunicatorView& told) {
     if (at == JobView::kNone) {
       return {};
     }
-    const RankView& rank = view.ranks()[at];
+    const RankView& rank = view.rank(at);
     const bool still = rank.decider != nullptr && rank.motion.still();
-    if (std::find(told.behind.begin(), told.behind.end(), i) != told.behind.end()) {
+    if (std::ranges::find(told.behind, i) != told.behind.end()) {
       slot.absent.push_back(at);
     } else if (still && rank.decider->call) {
       slot.beside.push_back(at);
@@ -30,7 +30,7 @@ Slot launched_slot(const JobView& view, const RasCommunicatorView& told) {
     }
   }
   for (auto* ranks : {&slot.inside, &slot.beside, &slot.absent}) {
-    std::sort(ranks->begin(), ranks->end());
+    std::ranges::sort(*ranks);
   }
   slot.group = "communicator " + told.hash;
   slot.op = snapshot::kRasOperationNames[told.operation];

@@ -35,12 +35,12 @@ std::size_t rank_of(const JobView& view, const ProcessCapture& process) {
 std::vector<std::size_t> unread_ranks(const JobView& view) {
   std::vector<std::size_t> unread;
   for (std::size_t at = 0; at < view.ranks().size(); ++at) {
-    const RankView& rank = view.ranks()[at];
+    const RankView& rank = view.rank(at);
     if (rank.presence != Presence::kUnread || rank.process != nullptr) {
       continue;
     }
     unread.push_back(at);
-    if (rank.host.empty() || rank.host != view.ranks()[unread.front()].host) {
+    if (rank.host.empty() || rank.host != view.rank(unread.front()).host) {
       return {};
     }
   }
@@ -128,8 +128,8 @@ std::size_t rank_at_other_end(const JobView& view,
 template <typename Take>
 void each_between_ranks(const JobView& view, TransferTrouble trouble, const Take& take) {
   const auto& processes = view.capture().processes;
-  if (std::all_of(processes.begin(), processes.end(),
-                  [](const ProcessCapture& process) { return process.transfers.empty(); })) {
+  if (std::ranges::all_of(
+          processes, [](const ProcessCapture& process) { return process.transfers.empty(); })) {
     return;
   }
   const Addresses addresses(view);
@@ -185,9 +185,8 @@ struct Sent {
 
 StuckLink link_of(const JobView& view, const std::vector<Sent>& sent, const Pair& ranks) {
   StuckLink link;
-  const Sent& oldest = *std::max_element(
-      sent.begin(), sent.end(),
-      [](const Sent& a, const Sent& b) { return age_of(*a.transfer) < age_of(*b.transfer); });
+  const Sent& oldest = *std::ranges::max_element(
+      sent, [](const Sent& a, const Sent& b) { return age_of(*a.transfer) < age_of(*b.transfer); });
   const std::size_t other = ranks.first + ranks.second - oldest.rank;
   link.ends = {{{oldest.rank, 0, printable(oldest.local, 60), {}, oldest.transfer},
                 {other, oldest.excluded, printable(oldest.peer, 60), {}, nullptr}}};
@@ -216,7 +215,7 @@ StuckLink link_of(const JobView& view, const std::vector<Sent>& sent, const Pair
 }
 
 std::string end_name(const JobView& view, const StuckLink::End& end) {
-  const RankView& rank = view.ranks()[end.rank];
+  const RankView& rank = view.rank(end.rank);
   if (end.by_exclusion > 1) {
     return fmt::format("one of {} ranks", end.by_exclusion);
   }
@@ -271,7 +270,7 @@ std::vector<UnreadData> find_unread_data(const JobView& view) {
 
 bool is_between_members(const Slot& slot, const StuckLink& link) {
   const auto has = [&link](const std::vector<std::size_t>& ranks, std::size_t end) {
-    return std::find(ranks.begin(), ranks.end(), link.ends.at(end).rank) != ranks.end();
+    return std::ranges::find(ranks, link.ends.at(end).rank) != ranks.end();
   };
   const auto is_member = [&](std::size_t end) {
     return has(slot.inside, end) || has(slot.absent, end) || has(slot.beside, end) ||
@@ -286,7 +285,7 @@ std::string link_names(const JobView& view, const StuckLink& link) {
 
 std::string link_words(const JobView& view, const StuckLink& link) {
   const auto words = [&view](const StuckLink::End& end) {
-    std::string place = printable(view.ranks()[end.rank].host, 60);
+    std::string place = printable(view.rank(end.rank).host, 60);
     for (const std::string_view part : {std::string_view(end.device), address_part(end.address)}) {
       place += part.empty() ? "" : fmt::format(" {}", part);
     }

@@ -34,8 +34,7 @@ constexpr Measure kMeasures[] = {
 };
 
 bool is_on(const Device& gpu, const snapshot::ProcessCapture& process) {
-  return gpu.node == process.node &&
-         std::find(gpu.pids.begin(), gpu.pids.end(), process.pid) != gpu.pids.end();
+  return gpu.node == process.node && std::ranges::find(gpu.pids, process.pid) != gpu.pids.end();
 }
 
 std::string odd_measure(const Device& own,
@@ -47,7 +46,7 @@ std::string odd_measure(const Device& own,
   for (const Device* other : others) {
     rest.push_back(measure.value(*other));
   }
-  const auto [least, most] = std::minmax_element(rest.begin(), rest.end());
+  const auto [least, most] = std::ranges::minmax_element(rest);
   if (value < 0 || *least < 0) {
     return {};
   }
@@ -68,13 +67,13 @@ std::string odd_measure(const Device& own,
 }  // namespace
 
 std::string odd_gpu(const JobView& view, std::size_t rank) {
-  const snapshot::ProcessCapture* process = view.ranks()[rank].process;
+  const snapshot::ProcessCapture* process = view.rank(rank).process;
   const Device* own = nullptr;
   std::vector<const Device*> others;
   for (const Device& gpu : view.capture().collectives.devices) {
-    const bool of_rank = std::any_of(
-        view.ranks().begin(), view.ranks().end(),
-        [&gpu](const RankView& one) { return one.process != nullptr && is_on(gpu, *one.process); });
+    const bool of_rank = std::ranges::any_of(view.ranks(), [&gpu](const RankView& one) {
+      return one.process != nullptr && is_on(gpu, *one.process);
+    });
     if (process != nullptr && is_on(gpu, *process)) {
       own = &gpu;
     } else if (of_rank) {
@@ -101,7 +100,7 @@ bool only_it_counts(const JobView& view,
                     std::int64_t (*count)(const LinkPort&)) {
   const auto& ports = view.capture().collectives.ports;
   return count(own) > 0 && ports.size() > kLeastOthers &&
-         std::all_of(ports.begin(), ports.end(), [&](const LinkPort& port) {
+         std::ranges::all_of(ports, [&](const LinkPort& port) {
            return &port == &own || (view.text(port.state) == "ACTIVE" && count(port) == 0);
          });
 }
@@ -127,7 +126,7 @@ std::string new_errors(const JobView& view, const LinkPort& port) {
 
 std::string odd_port(const JobView& view, std::uint32_t node, std::string_view device) {
   const auto& ports = view.capture().collectives.ports;
-  const auto own = std::find_if(ports.begin(), ports.end(), [&](const LinkPort& port) {
+  const auto own = std::ranges::find_if(ports, [&](const LinkPort& port) {
     return port.node == node && view.text(port.device) == device;
   });
   if (own == ports.end()) {

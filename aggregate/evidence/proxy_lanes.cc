@@ -65,13 +65,13 @@ std::size_t ProxyLanes::unit_of(const ProxyGroup& group, std::int32_t rank) cons
     return JobView::kNone;
   }
   return group.by_rank ? view_.capture().nodes.size() + at->second
-                       : view_.ranks()[at->second].process->node;
+                       : view_.rank(at->second).process->node;
 }
 
 template <typename Take>
 void ProxyLanes::each_row(const Take& take) const {
   for (std::size_t at = 0; at < view_.ranks().size(); ++at) {
-    const RankView& rank = view_.ranks()[at];
+    const RankView& rank = view_.rank(at);
     if (rank.process == nullptr || rank.presence != Presence::kRead) {
       continue;
     }
@@ -130,8 +130,8 @@ void ProxyLanes::index_wires() {
 void ProxyLanes::find_members() {
   std::map<std::size_t, std::vector<std::size_t>> by_node;
   for (std::size_t at = 0; at < view_.ranks().size(); ++at) {
-    if (view_.ranks()[at].process != nullptr) {
-      by_node[view_.ranks()[at].process->node].push_back(at);
+    if (view_.rank(at).process != nullptr) {
+      by_node[view_.rank(at).process->node].push_back(at);
     }
   }
   for (auto& [name, group] : groups_) {

@@ -319,9 +319,9 @@ ProxyWaits ProxyNet::run() {
   if (found.stalls.empty()) {
     found.stalls = stalls_in(solution, false);
   }
-  std::stable_sort(
-      found.stalls.begin(), found.stalls.end(),
-      [](const ProxyStall& a, const ProxyStall& b) { return a.waiters.size() > b.waiters.size(); });
+  std::ranges::stable_sort(found.stalls, [](const ProxyStall& a, const ProxyStall& b) {
+    return a.waiters.size() > b.waiters.size();
+  });
   for (const auto& [wait, waiting] : waits_) {
     const auto& ranks = ranks_of(wait);
     found.waiting.insert(ranks.begin(), ranks.end());
@@ -344,8 +344,8 @@ std::set<CauseId> ProxyNet::causes_of(const Solution& solution,
     const std::vector<CauseId>& all = solution.sets.of(set);
     const auto is_known = [&leaf_of](CauseId id) { return leaf_of[id] != nullptr; };
     if (sure) {
-      std::copy_if(all.begin(), all.end(), std::inserter(causes, causes.end()), is_known);
-    } else if (all.size() <= kMaxPossible && std::all_of(all.begin(), all.end(), is_known)) {
+      std::ranges::copy_if(all, std::inserter(causes, causes.end()), is_known);
+    } else if (all.size() <= kMaxPossible && std::ranges::all_of(all, is_known)) {
       causes.insert(all.begin(), all.end());
     }
   }
@@ -374,7 +374,7 @@ std::vector<ProxyStall> ProxyNet::stalls_in(const Solution& solution, bool sure)
         stall.waiters.insert(stall.waiters.end(), ranks.begin(), ranks.end());
       }
     }
-    std::sort(stall.waiters.begin(), stall.waiters.end());
+    std::ranges::sort(stall.waiters);
     stall.waiters.erase(std::unique(stall.waiters.begin(), stall.waiters.end()),
                         stall.waiters.end());
     if (!stall.ranks.empty() && !stall.waiters.empty()) {
@@ -388,8 +388,8 @@ std::vector<ProxyStall> ProxyNet::stalls_in(const Solution& solution, bool sure)
 
 ProxyWaits find_proxy_waits(const JobView& view) {
   const auto& processes = view.capture().processes;
-  if (std::all_of(processes.begin(), processes.end(),
-                  [](const ProcessCapture& process) { return process.proxies.empty(); })) {
+  if (std::ranges::all_of(processes,
+                          [](const ProcessCapture& process) { return process.proxies.empty(); })) {
     return {};
   }
   return ProxyNet(view).run();

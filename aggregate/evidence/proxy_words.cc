@@ -10,9 +10,9 @@
 namespace oddrank::aggregate {
 
 std::string device_words(const JobView& view, const ProxyStall& stall) {
-  const std::string host = printable(view.ranks()[stall.ranks.front()].host, 60);
+  const std::string host = printable(view.rank(stall.ranks.front()).host, 60);
   if (stall.ranks.size() == 1) {
-    return fmt::format("the GPU of {}", JobView::name(view.ranks()[stall.ranks.front()]));
+    return fmt::format("the GPU of {}", JobView::name(view.rank(stall.ranks.front())));
   }
   return fmt::format("a GPU of ranks {} ({})", format_ranks(view.numbers_of(stall.ranks)), host);
 }
@@ -31,7 +31,7 @@ std::string device_evidence(const ProxyStall& stall) {
 std::int64_t age_of_stall_ms(const JobView& view, const ProxyStall& stall) {
   std::int64_t least = -1;
   for (const std::size_t at : stall.waiters) {
-    const RankView& rank = view.ranks()[at];
+    const RankView& rank = view.rank(at);
     if (rank.decider == nullptr) {
       continue;
     }
@@ -43,9 +43,8 @@ std::int64_t age_of_stall_ms(const JobView& view, const ProxyStall& stall) {
 }
 
 bool has_any(const std::vector<std::size_t>& ranks, const std::vector<std::size_t>& sorted) {
-  return std::any_of(ranks.begin(), ranks.end(), [&sorted](std::size_t rank) {
-    return std::binary_search(sorted.begin(), sorted.end(), rank);
-  });
+  return std::ranges::any_of(
+      ranks, [&sorted](std::size_t rank) { return std::ranges::binary_search(sorted, rank); });
 }
 
 }  // namespace oddrank::aggregate

@@ -40,7 +40,7 @@ bool answers_at(const JobView& view, const ThreadCapture& thread, const Wait& wa
   if (awaited.empty()) {
     return port.empty() && view.text(wait.path).starts_with("socket:");
   }
-  return std::any_of(awaited.begin(), awaited.end(), [&](const AwaitedFile& file) {
+  return std::ranges::any_of(awaited, [&](const AwaitedFile& file) {
     if (port.empty()) {
       return is_local_socket(view, file);
     }
@@ -60,7 +60,7 @@ bool leads_to(const JobView& view, const Wait& wait, const Wait& server) {
   const auto& listening = server.rare->awaited;
   const std::string_view port = snapshot::port_part(view.text(wait.rare->peer));
   return (listening.empty() && port.empty()) ||
-         std::any_of(listening.begin(), listening.end(), [&](const AwaitedFile& file) {
+         std::ranges::any_of(listening, [&](const AwaitedFile& file) {
            return snapshot::port_part(view.text(file.local)) == port;
          });
 }
@@ -77,8 +77,8 @@ bool waits_at_others(const JobView& view, const Wait& wait, pid_t own) {
     return wait.on == WaitOn::kSocket && wait.holder_pid != own;
   }
   return (wait.on == WaitOn::kSocket || wait.how == snapshot::WaitHow::kFiles) &&
-         std::any_of(awaited.begin(), awaited.end(),
-                     [&](const AwaitedFile& file) { return leads_outside(view, file, own); });
+         std::ranges::any_of(
+             awaited, [&](const AwaitedFile& file) { return leads_outside(view, file, own); });
 }
 
 }  // namespace
@@ -86,11 +86,10 @@ bool waits_at_others(const JobView& view, const Wait& wait, pid_t own) {
 bool takes_requests(const JobView& view,
                     const snapshot::ProcessCapture& process,
                     const ThreadCapture* waiting) {
-  return std::any_of(
-      process.threads.begin(), process.threads.end(), [&](const ThreadCapture& each) {
-        return &each != waiting && !each.call && waits_at_others(view, each.wait, process.pid) &&
-               !view.model().story(each.samples.back(), Story::kPool);
-      });
+  return std::ranges::any_of(process.threads, [&](const ThreadCapture& each) {
+    return &each != waiting && !each.call && waits_at_others(view, each.wait, process.pid) &&
+           !view.model().story(each.samples.back(), Story::kPool);
+  });
 }
 
 bool is_open(const JobView& view, const RankView& rank) {
@@ -110,7 +109,7 @@ bool is_open(const JobView& view, const RankView& rank) {
   return (on == WaitOn::kLock || on == WaitOn::kThread || listens) &&
          last.wait.lock.owner != snapshot::LockOwner::kNobodyElse &&
          takes_requests(view, *rank.process, rank.decider) &&
-         std::none_of(threads.begin(), threads.end(), [&view](const auto& thread) {
+         std::ranges::none_of(threads, [&view](const auto& thread) {
            return thread.has_python && is_at_work(thread, view.model());
          });
 }
@@ -148,20 +147,20 @@ bool answers_beside(const JobView& view,
   if (waiter.on != WaitOn::kSocket) {
     return false;
   }
-  return std::any_of(server.threads.begin(), server.threads.end(), [&](const ThreadCapture& each) {
+  return std::ranges::any_of(server.threads, [&](const ThreadCapture& each) {
     return each.has_python && &each != speaker && answers_at(view, each, waiter, server.pid);
   });
 }
 
 std::vector<std::size_t> connected_ranks(const JobView& view, std::size_t at) {
   std::vector<std::size_t> found;
-  const RankView& server = view.ranks()[at];
+  const RankView& server = view.rank(at);
   if (server.decider == nullptr || server.decider->call ||
       !awaits_connections(view, server.decider->wait)) {
     return found;
   }
   for (std::size_t other = 0; other < view.ranks().size(); ++other) {
-    const RankView& rank = view.ranks()[other];
+    const RankView& rank = view.rank(other);
     if (other != at && rank.decider != nullptr &&
         leads_to(view, rank.decider->wait, server.decider->wait) &&
         view.awaited_by(*rank.process, *rank.decider) == server.process) {
@@ -202,11 +201,10 @@ bool is_fed_by_library(const JobView& view,
                        const ThreadCapture& thread) {
   const bool woken = thread.wait.on == WaitOn::kUnknown && has_waker(view, thread.wait);
   const std::string_view library = woken ? library_of(view, thread) : std::string_view();
-  return !library.empty() &&
-         std::any_of(process.threads.begin(), process.threads.end(), [&](const auto& other) {
-           return &other != &thread && listens_in_vain(other, process.pid) &&
-                  library_of(view, other) == library;
-         });
+  return !library.empty() && std::ranges::any_of(process.threads, [&](const auto& other) {
+    return &other != &thread && listens_in_vain(other, process.pid) &&
+           library_of(view, other) == library;
+  });
 }
 
 // Returns whether the thread waits for something that another thread gives, and not on behalf of
@@ -299,16 +297,15 @@ bool is_fed_by_listener(const JobView& view, const RankView& rank) {
 }
 
 bool is_awaited_by_root(const JobView& view, const std::vector<Slot>& slots, std::size_t at) {
-  return std::any_of(slots.begin(), slots.end(), [&](const Slot& slot) {
-    return has_root_inside(view, slot) &&
-           std::find(slot.absent.begin(), slot.absent.end(), at) != slot.absent.end();
+  return std::ranges::any_of(slots, [&](const Slot& slot) {
+    return has_root_inside(view, slot) && std::ranges::find(slot.absent, at) != slot.absent.end();
   });
 }
 
 }  // namespace
 
 bool may_be_idle(const JobView& view, const std::vector<Slot>& slots, std::size_t at) {
-  const RankView& rank = view.ranks()[at];
+  const RankView& rank = view.rank(at);
   if (rank.decider == nullptr || rank.decider->call || is_awaited_by_root(view, slots, at)) {
     return false;
   }
@@ -319,22 +316,21 @@ bool may_be_idle(const JobView& view, const std::vector<Slot>& slots, std::size_
   // What its own threads wake, these may have to wake.
   const bool itself =
       awaits_connections(view, rank.decider->wait) && !rank.decider->wait.rare->own_wakers;
-  const bool waits_for_work =
-      itself || is_fed_by_library(view, *rank.process, *rank.decider) ||
-      is_fed_by_listener(view, rank) ||
-      (is_open(view, rank) && std::any_of(threads.begin(), threads.end(), listens));
+  const bool waits_for_work = itself || is_fed_by_library(view, *rank.process, *rank.decider) ||
+                              is_fed_by_listener(view, rank) ||
+                              (is_open(view, rank) && std::ranges::any_of(threads, listens));
   const auto& ranks = view.ranks();
   const auto may_ask = [&](const RankView& other) {
     return &other != &rank && other.decider != nullptr && !other.decider->call &&
            (other.decider->wait.on == WaitOn::kSocket ||
-            std::find(other.servers.begin(), other.servers.end(), at) != other.servers.end());
+            std::ranges::find(other.servers, at) != other.servers.end());
   };
-  const bool asked = std::any_of(ranks.begin(), ranks.end(), may_ask);
+  const bool asked = std::ranges::any_of(ranks, may_ask);
   return has_only_servers(view, rank, asked) || (waits_for_work && !asked);
 }
 
 bool waits_for_listener(const JobView& view, const std::vector<Slot>& slots, std::size_t at) {
-  return may_be_idle(view, slots, at) && is_fed_by_listener(view, view.ranks()[at]);
+  return may_be_idle(view, slots, at) && is_fed_by_listener(view, view.rank(at));
 }
 
 std::optional<std::vector<std::size_t>> ServerClients::distances_to(std::size_t server) {

@@ -47,7 +47,7 @@ void fill_absent(const std::set<std::size_t>& members, Slot& slot) {
 std::set<std::size_t> all_ranks(const JobView& view) {
   std::set<std::size_t> all;
   for (std::size_t at = 0; at < view.ranks().size(); ++at) {
-    if (view.ranks()[at].rank >= 0) {
+    if (view.rank(at).rank >= 0) {
       all.insert(at);
     }
   }
@@ -60,7 +60,7 @@ std::set<std::size_t> members_of(const JobView& view, const Slot& slot) {
   }
   // The list is part of the group's name, so one rank's list stands for all.
   std::set<std::size_t> members;
-  const CollectiveCall& call = *view.ranks()[slot.inside.front()].decider->call;
+  const CollectiveCall& call = *view.rank(slot.inside.front()).decider->call;
   for (const std::int32_t rank : view.ranks_of(call.members)) {
     if (const std::size_t index = view.index_of(rank); index != JobView::kNone) {
       members.insert(index);
@@ -72,11 +72,11 @@ std::set<std::size_t> members_of(const JobView& view, const Slot& slot) {
 // Returns whether all ranks inside are at the same place of the program.
 bool is_at_one_place(const JobView& view, const Slot& slot) {
   const auto place = [&view](std::size_t at) {
-    const auto* sample = view.ranks()[at].sample();
+    const auto* sample = view.rank(at).sample();
     return sample == nullptr ? std::string_view() : view.model().fold(*sample).key;
   };
-  return std::all_of(slot.inside.begin(), slot.inside.end(),
-                     [&](std::size_t at) { return place(at) == place(slot.inside.front()); });
+  return std::ranges::all_of(
+      slot.inside, [&](std::size_t at) { return place(at) == place(slot.inside.front()); });
 }
 
 // Guesses the world as the group only if no group is known, all waiting ranks are in one call at
@@ -104,7 +104,7 @@ void add_beside(const JobView& view, std::vector<Slot>& slots) {
     by_key.emplace(std::tuple(slot.kind, slot.group, slot.op, slot.sequence), &slot);
   }
   for (std::size_t at = 0; at < view.ranks().size(); ++at) {
-    for (const snapshot::ThreadCapture* thread : view.ranks()[at].beside) {
+    for (const snapshot::ThreadCapture* thread : view.rank(at).beside) {
       const CollectiveCall& call = *thread->call;
       const auto found = by_key.find(
           {call.kind, group_key(view, call), printable(view.text(call.op), 60), call.sequence});
@@ -112,7 +112,7 @@ void add_beside(const JobView& view, std::vector<Slot>& slots) {
         continue;
       }
       Slot& slot = *found->second;
-      if (!std::binary_search(slot.inside.begin(), slot.inside.end(), at)) {
+      if (!std::ranges::binary_search(slot.inside, at)) {
         slot.beside.push_back(at);
       }
     }
@@ -142,14 +142,14 @@ bool is_in_its_place(const JobView& view, const RankView& rank, const Slot& slot
 // Moves members that have made the call already out of those that are absent: they left it, or do
 // not wait for its end yet.
 void drop_done(const JobView& view, Slot& slot) {
-  const RankView& waiter = view.ranks()[slot.inside.front()];
+  const RankView& waiter = view.rank(slot.inside.front());
   const auto is_done = [&](std::size_t at) {
-    const RankView& rank = view.ranks()[at];
+    const RankView& rank = view.rank(at);
     return goes_on(rank) && has_made(rank, waiter) && !is_in_its_place(view, rank, slot);
   };
-  std::copy_if(slot.absent.begin(), slot.absent.end(), std::back_inserter(slot.beside), is_done);
+  std::ranges::copy_if(slot.absent, std::back_inserter(slot.beside), is_done);
   std::erase_if(slot.absent, is_done);
-  std::sort(slot.beside.begin(), slot.beside.end());
+  std::ranges::sort(slot.beside);
 }
 
 // Returns whether ranks of several replicas have not come: how many of these the lighthouse wants
@@ -157,7 +157,7 @@ void drop_done(const JobView& view, Slot& slot) {
 bool wants_some_replicas(const JobView& view, const Slot& slot) {
   std::set<std::int32_t> first_ranks;
   for (const std::size_t at : slot.absent) {
-    const RankView& rank = view.ranks()[at];
+    const RankView& rank = view.rank(at);
     const bool known = rank.process != nullptr && rank.process->replica_rank >= 0;
     first_ranks.insert(rank.rank - (known ? rank.process->replica_rank : 0));
   }
@@ -179,8 +179,7 @@ bool root_takes(const Slot& slot) {
 bool waits_for_some(const Slot& slot) {
   constexpr auto kOperations = std::to_array<std::string_view>(
       {"neighbors", "scan", "exscan", "all_to_allv", "comm_create_group", "wait", "test"});
-  return slot.wants_some ||
-         std::find(kOperations.begin(), kOperations.end(), slot.op) != kOperations.end();
+  return slot.wants_some || std::ranges::find(kOperations, slot.op) != kOperations.end();
 }
 
 bool may_be_same(const Slot& slot, const Slot& other) {
@@ -199,7 +198,7 @@ using RanksByRoot = std::map<std::int32_t, std::vector<std::size_t>>;
 RanksByRoot ranks_by_root(const JobView& view, const Slot& slot) {
   RanksByRoot by_root;
   for (const std::size_t at : slot.inside) {
-    by_root[view.ranks()[at].decider->call->root].push_back(at);
+    by_root[view.rank(at).decider->call->root].push_back(at);
   }
   return by_root;
 }
@@ -215,7 +214,7 @@ void split_by_root(const JobView& view, std::vector<Slot>& slots) {
     }
     for (const auto& [root, inside] : by_root) {
       Slot part = slot;
-      const CollectiveCall& call = *view.ranks()[inside.front()].decider->call;
+      const CollectiveCall& call = *view.rank(inside.front()).decider->call;
       part.root = root;
       part.words = call_words(view, call);
       part.evidence = printable(view.text(call.evidence), 200);
@@ -233,7 +232,7 @@ void split_by_root(const JobView& view, std::vector<Slot>& slots) {
 bool is_of_several_calls(const JobView& view, const Slot& slot) {
   std::set<std::int32_t> roots;
   for (const std::size_t at : slot.inside) {
-    roots.insert(view.ranks()[at].decider->call->root);
+    roots.insert(view.rank(at).decider->call->root);
   }
   roots.erase(-1);
   if (roots.size() > 1) {
@@ -249,10 +248,9 @@ bool is_of_several_calls(const JobView& view, const Slot& slot) {
 // it: what keeps them is not what the others wait in.
 void drop_connecting(const JobView& view, Slot& slot) {
   const auto connects = [&view](std::size_t at) {
-    return view.model().story(view.ranks()[at].sample(), Story::kConnects).has_value();
+    return view.model().story(view.rank(at).sample(), Story::kConnects).has_value();
   };
-  if (slot.kind == CallKind::kRendezvous &&
-      !std::all_of(slot.inside.begin(), slot.inside.end(), connects)) {
+  if (slot.kind == CallKind::kRendezvous && !std::ranges::all_of(slot.inside, connects)) {
     std::erase_if(slot.inside, connects);
   }
 }
@@ -268,8 +266,7 @@ void find_unclear(const JobView& view, std::vector<Slot>& slots) {
     const auto is_unclear = [&](std::size_t at) {
       return slot_of[at] != nullptr && may_be_same(slot, *slot_of[at]);
     };
-    std::copy_if(slot.absent.begin(), slot.absent.end(), std::back_inserter(slot.unclear),
-                 is_unclear);
+    std::ranges::copy_if(slot.absent, std::back_inserter(slot.unclear), is_unclear);
     std::erase_if(slot.absent, is_unclear);
   }
 }
@@ -289,8 +286,8 @@ bool may_be_over_for_some(const Slot& slot) {
 }
 
 bool has_root_inside(const JobView& view, const Slot& slot) {
-  return slot.root >= 0 && std::any_of(slot.inside.begin(), slot.inside.end(),
-                                       [&](auto at) { return view.ranks()[at].rank == slot.root; });
+  return slot.root >= 0 &&
+         std::ranges::any_of(slot.inside, [&](auto at) { return view.rank(at).rank == slot.root; });
 }
 
 bool wait_for_giver(const JobView& view, const Slot& slot) {
@@ -325,7 +322,7 @@ std::vector<Slot> find_slots(const JobView& view) {
   // Finds the slots of identical calls: names of large groups are long.
   std::map<std::tuple<CallKind, bool, StringId, StringId, StringId, std::int64_t>, Slot*> seen;
   for (std::size_t at = 0; at < view.ranks().size(); ++at) {
-    const RankView& rank = view.ranks()[at];
+    const RankView& rank = view.rank(at);
     if (!takes_part(rank) || rank.decider->call->kind == CallKind::kSend ||
         rank.decider->call->kind == CallKind::kRecv) {
       continue;
@@ -369,7 +366,7 @@ std::vector<Slot> find_slots(const JobView& view) {
     const std::set<std::size_t> members = members_of(view, slot);
     if (!members.empty()) {
       // A rendezvous includes the whole world, or replica, by rule, not by evidence.
-      const RankView& first = view.ranks()[slot.inside.front()];
+      const RankView& first = view.rank(slot.inside.front());
       const bool of_replica = first.process->replica != StringId{};
       const bool guessed = slot.kind == CallKind::kRendezvous &&
                            (slot.group == "world" || (of_replica && !slot.of_lighthouse)) &&
@@ -386,8 +383,8 @@ std::vector<Slot> find_slots(const JobView& view) {
     slot.mixed = is_of_several_calls(view, slot);
   }
   std::ranges::move(launched_slots(view), std::back_inserter(slots));
-  std::stable_sort(slots.begin(), slots.end(),
-                   [](const Slot& a, const Slot& b) { return a.inside.size() > b.inside.size(); });
+  std::ranges::stable_sort(
+      slots, [](const Slot& a, const Slot& b) { return a.inside.size() > b.inside.size(); });
   return slots;
 }
 

@@ -21,14 +21,14 @@ std::string waiters_text(const JobView& view, const std::vector<std::size_t>& ra
   if (ranks.empty() || !set.empty()) {
     return set;
   }
-  return ranks.size() == 1 ? JobView::short_name(view.ranks()[ranks.front()])
+  return ranks.size() == 1 ? JobView::short_name(view.rank(ranks.front()))
                            : fmt::format("{} processes", ranks.size());
 }
 
 std::string node_text(const JobView& view, const WaitGraph& graph, std::size_t node) {
   const GraphNode& it = graph.nodes[node];
   if (it.kind == NodeKind::kRank) {
-    const RankView& rank = view.ranks()[it.index];
+    const RankView& rank = view.rank(it.index);
     return rank.rank >= 0 ? std::to_string(rank.rank) : JobView::short_name(rank);
   }
   if (it.kind == NodeKind::kThread) {
@@ -89,7 +89,7 @@ WaysTo::WaysTo(const JobView& view, const WaitGraph& graph, std::size_t rank)
     order_.emplace_back(distance[at], at);
   }
   // Sums up the ranks that wait behind each: farthest first, so that sums are complete.
-  std::sort(order_.begin(), order_.end(), std::greater<>());
+  std::ranges::sort(order_, std::greater<>());
   for (const auto& [far, at] : order_) {
     if (next_[at] != kFar) {
       behind_[next_[at]] += behind_[at];
@@ -112,7 +112,7 @@ std::vector<std::size_t> WaysTo::main_waiters(const std::set<std::size_t>& targe
       best = std::move(entry.second);
     }
   }
-  std::sort(best.second.begin(), best.second.end());
+  std::ranges::sort(best.second);
   return best.second;
 }
 
@@ -146,7 +146,7 @@ ChainLink WaysTo::link(const std::vector<std::size_t>& waiters) const {
 }
 
 std::string WaysTo::call_text(std::size_t at) const {
-  const RankView& rank = view_.ranks()[at];
+  const RankView& rank = view_.rank(at);
   if (rank.decider != nullptr && rank.decider->call) {
     return call_words(view_, *rank.decider->call);
   }
@@ -155,7 +155,7 @@ std::string WaysTo::call_text(std::size_t at) const {
 }
 
 std::string WaysTo::call_sort(std::size_t at) const {
-  const RankView& rank = view_.ranks()[at];
+  const RankView& rank = view_.rank(at);
   if (rank.decider != nullptr && rank.decider->call && rank.decider->call->peer >= 0) {
     return printable(view_.text(rank.decider->call->op), 60);
   }

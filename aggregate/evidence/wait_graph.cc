@@ -29,10 +29,10 @@ namespace {
 // not made, and now never will: that they wait for the others is no excuse.
 bool is_end_before_others(const std::vector<Slot>& slots, const Slot& slot) {
   return slot.op == "finalize" && slot.kind == CallKind::kCollective &&
-         std::any_of(slots.begin(), slots.end(), [&slot](const Slot& other) {
+         std::ranges::any_of(slots, [&slot](const Slot& other) {
            return &other != &slot && other.membership == Membership::kKnown &&
-                  std::any_of(slot.inside.begin(), slot.inside.end(), [&other](std::size_t at) {
-                    return std::binary_search(other.absent.begin(), other.absent.end(), at);
+                  std::ranges::any_of(slot.inside, [&other](std::size_t at) {
+                    return std::ranges::binary_search(other.absent, at);
                   });
          });
 }
@@ -46,7 +46,7 @@ bool is_active(const JobView& view, const RankView& rank) {
 
 // Returns the lighthouse that decides about the slot; kNone if it was not read.
 std::size_t lighthouse_of(const JobView& view, const Slot& slot) {
-  const snapshot::StringId job = view.ranks()[slot.inside.front()].process->job_key;
+  const snapshot::StringId job = view.rank(slot.inside.front()).process->job_key;
   const auto found = std::ranges::find_if(view.ranks(), [job](const RankView& rank) {
     return rank.rank < 0 && rank.presence != Presence::kUnread && rank.process != nullptr &&
            rank.process->role == snapshot::JobRole::kServer && rank.process->job_key == job;
@@ -58,12 +58,12 @@ std::size_t lighthouse_of(const JobView& view, const Slot& slot) {
 // Returns whether the rank has locked, for itself alone, the part of a window that the call wants.
 bool has_window(const JobView& view, std::int32_t rank, const CollectiveCall& call) {
   const std::size_t at = view.index_of(rank);
-  const auto* const other = at == JobView::kNone ? nullptr : view.ranks()[at].decider;
+  const auto* const other = at == JobView::kNone ? nullptr : view.rank(at).decider;
   if (other == nullptr || !other->call || other->call->group != call.group) {
     return false;
   }
   const auto& had = view.ranks_of(other->call->has_windows);
-  return std::find(had.begin(), had.end(), call.wants_window) != had.end();
+  return std::ranges::find(had, call.wants_window) != had.end();
 }
 
 }  // namespace
@@ -84,7 +84,7 @@ std::vector<std::int32_t> peers_of(const JobView& view, const CollectiveCall& ca
 GraphBuilder::GraphBuilder(const JobView& view) : view_(view), store_keys_(view) {
   graph_.slots = find_slots(view);
   for (std::size_t at = 0; at < view.ranks().size(); ++at) {
-    const RankView& rank = view.ranks()[at];
+    const RankView& rank = view.rank(at);
     add_node({NodeKind::kRank, static_cast<std::uint32_t>(at), rank.process, rank.decider});
     graph_.ends.emplace_back(view, rank);
   }
@@ -99,7 +99,7 @@ WaitGraph GraphBuilder::run() {
     add_slot(at);
   }
   for (std::size_t at = 0; at < view_.ranks().size(); ++at) {
-    const RankView& rank = view_.ranks()[at];
+    const RankView& rank = view_.rank(at);
     add_peer(at);
     add_servers(at);
     if (rank.decider != nullptr && !rank.decider->call) {
@@ -180,8 +180,8 @@ void GraphBuilder::add_slot(std::size_t at) {
   }
   const std::size_t lighthouse = slot.of_lighthouse ? lighthouse_of(view_, slot) : JobView::kNone;
   const bool needs_lighthouse = slot.op == "quorum" && lighthouse != JobView::kNone &&
-                                (view_.ranks()[lighthouse].stays_stopped() ||
-                                 view_.ranks()[lighthouse].presence == Presence::kDead);
+                                (view_.rank(lighthouse).stays_stopped() ||
+                                 view_.rank(lighthouse).presence == Presence::kDead);
   for (const std::size_t rank : slot.inside) {
     link(rank, node, {slot.words, slot.evidence});
     graph_.in_call[rank] = slot.absent.empty() && !needs_lighthouse;
@@ -203,10 +203,10 @@ void GraphBuilder::add_slot(std::size_t at) {
     members = all;
   }
   const auto has_left = [&](std::size_t rank) {
-    return may_have_left(slot, view_.ranks()[rank].rank);
+    return may_have_left(slot, view_.rank(rank).rank);
   };
   // If all that are absent may have done their part, one of them has not.
-  const bool one_of = std::all_of(slot.absent.begin(), slot.absent.end(), has_left);
+  const bool one_of = std::ranges::all_of(slot.absent, has_left);
   if (one_of && !slot.absent.empty()) {
     const std::size_t one = net.add(Join::kOneOf);
     net.wait(members, one);
@@ -239,7 +239,7 @@ bool GraphBuilder::is_matched(const CollectiveCall& call,
 }
 
 void GraphBuilder::add_peer(std::size_t at) {
-  const RankView& rank = view_.ranks()[at];
+  const RankView& rank = view_.rank(at);
   if (!takes_part(rank)) {
     return;
   }
@@ -252,7 +252,7 @@ void GraphBuilder::add_peer(std::size_t at) {
   for (const std::int32_t number : peers) {
     const std::size_t peer = view_.index_of(number);
     if (peer != JobView::kNone && peer != at &&
-        (peers.size() > 1 || !is_matched(call, rank.rank, view_.ranks()[peer]))) {
+        (peers.size() > 1 || !is_matched(call, rank.rank, view_.rank(peer)))) {
       found.push_back(peer);
     }
   }
@@ -262,7 +262,7 @@ void GraphBuilder::add_peer(std::size_t at) {
 }
 
 void GraphBuilder::add_servers(std::size_t at) {
-  const RankView& rank = view_.ranks()[at];
+  const RankView& rank = view_.rank(at);
   if (rank.servers.empty()) {
     return;
   }
@@ -279,7 +279,7 @@ void GraphBuilder::add_servers(std::size_t at) {
       graph_.net.wait(net, to);
       continue;
     }
-    const RankView& server = view_.ranks()[to];
+    const RankView& server = view_.rank(to);
     const auto frame = view_.model().user_frame(server.sample());
     const std::string evidence =
         fmt::format("thread {} of it runs {}", server.decider->tid,
@@ -292,11 +292,11 @@ void GraphBuilder::add_servers(std::size_t at) {
 }
 
 void GraphBuilder::add_named_rank(std::size_t at) {
-  if (view_.ranks()[at].process != nullptr &&
-      view_.ranks()[at].process->replica != snapshot::StringId{}) {
+  if (view_.rank(at).process != nullptr &&
+      view_.rank(at).process->replica != snapshot::StringId{}) {
     return;  // names have the numbers of the replica
   }
-  const std::string name = awaited_name(view_, view_.ranks()[at]);
+  const std::string name = awaited_name(view_, view_.rank(at));
   const std::string shown = printable(name, 60);
   if (const auto owner = store_keys_.owner_of(name)) {
     graph_.lacks_own_key[at] = owner->rank == at;
@@ -307,7 +307,7 @@ void GraphBuilder::add_named_rank(std::size_t at) {
     }
     return;
   }
-  const snapshot::ProcessCapture* process = view_.ranks()[at].process;
+  const snapshot::ProcessCapture* process = view_.rank(at).process;
   std::set<std::size_t> named =
       named_ranks(view_, name, process == nullptr ? 0 : process->first_rank);
   named.erase(at);
@@ -334,7 +334,7 @@ void GraphBuilder::add_listening() {
         to.push_back(node);
       }
     }
-    std::sort(to.begin(), to.end());
+    std::ranges::sort(to);
     to.erase(std::unique(to.begin(), to.end()), to.end());
     const bool others = holders.others || to.size() < holders.who.size();
     const auto distance = to.empty() ? std::nullopt : clients.distances_to(at);
@@ -345,8 +345,7 @@ void GraphBuilder::add_listening() {
     // had their answers, they wait for something else, or this one does.
     std::erase_if(to, [&](std::size_t rank) { return (*distance)[rank] != kFar; });
     graph_.in_call[at] = to.empty() && !holders.have_sent;
-    const std::string evidence =
-        wait_evidence(*view_.ranks()[at].process, *view_.ranks()[at].decider);
+    const std::string evidence = wait_evidence(*view_.rank(at).process, *view_.rank(at).decider);
     graph_.net.nodes[at].join = Join::kAny;
     graph_.net.nodes[at].unknown = others && !to.empty() ? Unknown::kAnybody : Unknown::kNobody;
     for (const std::size_t rank : to) {
@@ -382,12 +381,12 @@ void GraphBuilder::add_open() {
   ServerClients clients(graph_.net.out);
   for (std::size_t at = 0; at < view_.ranks().size(); ++at) {
     const bool waits_alone = graph_.awaited[at] && graph_.net.out[at].empty();
-    if (!waits_alone || !is_open(view_, view_.ranks()[at])) {
+    if (!waits_alone || !is_open(view_, view_.rank(at))) {
       continue;
     }
     const auto distance = clients.distances_to(at);
     const std::size_t to = distance ? only_rank_without_way(*distance) : JobView::kNone;
-    if (to == JobView::kNone || graph_.awaited[to] || !is_active(view_, view_.ranks()[to])) {
+    if (to == JobView::kNone || graph_.awaited[to] || !is_active(view_, view_.rank(to))) {
       continue;
     }
     show(at, to, {"what it is to send", "all other ranks wait for this one", HowKnown::kExclusion},
@@ -408,19 +407,18 @@ std::size_t GraphBuilder::only_rank_without_way(const std::vector<std::size_t>& 
 
 const GraphEdge* WaitGraph::edge(std::size_t from, std::size_t to) const {
   // A node has few edges unless it is a slot; callers start from ranks and processes.
-  if (std::find(out[from].begin(), out[from].end(), to) == out[from].end()) {
+  if (std::ranges::find(out[from], to) == out[from].end()) {
     return nullptr;
   }
-  const auto at = std::find_if(edges.begin(), edges.end(), [from, to](const GraphEdge& edge) {
-    return edge.from == from && edge.to == to;
-  });
+  const auto at = std::ranges::find_if(
+      edges, [from, to](const GraphEdge& edge) { return edge.from == from && edge.to == to; });
   return at == edges.end() ? nullptr : &*at;
 }
 
 std::string label_of(const JobView& view, const WaitGraph& graph, const GraphNode& node) {
   switch (node.kind) {
     case NodeKind::kRank:
-      return JobView::name(view.ranks()[node.index]);
+      return JobView::name(view.rank(node.index));
     case NodeKind::kSlot:
       return graph.slots[node.index].words;
     case NodeKind::kLink:

@@ -108,7 +108,7 @@ void Explainer::add_facts() {
     fact.how = edge->how;
     fact.guess = edge->assumed;
     for (const std::size_t rank : from[row]) {
-      const auto* decider = view_.ranks()[rank].decider;
+      const auto* decider = view_.rank(rank).decider;
       const std::int64_t quiet = decider == nullptr ? -1 : decider->wait.quiet_ms;
       fact.quiet_ms = fact.quiet_ms < 0 ? quiet : std::min(fact.quiet_ms, quiet);
     }
@@ -170,9 +170,9 @@ ExplainedCause Explainer::cause(CauseId id) const {
   const Ranks ranks = ranks_of_cause(graph_, it);
   row.who = who(ranks);
   row.waiters = ranks.empty() ? 0 : input_.blame.waiters[ranks.front()];
-  row.closed =
-      std::any_of(input_.blame.circles.begin(), input_.blame.circles.end(),
-                  [&ranks](const Circle& one) { return one.ranks == ranks && one.closed; });
+  row.closed = std::ranges::any_of(input_.blame.circles, [&ranks](const Circle& one) {
+    return one.ranks == ranks && one.closed;
+  });
   return row;
 }
 
@@ -189,8 +189,8 @@ void Explainer::add_causes() {
       result_.causes.push_back(cause(id));
     }
   }
-  std::stable_sort(result_.causes.begin(), result_.causes.end(),
-                   [](const auto& a, const auto& b) { return a.waiters > b.waiters; });
+  std::ranges::stable_sort(result_.causes,
+                           [](const auto& a, const auto& b) { return a.waiters > b.waiters; });
 }
 
 void Explainer::add_unused() {

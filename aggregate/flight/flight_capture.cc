@@ -59,17 +59,16 @@ bool is_current(const FlightReport& report, const JobView& view) {
       const FlightRecord* record = report.job.record(rank);
       const std::size_t at = view.index_of(rank);
       // A core file has one sample; its calls are of the same moment.
-      const bool still = at != JobView::kNone && (view.ranks()[at].motion.still() ||
-                                                  (of_cores && !view.ranks()[at].motion.measured));
-      if (record == nullptr || !still || view.ranks()[at].process == nullptr) {
+      const bool still = at != JobView::kNone && (view.rank(at).motion.still() ||
+                                                  (of_cores && !view.rank(at).motion.measured));
+      if (record == nullptr || !still || view.rank(at).process == nullptr) {
         continue;
       }
-      const std::uint64_t read_us = view.ranks()[at].process->read_us;
-      const bool stood =
-          std::any_of(record->entries.begin(), record->entries.end(), [&](const auto& entry) {
-            return !has_ended(entry, *report.job.texts) &&
-                   snapshot::stood_still(entry, *record, read_us);
-          });
+      const std::uint64_t read_us = view.rank(at).process->read_us;
+      const bool stood = std::ranges::any_of(record->entries, [&](const auto& entry) {
+        return !has_ended(entry, *report.job.texts) &&
+               snapshot::stood_still(entry, *record, read_us);
+      });
       if (stood) {
         return true;
       }
@@ -80,8 +79,8 @@ bool is_current(const FlightReport& report, const JobView& view) {
 
 bool is_from_memory(const FlightReport& report) {
   const auto& records = report.job.records;
-  return !records.empty() && std::all_of(records.begin(), records.end(),
-                                         [](const auto* record) { return record->from_memory; });
+  return !records.empty() &&
+         std::ranges::all_of(records, [](const auto* record) { return record->from_memory; });
 }
 
 }  // namespace oddrank::aggregate

@@ -97,7 +97,7 @@ std::vector<CallHistory> histories_of(const FlightJob& job,
     const std::size_t first = found.size();
     for (std::size_t at = 0; at < job.records.size(); ++at) {
       const std::int32_t rank = job.records[at]->rank;
-      const bool is_named = std::find(ranks.begin(), ranks.end(), rank) != ranks.end();
+      const bool is_named = std::ranges::find(ranks, rank) != ranks.end();
       if (is_named != named || job.records[at]->entries.empty()) {
         continue;
       }

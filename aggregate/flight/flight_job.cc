@@ -126,7 +126,7 @@ StringId FlightJobBuilder::known_members(StringId name, std::int32_t rank) {
   for (auto at = told_.lower_bound({name, StringId{}}); at != told_.end() && at->first == name;
        ++at) {
     const std::vector<std::int32_t>& ranks = ranks_of(at->second);
-    if (std::binary_search(ranks.begin(), ranks.end(), rank)) {
+    if (std::ranges::binary_search(ranks, rank)) {
       if (found != StringId{}) {
         return StringId{};
       }
@@ -185,8 +185,8 @@ FlightTrack& FlightJobBuilder::track_of(FlightMembers& group, const FlightRecord
 }
 
 void FlightJobBuilder::order_calls(std::vector<const FlightEntry*>& calls) {
-  std::stable_sort(calls.begin(), calls.end(),
-                   [](const auto* a, const auto* b) { return a->sequence < b->sequence; });
+  std::ranges::stable_sort(calls,
+                           [](const auto* a, const auto* b) { return a->sequence < b->sequence; });
   const auto kept = std::unique(calls.rbegin(), calls.rend(), [](const auto* a, const auto* b) {
     return a->sequence == b->sequence;
   });
@@ -213,8 +213,8 @@ void FlightJobBuilder::complete(FlightMembers& group) {
       FlightTrack track;
       track.rank = rank;
       track.record = record;
-      const auto after = std::find_if(group.tracks.begin(), group.tracks.end(),
-                                      [rank](const auto& one) { return one.rank > rank; });
+      const auto after =
+          std::ranges::find_if(group.tracks, [rank](const auto& one) { return one.rank > rank; });
       group.tracks.insert(after, std::move(track));
     }
   }
@@ -238,9 +238,8 @@ void FlightJobBuilder::count(FlightMembers& group) const {
     } else if (is_whole(*track.record)) {
       track.enqueued = group.first - 1;
     }
-    const auto open =
-        std::find_if(track.calls.begin(), track.calls.end(),
-                     [this](const auto* call) { return !has_ended(*call, *job_.texts); });
+    const auto open = std::ranges::find_if(
+        track.calls, [this](const auto* call) { return !has_ended(*call, *job_.texts); });
     track.pending = open == track.calls.end() ? -1 : (*open)->sequence;
     group.enqueued = std::max(group.enqueued, track.enqueued);
   }
@@ -251,7 +250,7 @@ void FlightJobBuilder::sort_groups() {
   for (std::size_t i = 0; i < order.size(); ++i) {
     order[i] = i;
   }
-  std::stable_sort(order.begin(), order.end(), [this](std::size_t a, std::size_t b) {
+  std::ranges::stable_sort(order, [this](std::size_t a, std::size_t b) {
     const FlightMembers& left = job_.groups[a];
     const FlightMembers& right = job_.groups[b];
     return left.ranks.size() != right.ranks.size() ? left.ranks.size() > right.ranks.size()

@@ -99,9 +99,8 @@ std::optional<FlightMismatch> Comparer::first_in(std::size_t index) {
       seen.open = seen.open || !has_ended(*call, *job_.texts);
     }
   }
-  const auto found = std::find_if(by_number.begin(), by_number.end(), [](const auto& entry) {
-    return entry.second.differs && entry.second.open;
-  });
+  const auto found = std::ranges::find_if(
+      by_number, [](const auto& entry) { return entry.second.differs && entry.second.open; });
   return found == by_number.end() ? std::nullopt : std::optional(describe(index, found->first));
 }
 
@@ -110,8 +109,8 @@ const Freedom& Comparer::freedom_of(StringId op) {
   if (is_new) {
     static constexpr Freedom kNone;
     const std::string_view name = job_.texts->text(op);
-    const auto* found = std::find_if(kFree.begin(), kFree.end(),
-                                     [name](const Freedom& one) { return one.op == name; });
+    const auto* found =
+        std::ranges::find_if(kFree, [name](const Freedom& one) { return one.op == name; });
     at->second = found == kFree.end() ? &kNone : found;
   }
   return *at->second;
@@ -127,8 +126,8 @@ FlightMismatch Comparer::describe(std::size_t index, std::int64_t sequence) {
   }
   std::vector<std::pair<Signature, std::vector<const FlightTrack*>>> sides(by_signature.begin(),
                                                                            by_signature.end());
-  std::stable_sort(sides.begin(), sides.end(),
-                   [](const auto& a, const auto& b) { return a.second.size() > b.second.size(); });
+  std::ranges::stable_sort(
+      sides, [](const auto& a, const auto& b) { return a.second.size() > b.second.size(); });
   FlightMismatch mismatch;
   mismatch.group = index;
   mismatch.sequence = sequence;

@@ -15,7 +15,7 @@ namespace {
 constexpr std::size_t kMaxLinks = 8;
 
 bool contains(const std::vector<std::int32_t>& ranks, std::int32_t rank) {
-  return std::binary_search(ranks.begin(), ranks.end(), rank);
+  return std::ranges::binary_search(ranks, rank);
 }
 
 // Describes a rank's last call in a group; "" if its ring holds none.
@@ -125,7 +125,7 @@ void Decider::add_mismatches() {
       const auto& ranks = mismatch.sides[i].ranks;
       deviating.insert(deviating.end(), ranks.begin(), ranks.end());
     }
-    std::sort(deviating.begin(), deviating.end());
+    std::ranges::sort(deviating);
     const FlightSide& most = mismatch.sides[0];
     const FlightSide& other = mismatch.sides[1];
     const auto side = [](const FlightSide& one) {
@@ -172,19 +172,18 @@ std::vector<ChainLink> Decider::chain_to(const std::vector<std::int32_t>& roots)
   for (const FlightWait& wait : waits_.waits) {
     closest_first.push_back(&wait);
   }
-  std::stable_sort(closest_first.begin(), closest_first.end(), [](const auto* a, const auto* b) {
+  std::ranges::stable_sort(closest_first, [](const auto* a, const auto* b) {
     return a->absent.size() < b->absent.size();
   });
   while (chain.size() < kMaxLinks) {
     std::set<std::int32_t> next;
     for (const FlightWait* candidate : closest_first) {
       const FlightWait& wait = *candidate;
-      const bool leads =
-          std::any_of(wait.absent.begin(), wait.absent.end(),
-                      [&targets](std::int32_t one) { return targets.contains(one); });
+      const bool leads = std::ranges::any_of(
+          wait.absent, [&targets](std::int32_t one) { return targets.contains(one); });
       std::vector<std::int32_t> fresh;
-      std::copy_if(wait.waiters.begin(), wait.waiters.end(), std::back_inserter(fresh),
-                   [&reached](std::int32_t one) { return !reached.contains(one); });
+      std::ranges::copy_if(wait.waiters, std::back_inserter(fresh),
+                           [&reached](std::int32_t one) { return !reached.contains(one); });
       if (!leads || fresh.empty()) {
         continue;
       }
@@ -219,8 +218,8 @@ void Decider::add_roots() {
   std::vector<std::pair<const FlightWait*, std::vector<std::int32_t>>> missing;
   for (const std::int32_t root : waits_.roots) {
     const FlightWait* awaits = wait_for(root);
-    const auto known = std::find_if(missing.begin(), missing.end(),
-                                    [awaits](const auto& one) { return one.first == awaits; });
+    const auto known =
+        std::ranges::find_if(missing, [awaits](const auto& one) { return one.first == awaits; });
     if (known != missing.end()) {
       known->second.push_back(root);
     } else if (missing.size() < kMaxLinks) {
@@ -259,10 +258,9 @@ void Decider::add_circles() {
     std::set<std::size_t> groups;
     bool collective = false;
     for (const FlightWait& wait : waits_.waits) {
-      const bool inside = std::any_of(wait.waiters.begin(), wait.waiters.end(),
-                                      [&](auto rank) { return contains(circle, rank); }) &&
-                          std::any_of(wait.absent.begin(), wait.absent.end(),
-                                      [&](auto rank) { return contains(circle, rank); });
+      const bool inside =
+          std::ranges::any_of(wait.waiters, [&](auto rank) { return contains(circle, rank); }) &&
+          std::ranges::any_of(wait.absent, [&](auto rank) { return contains(circle, rank); });
       if (!inside) {
         continue;
       }
@@ -303,9 +301,8 @@ void Decider::add_unseen() {
   const bool one = waits_.unseen.size() == 1;
   verdict.kind = one ? Kind::kMissingRank : Kind::kUnknown;
   verdict.confidence = one ? Confidence::kPossible : Confidence::kNone;
-  const auto at = std::find_if(waits_.waits.begin(), waits_.waits.end(), [this](const auto& wait) {
-    return std::find(wait.unknown.begin(), wait.unknown.end(), waits_.unseen.front()) !=
-           wait.unknown.end();
+  const auto at = std::ranges::find_if(waits_.waits, [this](const auto& wait) {
+    return std::ranges::find(wait.unknown, waits_.unseen.front()) != wait.unknown.end();
   });
   verdict.summary = fmt::format(
       "{} wait{} in {}; all members that gave a dump have called it, and there is no "
@@ -324,12 +321,10 @@ void Decider::add_below_host() {
   if (!found_.empty()) {
     return;
   }
-  const auto open = std::find_if(waits_.waits.begin(), waits_.waits.end(), [](const auto& wait) {
-    return wait.absent.empty() && !wait.unknown.empty();
-  });
-  const auto at = std::find_if(waits_.waits.begin(), waits_.waits.end(), [](const auto& wait) {
-    return wait.absent.empty() && wait.unknown.empty();
-  });
+  const auto open = std::ranges::find_if(
+      waits_.waits, [](const auto& wait) { return wait.absent.empty() && !wait.unknown.empty(); });
+  const auto at = std::ranges::find_if(
+      waits_.waits, [](const auto& wait) { return wait.absent.empty() && wait.unknown.empty(); });
   if (at == waits_.waits.end() || open != waits_.waits.end()) {
     return;
   }
@@ -362,8 +357,8 @@ Verdict Decider::nothing_open() const {
                             group.words());
     }
   }
-  const bool any = std::any_of(job_.records.begin(), job_.records.end(),
-                               [](const auto* record) { return !record->entries.empty(); });
+  const bool any = std::ranges::any_of(job_.records,
+                                       [](const auto* record) { return !record->entries.empty(); });
   const bool open = !waits_.waits.empty();
   if (any && behind.empty() && !open) {
     verdict.kind = Kind::kHealthy;

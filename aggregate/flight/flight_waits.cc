@@ -59,9 +59,9 @@ FlightWaits Finder::run() {
     add_collectives(index);
   }
   add_transfers();
-  std::stable_sort(
-      result_.waits.begin(), result_.waits.end(),
-      [](const FlightWait& a, const FlightWait& b) { return a.waiters.size() > b.waiters.size(); });
+  std::ranges::stable_sort(result_.waits, [](const FlightWait& a, const FlightWait& b) {
+    return a.waiters.size() > b.waiters.size();
+  });
   follow();
   return std::move(result_);
 }
@@ -131,9 +131,8 @@ void Finder::add_one_side(std::size_t index,
                           std::int32_t peer,
                           const std::vector<const FlightEntry*>& mine,
                           std::size_t theirs) {
-  const auto open = std::find_if(mine.begin(), mine.end(), [this](const FlightEntry* entry) {
-    return !has_ended(*entry, *job_.texts);
-  });
+  const auto open = std::ranges::find_if(
+      mine, [this](const FlightEntry* entry) { return !has_ended(*entry, *job_.texts); });
   if (open == mine.end()) {
     return;
   }
@@ -189,13 +188,13 @@ void Finder::follow() {
   }
   for (const Cause& cause : solve(net_).causes) {
     std::vector<std::size_t> of_ranks;
-    std::copy_if(cause.nodes.begin(), cause.nodes.end(), std::back_inserter(of_ranks),
-                 [&rank_of](std::size_t at) { return rank_of.contains(at); });
+    std::ranges::copy_if(cause.nodes, std::back_inserter(of_ranks),
+                         [&rank_of](std::size_t at) { return rank_of.contains(at); });
     const auto numbers = [&rank_of](const std::vector<std::size_t>& nodes) {
       std::vector<std::int32_t> ranks;
       std::transform(nodes.begin(), nodes.end(), std::back_inserter(ranks),
                      [&rank_of](std::size_t at) { return rank_of.at(at); });
-      std::sort(ranks.begin(), ranks.end());
+      std::ranges::sort(ranks);
       return ranks;
     };
     if (cause.circle && of_ranks.size() > 1) {
@@ -205,7 +204,7 @@ void Finder::follow() {
       result_.roots.push_back(rank_of.at(of_ranks[0]));
     }
   }
-  std::sort(result_.roots.begin(), result_.roots.end());
+  std::ranges::sort(result_.roots);
 }
 
 }  // namespace

@@ -147,15 +147,15 @@ class TransferFinder {
 TransferFinder::TransferFinder(const FlightJob& job, const std::vector<std::int32_t>& ranks)
     : job_(job) {
   for (std::size_t at = 0; at < job.records.size(); ++at) {
-    if (std::find(ranks.begin(), ranks.end(), job.records[at]->rank) != ranks.end()) {
+    if (std::ranges::find(ranks, job.records[at]->rank) != ranks.end()) {
       pasts_.push_back(past_of(job, at));
     }
   }
 }
 
 const Past* TransferFinder::past_of_rank(std::int32_t rank) const {
-  const auto at = std::find_if(pasts_.begin(), pasts_.end(),
-                               [rank](const Past& one) { return one.record->rank == rank; });
+  const auto at =
+      std::ranges::find_if(pasts_, [rank](const Past& one) { return one.record->rank == rank; });
   return at == pasts_.end() ? nullptr : &*at;
 }
 

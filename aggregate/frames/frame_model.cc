@@ -85,12 +85,12 @@ bool is_users(std::string_view file) {
   constexpr std::array<std::string_view, 6> kMade = {"<frozen", "<string",    "<decorator",
                                                      "<attrs",  "internals>", "<unknown"};
   if (file.starts_with('<')) {
-    return std::none_of(kMade.begin(), kMade.end(),
-                        [file](auto made) { return file.find(made) != std::string_view::npos; });
+    return std::ranges::none_of(
+        kMade, [file](auto made) { return file.find(made) != std::string_view::npos; });
   }
-  return !file.empty() &&
-         std::none_of(kLibraryRoots.begin(), kLibraryRoots.end(),
-                      [file](auto root) { return file.find(root) != std::string_view::npos; });
+  return !file.empty() && std::ranges::none_of(kLibraryRoots, [file](auto root) {
+    return file.find(root) != std::string_view::npos;
+  });
 }
 
 // Returns whether the module is a program or library of the user's own: not one of the system, of
@@ -100,8 +100,8 @@ bool is_users_module(std::string_view path) {
       "/lib/", "/lib64/", "/lib32/", "/libexec/", "/site-packages/", "/dist-packages/"};
   const std::string_view name = base_name(path);
   return path.starts_with('/') && !name.starts_with("python") && !name.starts_with("libpython") &&
-         std::none_of(kPlaces.begin(), kPlaces.end(),
-                      [path](auto place) { return path.find(place) != std::string_view::npos; });
+         std::ranges::none_of(
+             kPlaces, [path](auto place) { return path.find(place) != std::string_view::npos; });
 }
 
 }  // namespace
@@ -261,8 +261,8 @@ FoldedStack FrameModel::fold_frames(const std::vector<FrameId>& frames) {
   const auto is_python = [this](FrameId id) {
     return tables_.frame(id).kind == FrameKind::kPython;
   };
-  const auto first_python = static_cast<std::size_t>(
-      std::find_if(frames.begin(), frames.end(), is_python) - frames.begin());
+  const auto first_python =
+      static_cast<std::size_t>(std::ranges::find_if(frames, is_python) - frames.begin());
   const bool has_python = first_python < frames.size();
   bool python_kept = false;
   for (std::size_t at = add_call(frames, 0, folded); at < frames.size(); ++at) {

@@ -104,9 +104,8 @@ std::optional<StoryHit> FrameModel::idle_pool(const ThreadSample& sample) {
     return std::nullopt;
   }
   const std::vector<FrameId> frames = called_frames(sample);
-  const bool idle = std::all_of(frames.begin(), frames.end(), [this, &hit](FrameId id) {
-    return rests(id, hit->pattern->words);
-  });
+  const bool idle = std::ranges::all_of(
+      frames, [this, &hit](FrameId id) { return rests(id, hit->pattern->words); });
   return idle ? hit : std::nullopt;
 }
 

@@ -65,11 +65,11 @@ std::string links_words(const RuleInput& input) {
                        JobView::name(input.rank(first.to)), ranks_words(input, {first.from}));
   }
   const auto& processes = input.view.capture().processes;
-  const bool any = std::any_of(processes.begin(), processes.end(), [&input](const auto& process) {
-    return std::any_of(process.connections.begin(), process.connections.end(),
-                       [&input](const snapshot::Connection& connection) {
-                         return input.view.has_other_end(connection);
-                       });
+  const bool any = std::ranges::any_of(processes, [&input](const auto& process) {
+    return std::ranges::any_of(process.connections,
+                               [&input](const snapshot::Connection& connection) {
+                                 return input.view.has_other_end(connection);
+                               });
   });
   return any ? "; no TCP connection between the ranks is stuck" : "";
 }
@@ -78,34 +78,31 @@ std::string links_words(const RuleInput& input) {
 
 std::vector<Finding> below_host(const RuleInput& input) {
   const auto& ranks = input.view.ranks();
-  const bool all_inside = std::all_of(ranks.begin(), ranks.end(), takes_part);
+  const bool all_inside = std::ranges::all_of(ranks, takes_part);
   if (ranks.size() < 2 || !needed_nodes(input, NodeKind::kLink).empty() ||
       !input.graph.devices.empty() || !input.view.all_read() || !all_inside ||
       input.graph.slots.empty()) {
     return {};
   }
   // Each rank must wait for ranks that wait, or be in a call that all members have entered.
-  const bool has_complete =
-      std::any_of(input.graph.slots.begin(), input.graph.slots.end(),
-                  [&input](const Slot& slot) { return is_complete(input, slot); });
+  const bool has_complete = std::ranges::any_of(
+      input.graph.slots, [&input](const Slot& slot) { return is_complete(input, slot); });
   const bool sound = has_complete && input.blame.circles.empty();
-  const bool unknown_slot =
-      std::any_of(input.graph.slots.begin(), input.graph.slots.end(), [&input](const Slot& slot) {
-        return slot.membership == Membership::kUnknown && !is_complete(input, slot);
-      });
+  const bool unknown_slot = std::ranges::any_of(input.graph.slots, [&input](const Slot& slot) {
+    return slot.membership == Membership::kUnknown && !is_complete(input, slot);
+  });
   if (!sound || unknown_slot) {
     return {};
   }
-  const auto still = static_cast<std::size_t>(std::count_if(
-      ranks.begin(), ranks.end(), [](const RankView& rank) { return rank.motion.still(); }));
-  const bool measured = std::all_of(ranks.begin(), ranks.end(),
-                                    [](const RankView& rank) { return rank.motion.measured; });
+  const auto still = static_cast<std::size_t>(
+      std::ranges::count_if(ranks, [](const RankView& rank) { return rank.motion.still(); }));
+  const bool measured =
+      std::ranges::all_of(ranks, [](const RankView& rank) { return rank.motion.measured; });
   if (measured && still * 2 <= ranks.size()) {
     return {};  // they move
   }
-  const auto complete =
-      std::find_if(input.graph.slots.begin(), input.graph.slots.end(),
-                   [&input](const Slot& slot) { return is_complete(input, slot); });
+  const auto complete = std::ranges::find_if(
+      input.graph.slots, [&input](const Slot& slot) { return is_complete(input, slot); });
   // Ranks meet in a store. If all that are known have come, it waits for more of them, or they have
   // come to different ones.
   if (complete->kind == snapshot::CallKind::kRendezvous) {

@@ -23,7 +23,7 @@ bool came_out_just_now(const RuleInput& input, const RankView& rank) {
     was_inside = was_inside || input.view.model().story(samples[at], Story::kCommunicates);
   }
   const auto& ranks = input.view.ranks();
-  return was_inside && std::any_of(ranks.begin(), ranks.end(), [&rank](const RankView& other) {
+  return was_inside && std::ranges::any_of(ranks, [&rank](const RankView& other) {
            return other.decider != nullptr && other.decider != rank.decider &&
                   other.decider->call && other.decider->wait.quiet_ms < snapshot::kOldWaitMs;
          });

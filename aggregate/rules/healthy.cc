@@ -44,7 +44,7 @@ std::vector<std::size_t> waiting_beside(const RuleInput& input) {
   std::vector<std::size_t> waiting;
   for (std::size_t at = 0; at < input.view.ranks().size(); ++at) {
     const auto& beside = input.rank(at).beside;
-    if (std::any_of(beside.begin(), beside.end(), waits_for_long)) {
+    if (std::ranges::any_of(beside, waits_for_long)) {
       waiting.push_back(at);
     }
   }
@@ -54,7 +54,7 @@ std::vector<std::size_t> waiting_beside(const RuleInput& input) {
 // Returns "threads of ranks 0-3 have waited for more than 5 s in barrier in default group".
 std::string beside_words(const RuleInput& input, const std::vector<std::size_t>& waiting) {
   const auto& beside = input.rank(waiting.front()).beside;
-  const auto first = std::find_if(beside.begin(), beside.end(), waits_for_long);
+  const auto first = std::ranges::find_if(beside, waits_for_long);
   return fmt::format("{} of {} {} waited for more than {} s in {}",
                      waiting.size() == 1 ? "another thread" : "other threads",
                      ranks_words(input, waiting), waiting.size() == 1 ? "has" : "have",
@@ -181,10 +181,9 @@ std::vector<Finding> healthy(const RuleInput& input) {
   if (!all_move) {
     return find_idle(input);
   }
-  const auto changed = static_cast<std::size_t>(std::count_if(
-      ranks.begin(), ranks.end(), [](const RankView& rank) { return rank.motion.stack; }));
-  if (changed == 0 && input.anybody_in_call &&
-      std::none_of(ranks.begin(), ranks.end(), counts_on)) {
+  const auto changed = static_cast<std::size_t>(
+      std::ranges::count_if(ranks, [](const RankView& rank) { return rank.motion.stack; }));
+  if (changed == 0 && input.anybody_in_call && std::ranges::none_of(ranks, counts_on)) {
     return {};  // waking up and spinning is not yet progress
   }
   Finding finding;
@@ -198,7 +197,7 @@ std::vector<Finding> healthy(const RuleInput& input) {
         fmt::format("all {} moved between the samples, but {}",
                     count_of(ranks.size(), input.view.unit()), beside_words(input, waiting));
   }
-  if (std::all_of(ranks.begin(), ranks.end(), stands_beside_calls)) {
+  if (std::ranges::all_of(ranks, stands_beside_calls)) {
     finding.confidence = Confidence::kPossible;
     finding.summary = fmt::format(
         "other threads of all {} make calls, but the main threads have waited for more than {} s{}",

@@ -20,8 +20,7 @@ bool stays_in_d(const RankView& rank) {
   const auto& samples = rank.decider->samples;
   // A rank that used the CPU in between was not in D all the time.
   return !rank.motion.stack && !rank.motion.cpu &&
-         std::all_of(samples.begin(), samples.end(),
-                     [](const auto& sample) { return sample.state == 'D'; });
+         std::ranges::all_of(samples, [](const auto& sample) { return sample.state == 'D'; });
 }
 
 // Returns which process should read from a pipe that is full.

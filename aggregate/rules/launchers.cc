@@ -141,7 +141,7 @@ std::optional<LauncherPlace> launcher_place(const JobView& view, const RankView&
 
 bool has_waiting_launcher(const JobView& view) {
   const auto& ranks = view.ranks();
-  return std::any_of(ranks.begin(), ranks.end(), [&view](const RankView& rank) {
+  return std::ranges::any_of(ranks, [&view](const RankView& rank) {
     const auto place = launcher_place(view, rank);
     return place && place->waits;
   });
@@ -169,8 +169,8 @@ std::vector<Finding> launchers_wait(const RuleInput& input) {
   finding.confidence = Confidence::kLikely;
   finding.explains = waiting.size();
   // Those that came first may not have heard of the others yet.
-  const LauncherPlace& latest = *std::max_element(
-      places.begin(), places.end(), [](const auto& a, const auto& b) { return a.come < b.come; });
+  const LauncherPlace& latest = *std::ranges::max_element(
+      places, [](const auto& a, const auto& b) { return a.come < b.come; });
   const std::string where = latest.meets_at.empty() ? "" : " at " + printable(latest.meets_at);
   finding.summary =
       waiting.size() == 1

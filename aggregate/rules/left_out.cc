@@ -37,7 +37,7 @@ std::optional<Finding> left_out_transfer(const RuleInput& input,
     return std::nullopt;
   }
   const auto found = left_out_transfers(*job, input.view.numbers_of(circle));
-  const bool one_rank = !found.empty() && std::all_of(found.begin(), found.end(), [&](auto& one) {
+  const bool one_rank = !found.empty() && std::ranges::all_of(found, [&](auto& one) {
     return one.rank == found.front().rank;
   });
   if (!one_rank || !is_current(*input.flight, input.view)) {

@@ -35,7 +35,7 @@ std::vector<Needed> needed_links(const RuleInput& input) {
 }
 
 LinkEnd end_of(const JobView& view, const StuckLink::End& end) {
-  const RankView& rank = view.ranks()[end.rank];
+  const RankView& rank = view.rank(end.rank);
   return {end.by_exclusion > 1 ? -1 : rank.rank, rank.host, rank.pid(), end.device, end.address};
 }
 
@@ -56,15 +56,15 @@ std::vector<SuspectHost> suspects_of(const std::vector<BrokenLink>& links) {
   for (const auto& [host, count] : counts) {
     suspects.push_back({host, count});
   }
-  std::stable_sort(suspects.begin(), suspects.end(),
-                   [](const SuspectHost& a, const SuspectHost& b) { return a.links > b.links; });
+  std::ranges::stable_sort(
+      suspects, [](const SuspectHost& a, const SuspectHost& b) { return a.links > b.links; });
   return suspects;
 }
 
 // Returns the rank at which all of several links end; kNone if there is no such rank.
 std::size_t common_end(const std::vector<Needed>& links) {
   for (const StuckLink::End& end : links.front().link->ends) {
-    const bool common = std::all_of(links.begin(), links.end(), [&end](const Needed& one) {
+    const bool common = std::ranges::all_of(links, [&end](const Needed& one) {
       return one.link->ends[0].rank == end.rank || one.link->ends[1].rank == end.rank;
     });
     if (common && links.size() > 1 && end.by_exclusion <= 1) {
@@ -97,7 +97,7 @@ std::string silent_words(const JobView& view, const std::vector<Needed>& links) 
     for (const StuckLink::End& end : one.link->ends) {
       if (end.by_exclusion > 0) {
         return fmt::format("; {} gave no answer either: the host is down, or its network",
-                           printable(view.ranks()[end.rank].host, 60));
+                           printable(view.rank(end.rank).host, 60));
       }
     }
   }
@@ -109,11 +109,11 @@ std::string port_words(const JobView& view, const std::vector<Needed>& links) {
   std::set<std::string> all;
   for (const Needed& one : links) {
     for (const StuckLink::End& end : one.link->ends) {
-      const auto* process = view.ranks()[end.rank].process;
+      const auto* process = view.rank(end.rank).process;
       const std::string odd =
           process == nullptr ? std::string() : odd_port(view, process->node, end.device);
       if (!odd.empty()) {
-        all.insert(fmt::format("; on {} {}", printable(view.ranks()[end.rank].host, 60), odd));
+        all.insert(fmt::format("; on {} {}", printable(view.rank(end.rank).host, 60), odd));
       }
     }
   }

@@ -29,7 +29,7 @@ bool is_idle_feeder(const RuleInput& input, const ThreadCapture& thread) {
 
 // Returns whether no other thread of the child could release anything.
 bool is_alone(const RuleInput& input, const ProcessCapture& child, const ThreadCapture& thread) {
-  return std::all_of(child.threads.begin(), child.threads.end(), [&](const ThreadCapture& each) {
+  return std::ranges::all_of(child.threads, [&](const ThreadCapture& each) {
     return &each == &thread || is_idle_feeder(input, each);
   });
 }
@@ -56,7 +56,7 @@ bool waits_for_inherited_lock(const RuleInput& input,
 // Returns whether no thread of the rank but those that wait for the child may write to it.
 bool only_waits(const RankView& rank) {
   const auto& threads = rank.process->threads;
-  return std::none_of(threads.begin(), threads.end(), [&rank](const ThreadCapture& other) {
+  return std::ranges::none_of(threads, [&rank](const ThreadCapture& other) {
     const ThreadChain chain = follow_threads(*rank.process, other);
     const bool waits = !chain.way.empty() && chain.way.back() == rank.decider;
     return other.has_python && &other != rank.decider && !waits;
@@ -68,7 +68,7 @@ bool only_waits(const RankView& rank) {
 bool is_for_lock_of(const RankView& rank, const snapshot::Wait& wait) {
   const auto& threads = rank.process->threads;
   return wait.on == WaitOn::kLock && wait.lock.owner == snapshot::LockOwner::kAcquired &&
-         std::any_of(threads.begin(), threads.end(), [&](const ThreadCapture& thread) {
+         std::ranges::any_of(threads, [&](const ThreadCapture& thread) {
            return thread.tid == wait.holder_tid &&
                   (&thread == rank.decider || is_at_own_lock(thread));
          });
@@ -118,8 +118,8 @@ bool may_wait_for_unread(const RuleInput& input, const RankView& rank) {
          awaited_process(input.view, *rank.process) == nullptr;
 }
 
-constexpr std::size_t kStories = static_cast<std::size_t>(std::count_if(
-    kKinds.begin(), kKinds.end(), [](const KindRow& row) { return row.story.place > 0; }));
+constexpr std::size_t kStories = static_cast<std::size_t>(
+    std::ranges::count_if(kKinds, [](const KindRow& row) { return row.story.place > 0; }));
 
 // Returns the rows that have a story, ordered by its place; null for a place that no row or two
 // rows have.
@@ -134,7 +134,7 @@ constexpr std::array<const KindRow*, kStories> rows_by_place() {
 }
 
 constexpr auto kRowsByPlace = rows_by_place();
-static_assert(std::count(kRowsByPlace.begin(), kRowsByPlace.end(), nullptr) == 0,
+static_assert(std::ranges::count(kRowsByPlace, nullptr) == 0,
               "places of stories are 1, 2, ..., each used once");
 
 }  // namespace
@@ -221,7 +221,7 @@ bool is_in_unread_call(const RuleInput& input, const RankView& rank) {
     return false;
   }
   const auto frames = model.all_frames(*rank.sample());
-  const auto inner = std::find(frames.begin(), frames.end(), hit->frame);
+  const auto inner = std::ranges::find(frames, hit->frame);
   return std::none_of(frames.begin(), inner,
                       [&model](snapshot::FrameId id) { return model.shown(id).user; });
 }
@@ -389,10 +389,9 @@ const ProcessCapture* doomed_child(const RuleInput& input, const RankView& rank)
   if (!at_lock && !waits_for_input(input.view, rank) && rank.decider->wait.on != WaitOn::kChild) {
     return nullptr;
   }
-  const auto dead = std::find_if(
-      rank.children.begin(), rank.children.end(), [at_lock](const ProcessCapture* process) {
-        return is_dead(*process) && (!at_lock || process->exit_code != 0);
-      });
+  const auto dead = std::ranges::find_if(rank.children, [at_lock](const ProcessCapture* process) {
+    return is_dead(*process) && (!at_lock || process->exit_code != 0);
+  });
   return dead == rank.children.end() ? nullptr : *dead;
 }
 

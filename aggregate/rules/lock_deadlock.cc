@@ -26,8 +26,8 @@ std::string place(const JobView& view, const ThreadCapture& thread) {
   }
   // A native thread: the first frame outside of libc is its own code.
   const auto& frames = view.model().fold(thread.samples.back()).frames;
-  const auto own = std::find_if(frames.begin(), frames.end(),
-                                [](const ShownFrame& frame) { return !frame.system_call; });
+  const auto own =
+      std::ranges::find_if(frames, [](const ShownFrame& frame) { return !frame.system_call; });
   return own == frames.end() ? "" : fmt::format(" in {} ({})", own->name, own->place());
 }
 
@@ -56,8 +56,8 @@ std::string circle_words(const JobView& view, const ThreadList& circle) {
 std::string keeper_predicate(const JobView& view,
                              const RankView& rank,
                              const ThreadCapture& keeper) {
-  const auto wants = std::find_if(rank.process->threads.begin(), rank.process->threads.end(),
-                                  [](const ThreadCapture& each) { return each.wants_gil; });
+  const auto wants = std::ranges::find_if(rank.process->threads,
+                                          [](const ThreadCapture& each) { return each.wants_gil; });
   return fmt::format(
       "stands still: {}{} waits in {} and keeps the GIL, which {} wants",
       thread_words(view, keeper), place(view, keeper),

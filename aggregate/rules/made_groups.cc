@@ -27,7 +27,7 @@ using MadeGroups = std::map<std::int64_t, std::vector<std::int32_t>>;
 std::vector<std::int32_t> listed_ranks(std::string list) {
   std::erase_if(list, [](char one) { return one == '[' || one == ']' || one == ' '; });
   std::vector<std::int32_t> ranks = snapshot::ranks_of(list);
-  std::sort(ranks.begin(), ranks.end());
+  std::ranges::sort(ranks);
   return ranks;
 }
 
@@ -67,7 +67,7 @@ MadeGroups made_groups(const JobView& view, const RankView& rank) {
     const auto number = parse_number<std::int64_t>(view.text(group.name));
     std::vector<std::int32_t> members = view.ranks_of(group.members);
     if (number && !group.is_default && !members.empty()) {
-      std::sort(members.begin(), members.end());
+      std::ranges::sort(members);
       made.emplace(*number, std::move(members));
     }
   }
@@ -79,9 +79,8 @@ MadeGroups made_groups(const JobView& view, const RankView& rank) {
 using Conflict = std::pair<const MadeGroups::value_type*, const MadeGroups::value_type*>;
 
 bool share_members(const std::vector<std::int32_t>& a, const std::vector<std::int32_t>& b) {
-  return std::any_of(a.begin(), a.end(), [&b](std::int32_t one) {
-    return std::binary_search(b.begin(), b.end(), one);
-  });
+  return std::ranges::any_of(a,
+                             [&b](std::int32_t one) { return std::ranges::binary_search(b, one); });
 }
 
 // Returns a number that has other members on the other rank, or else members that have another
@@ -95,8 +94,8 @@ std::optional<Conflict> conflict_of(const MadeGroups& a, const MadeGroups& b) {
     }
   }
   for (const auto& made : a) {
-    const auto same = std::find_if(b.begin(), b.end(),
-                                   [&made](const auto& one) { return one.second == made.second; });
+    const auto same =
+        std::ranges::find_if(b, [&made](const auto& one) { return one.second == made.second; });
     // A program may make several groups of the same ranks.
     if (same != b.end() && !a.contains(same->first) && !b.contains(made.first)) {
       return Conflict{&made, &*same};
@@ -119,10 +118,10 @@ std::vector<std::size_t> who_deviates(const std::map<std::size_t, std::vector<st
     }
   }
   const auto deviates = [&found](std::size_t rank) {
-    return std::binary_search(found.begin(), found.end(), rank);
+    return std::ranges::binary_search(found, rank);
   };
   for (const auto& [rank, others] : with) {
-    if (!deviates(rank) && !std::all_of(others.begin(), others.end(), deviates)) {
+    if (!deviates(rank) && !std::ranges::all_of(others, deviates)) {
       return {};
     }
   }
@@ -181,7 +180,7 @@ std::vector<Finding> made_another(const RuleInput& input) {
     return mine->first == theirs->first;
   };
   const std::vector<std::size_t>& others = conflicts[first];
-  const auto telling = std::find_if(others.begin(), others.end(), has_other_members);
+  const auto telling = std::ranges::find_if(others, has_other_members);
   const bool order = telling != others.end();
   const std::size_t other = order ? *telling : others.front();
   const Conflict conflict = *conflict_of(made.at(first), made.at(other));

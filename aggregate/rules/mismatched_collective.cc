@@ -19,7 +19,7 @@ const Slot& slot_without(const RuleInput& input,
                          const std::vector<const Slot*>& slots,
                          const RankView& rank) {
   const std::size_t at = input.view.index_of(rank);
-  const bool in_first = std::binary_search(slots[0]->inside.begin(), slots[0]->inside.end(), at);
+  const bool in_first = std::ranges::binary_search(slots[0]->inside, at);
   return in_first ? *slots[1] : *slots[0];
 }
 
@@ -37,9 +37,9 @@ std::vector<std::size_t> distances_elsewhere(const WaitGraph& graph,
                                              const std::vector<const Slot*>& at_number) {
   Adjacency in = graph.in;
   for (std::size_t node = 0; node < graph.nodes.size(); ++node) {
-    const bool is_here = graph.nodes[node].kind == NodeKind::kSlot &&
-                         std::find(at_number.begin(), at_number.end(),
-                                   &graph.slots[graph.nodes[node].index]) != at_number.end();
+    const bool is_here =
+        graph.nodes[node].kind == NodeKind::kSlot &&
+        std::ranges::find(at_number, &graph.slots[graph.nodes[node].index]) != at_number.end();
     if (is_here) {
       in[node].clear();
     }
@@ -60,15 +60,13 @@ std::vector<NumberSide> sides_of(const WaitGraph& graph, const std::vector<const
     for (const std::size_t at : slots[0]->absent) {
       const bool for_first = to_first[at] != kFar;
       const bool for_second = to_second[at] != kFar;
-      if (for_first != for_second &&
-          !std::binary_search(slots[1]->inside.begin(), slots[1]->inside.end(), at)) {
+      if (for_first != for_second && !std::ranges::binary_search(slots[1]->inside, at)) {
         sides[for_first ? 1 : 0].with_it.push_back(at);
       }
     }
   }
-  std::stable_sort(sides.begin(), sides.end(), [](const NumberSide& a, const NumberSide& b) {
-    return a.weight() > b.weight();
-  });
+  std::ranges::stable_sort(
+      sides, [](const NumberSide& a, const NumberSide& b) { return a.weight() > b.weight(); });
   return sides;
 }
 
@@ -93,9 +91,8 @@ std::vector<Finding> mismatched_collective(const RuleInput& input) {
     std::vector<std::size_t> ranks;
     for (const NumberSide& side : sides) {
       const std::vector<std::size_t>& inside = side.slot->inside;
-      std::erase_if(elsewhere, [&inside](std::size_t at) {
-        return std::binary_search(inside.begin(), inside.end(), at);
-      });
+      std::erase_if(elsewhere,
+                    [&inside](std::size_t at) { return std::ranges::binary_search(inside, at); });
       if (tie || side.slot != sides.front().slot) {
         ranks.insert(ranks.end(), inside.begin(), inside.end());
       }
@@ -105,7 +102,7 @@ std::vector<Finding> mismatched_collective(const RuleInput& input) {
         !is_minority(input, 0, 1, elsewhere)) {
       continue;
     }
-    std::sort(ranks.begin(), ranks.end());
+    std::ranges::sort(ranks);
     const std::vector<std::size_t> deviating =
         tie ? left_their_pattern(input, ranks) : std::vector<std::size_t>();
     if (!deviating.empty()) {
@@ -113,8 +110,8 @@ std::vector<Finding> mismatched_collective(const RuleInput& input) {
     }
     Finding finding = accuse(input, Kind::kMismatchedCollective, ranks, Evidence::kNumbers);
     const std::vector<std::size_t>& with_most = sides.front().with_it;
-    const bool any_elsewhere = std::any_of(
-        sides.begin(), sides.end(), [](const NumberSide& side) { return !side.with_it.empty(); });
+    const bool any_elsewhere =
+        std::ranges::any_of(sides, [](const NumberSide& side) { return !side.with_it.empty(); });
     finding.at_most(tie && any_elsewhere   ? Confidence::kPossible
                     : tie || any_elsewhere ? Confidence::kLikely
                                            : Confidence::kCertain);

@@ -19,7 +19,7 @@ namespace {
 // was never seen.
 bool only_initialises(const RuleInput& input) {
   const auto& slots = input.graph.slots;
-  return !slots.empty() && std::all_of(slots.begin(), slots.end(), [](const Slot& slot) {
+  return !slots.empty() && std::ranges::all_of(slots, [](const Slot& slot) {
     return slot.kind == snapshot::CallKind::kRendezvous;
   });
 }
@@ -47,8 +47,7 @@ bool looks_like_watchdog(const RuleInput& input, const std::vector<std::size_t>&
 }
 
 bool any_is_awaited(const RuleInput& input, const std::vector<std::size_t>& gone) {
-  return std::any_of(gone.begin(), gone.end(),
-                     [&input](std::size_t at) { return input.graph.awaited[at]; });
+  return std::ranges::any_of(gone, [&input](std::size_t at) { return input.graph.awaited[at]; });
 }
 
 // Returns how many of the ranks that are left wait for nobody of the job.
@@ -67,7 +66,7 @@ std::size_t roots_left(const RuleInput& input) {
 // Returns whether nothing but the absence of a process speaks against those that are gone: neither
 // the launcher's word nor an exit status.
 bool are_only_absent(const RuleInput& input, const std::vector<std::size_t>& gone) {
-  return std::all_of(gone.begin(), gone.end(), [&input](std::size_t at) {
+  return std::ranges::all_of(gone, [&input](std::size_t at) {
     const RankView& rank = input.rank(at);
     return rank.presence == Presence::kAbsent && !rank.launched;
   });
@@ -104,7 +103,7 @@ Confidence confidence_of(const RuleInput& input, const std::vector<std::size_t>&
 // Returns a process that the rank has started and that outlives it; null if none is known.
 const snapshot::ProcessCapture* child_left_by(const JobView& view, const RankView& rank) {
   const auto& processes = view.capture().processes;
-  const auto at = std::find_if(processes.begin(), processes.end(), [&rank](const auto& process) {
+  const auto at = std::ranges::find_if(processes, [&rank](const auto& process) {
     return process.outlives_rank && process.rank == rank.rank && rank.rank >= 0;
   });
   return at == processes.end() ? nullptr : &*at;
@@ -144,8 +143,8 @@ std::vector<Advice> absence_advice(const RuleInput& input, const RankView& rank)
 
 // If no process of the job was found, the search is at fault as likely as the ranks are.
 bool nothing_seen(const JobView& view) {
-  return std::none_of(view.ranks().begin(), view.ranks().end(),
-                      [](const RankView& rank) { return rank.process != nullptr; });
+  return std::ranges::none_of(view.ranks(),
+                              [](const RankView& rank) { return rank.process != nullptr; });
 }
 
 }  // namespace

@@ -40,10 +40,9 @@ std::vector<NeededNode> needed_nodes(const RuleInput& input, NodeKind kind) {
       needed.push_back({graph.nodes[node].index, id});
     }
   }
-  std::stable_sort(needed.begin(), needed.end(),
-                   [&input](const NeededNode& a, const NeededNode& b) {
-                     return input.blame.needed[a.cause] > input.blame.needed[b.cause];
-                   });
+  std::ranges::stable_sort(needed, [&input](const NeededNode& a, const NeededNode& b) {
+    return input.blame.needed[a.cause] > input.blame.needed[b.cause];
+  });
   return needed;
 }
 
@@ -79,11 +78,10 @@ Confidence sureness_of_stall(const RuleInput& input,
   if (age_ms >= 0) {
     return sureness_by_age(age_ms);
   }
-  const bool stood =
-      !input.young() && std::all_of(waiters.begin(), waiters.end(), [&input](std::size_t at) {
-        const Motion& motion = input.rank(at).motion;
-        return motion.measured && !motion.stack && !motion.locals;
-      });
+  const bool stood = !input.young() && std::ranges::all_of(waiters, [&input](std::size_t at) {
+    const Motion& motion = input.rank(at).motion;
+    return motion.measured && !motion.stack && !motion.locals;
+  });
   return stood ? Confidence::kLikely : Confidence::kPossible;
 }
 

@@ -28,7 +28,7 @@ std::set<std::string> groups_of(const Circle& circle) {
 
 bool is_member(const Slot& slot, std::size_t rank) {
   for (const auto* ranks : {&slot.inside, &slot.beside, &slot.absent, &slot.unclear}) {
-    if (std::find(ranks->begin(), ranks->end(), rank) != ranks->end()) {
+    if (std::ranges::find(*ranks, rank) != ranks->end()) {
       return true;
     }
   }
@@ -45,9 +45,9 @@ std::vector<std::size_t> deviating(const Circle& cycle) {
       return {};
     }
     for (const std::size_t at : slot->inside) {
-      const bool in_cycle = std::binary_search(cycle.ranks.begin(), cycle.ranks.end(), at);
-      const bool in_all = std::all_of(cycle.slots.begin(), cycle.slots.end(),
-                                      [at](const Slot* other) { return is_member(*other, at); });
+      const bool in_cycle = std::ranges::binary_search(cycle.ranks, at);
+      const bool in_all = std::ranges::all_of(
+          cycle.slots, [at](const Slot* other) { return is_member(*other, at); });
       if (in_cycle && in_all) {
         sides[slot].push_back(at);
       }
@@ -72,7 +72,7 @@ std::vector<std::size_t> deviating(const Circle& cycle) {
       result.insert(result.end(), ranks.begin(), ranks.end());
     }
   }
-  std::sort(result.begin(), result.end());
+  std::ranges::sort(result);
   return result.empty() ? cycle.ranks : result;
 }
 
@@ -88,8 +88,8 @@ bool are_past(const RuleInput& input, const std::vector<std::size_t>& ranks) {
 // Returns whether each rank of the circle is in a collective with a number. It is then a circle
 // even if the ranks were read at different times: none of these calls could end in between.
 bool all_numbered(const Circle& cycle) {
-  return !cycle.slots.empty() && std::all_of(cycle.slots.begin(), cycle.slots.end(),
-                                             [](const Slot* slot) { return slot->sequence >= 0; });
+  return !cycle.slots.empty() &&
+         std::ranges::all_of(cycle.slots, [](const Slot* slot) { return slot->sequence >= 0; });
 }
 
 bool in_a_call(const RankView& rank) {
@@ -173,9 +173,8 @@ std::vector<Finding> order_cycle(const RuleInput& input) {
   std::vector<Finding> findings;
   const auto& ranks = input.view.ranks();
   for (const Circle& cycle : input.blame.circles) {
-    const bool all_in_calls = std::all_of(cycle.ranks.begin(), cycle.ranks.end(), [&](auto at) {
-      return in_a_call(ranks[at]) && cycle.has_speaker(at);
-    });
+    const bool all_in_calls = std::ranges::all_of(
+        cycle.ranks, [&](auto at) { return in_a_call(ranks[at]) && cycle.has_speaker(at); });
     if (!cycle.closed || !cycle.certain || !all_in_calls) {
       continue;
     }
@@ -185,8 +184,8 @@ std::vector<Finding> order_cycle(const RuleInput& input) {
     }
     // One group alone: skipped or mismatched. Transfers and collectives: resource_cycle.
     const std::set<std::string> groups = groups_of(cycle);
-    const bool transfers = std::any_of(cycle.ranks.begin(), cycle.ranks.end(),
-                                       [&](auto at) { return ranks[at].decider->call->peer >= 0; });
+    const bool transfers = std::ranges::any_of(
+        cycle.ranks, [&](auto at) { return ranks[at].decider->call->peer >= 0; });
     if (cycle.ranks.size() < 2 || groups.size() == 1 || (transfers && !groups.empty()) ||
         any_moved(input, cycle.ranks) || waits_for_several(input, cycle.ranks)) {
       continue;  // of a receive from any, it is not known which side left something out

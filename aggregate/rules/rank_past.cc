@@ -13,9 +13,8 @@ namespace oddrank::aggregate {
 
 RankPast::RankPast(const JobView& view) : view_(view) {
   const auto& log = view.capture().collectives.log;
-  const bool told = std::any_of(log.begin(), log.end(), [](const snapshot::LogLine& line) {
-    return line.kind == snapshot::LogKind::kTaskEnd;
-  });
+  const bool told = std::ranges::any_of(
+      log, [](const snapshot::LogLine& line) { return line.kind == snapshot::LogKind::kTaskEnd; });
   for (const RankView& rank : view.ranks()) {
     if (rank.process == nullptr) {
       continue;
@@ -70,7 +69,7 @@ std::string RankPast::ended_by_srun(const RankView& rank) const {
   for (const snapshot::LogLine& line : view_.capture().collectives.log) {
     const auto& tasks = line.behind;
     if (line.kind == snapshot::LogKind::kTaskEnd &&
-        std::find(tasks.begin(), tasks.end(), rank.rank) != tasks.end()) {
+        std::ranges::find(tasks, rank.rank) != tasks.end()) {
       last = &line;
     }
   }

@@ -46,7 +46,7 @@ std::string rendezvous_predicate(const RuleInput& input,
 // Returns whether the circle rests on more guesses than that all ranks come to a rendezvous, which
 // is the rule.
 bool has_other_guess(const Circle& circle) {
-  return std::any_of(circle.slots.begin(), circle.slots.end(), [](const Slot* slot) {
+  return std::ranges::any_of(circle.slots, [](const Slot* slot) {
     return !is_clear(*slot) || slot->membership == Membership::kUnknown ||
            (slot->membership == Membership::kAssumed &&
             slot->kind != snapshot::CallKind::kRendezvous);
@@ -59,7 +59,7 @@ bool has_other_guess(const Circle& circle) {
 // a collective that the first do not come to. The smaller side deviates; on a tie both are named.
 std::vector<Finding> made_by_some(const RuleInput& input) {
   for (const Circle& circle : input.blame.circles) {
-    const auto at = std::find_if(circle.slots.begin(), circle.slots.end(), [](const Slot* slot) {
+    const auto at = std::ranges::find_if(circle.slots, [](const Slot* slot) {
       return slot->kind == snapshot::CallKind::kRendezvous;
     });
     if (!circle.closed || at == circle.slots.end() || has_other_guess(circle)) {
@@ -69,7 +69,7 @@ std::vector<Finding> made_by_some(const RuleInput& input) {
     std::vector<std::size_t> makers = slot.inside;
     std::vector<std::size_t> others;
     for (const std::size_t rank : slot.absent) {
-      const bool in_circle = std::binary_search(circle.ranks.begin(), circle.ranks.end(), rank);
+      const bool in_circle = std::ranges::binary_search(circle.ranks, rank);
       if (in_circle && takes_part(input.rank(rank))) {
         others.push_back(rank);
       }
@@ -84,7 +84,7 @@ std::vector<Finding> made_by_some(const RuleInput& input) {
         continue;
       }
       fewer.insert(fewer.end(), others.begin(), others.end());
-      std::sort(fewer.begin(), fewer.end());
+      std::ranges::sort(fewer);
     }
     Finding finding = accuse(input, Kind::kRendezvous, fewer, Evidence::kAbsence);
     if (finding.confidence == Confidence::kNone) {
@@ -105,10 +105,9 @@ std::vector<Finding> made_by_some(const RuleInput& input) {
 
 std::vector<Finding> rendezvous(const RuleInput& input) {
   const auto& slots = input.graph.slots;
-  const bool initialises =
-      !slots.empty() && std::all_of(slots.begin(), slots.end(), [](const Slot& slot) {
-        return slot.kind == snapshot::CallKind::kRendezvous;
-      });
+  const bool initialises = !slots.empty() && std::ranges::all_of(slots, [](const Slot& slot) {
+    return slot.kind == snapshot::CallKind::kRendezvous;
+  });
   if (!initialises) {
     return {};
   }
@@ -117,7 +116,7 @@ std::vector<Finding> rendezvous(const RuleInput& input) {
   std::vector<std::size_t> late;
   bool absent = false;
   for (const std::size_t at : slot.absent) {
-    const bool suspect = std::binary_search(input.suspects.begin(), input.suspects.end(), at);
+    const bool suspect = std::ranges::binary_search(input.suspects, at);
     if (suspect && is_late(input, past, at)) {
       late.push_back(at);
       absent = absent || input.rank(at).presence == Presence::kAbsent;

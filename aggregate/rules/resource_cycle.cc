@@ -38,7 +38,7 @@ bool is_mixed(const RuleInput& input, const Circle& circle) {
 // not kept to one order of calls, which explains it (mismatched_collective).
 bool has_mismatch(const Circle& circle) {
   std::set<std::pair<std::string_view, std::int64_t>> numbers;
-  return std::any_of(circle.slots.begin(), circle.slots.end(), [&numbers](const Slot* slot) {
+  return std::ranges::any_of(circle.slots, [&numbers](const Slot* slot) {
     return slot->sequence >= 0 && slot->kind == snapshot::CallKind::kCollective &&
            !numbers.emplace(slot->group, slot->sequence).second;
   });
@@ -134,8 +134,8 @@ std::string wait_of(const RuleInput& input, const Circle& circle, std::size_t at
 }
 
 bool are_all_in_calls(const RuleInput& input, const std::vector<std::size_t>& ranks) {
-  return std::all_of(ranks.begin(), ranks.end(),
-                     [&input](std::size_t at) { return takes_part(input.rank(at)); });
+  return std::ranges::all_of(ranks,
+                             [&input](std::size_t at) { return takes_part(input.rank(at)); });
 }
 
 // Returns the members through which every way round leads; all members if there are none.
@@ -147,9 +147,9 @@ std::vector<std::size_t> on_every_way(const RuleInput& input, const Circle& circ
 // Returns whether a wait of the circle is known by less than memory or the kernel.
 bool is_inferred(const WaitGraph& graph, const Circle& circle) {
   const auto is_member = [&](std::size_t node) {
-    return std::binary_search(circle.nodes.begin(), circle.nodes.end(), graph.net_node[node]);
+    return std::ranges::binary_search(circle.nodes, graph.net_node[node]);
   };
-  return std::any_of(graph.edges.begin(), graph.edges.end(), [&](const GraphEdge& edge) {
+  return std::ranges::any_of(graph.edges, [&](const GraphEdge& edge) {
     return edge.how < HowKnown::kMemory && is_member(edge.from) && is_member(edge.to);
   });
 }

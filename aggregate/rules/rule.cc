@@ -128,9 +128,8 @@ bool is_counted(const RankView& rank) {
     return true;
   }
   const auto& groups = rank.process->groups;
-  return std::any_of(groups.begin(), groups.end(), [&call](const snapshot::ProcessGroup& group) {
-    return is_group_of(group, call) &&
-           std::any_of(group.counters.begin(), group.counters.end(), [](const auto& counter) {
+  return std::ranges::any_of(groups, [&call](const snapshot::ProcessGroup& group) {
+    return is_group_of(group, call) && std::ranges::any_of(group.counters, [](const auto& counter) {
              return counter.collectives_before >= 0 || counter.transfers_before >= 0;
            });
   });
@@ -159,7 +158,7 @@ RuleInput make_input(const JobView& view,
   }
   input.all_move = measured > 0 && moved == measured;
   input.oldest_wait_ms = oldest_young_wait(view);
-  input.may_be_older = std::any_of(view.ranks().begin(), view.ranks().end(), [](const auto& rank) {
+  input.may_be_older = std::ranges::any_of(view.ranks(), [](const auto& rank) {
     return rank.decider != nullptr && rank.decider->call && !rank.motion.stack &&
            keeps_waking(*rank.decider);
   });
@@ -180,7 +179,7 @@ bool is_minority(const RuleInput& input,
                  std::size_t side,
                  std::size_t other_side,
                  const std::vector<std::size_t>& members) {
-  const auto unread = std::count_if(members.begin(), members.end(), [&input](std::size_t at) {
+  const auto unread = std::ranges::count_if(members, [&input](std::size_t at) {
     const Presence presence = input.rank(at).presence;
     return presence == Presence::kUnread || presence == Presence::kPartial;
   });
@@ -196,8 +195,8 @@ bool was_woken(const RankView& rank) {
     return false;
   }
   const auto& samples = rank.decider->samples;
-  const auto stops = static_cast<std::uint64_t>(std::count_if(
-      samples.begin(), samples.end(), [](const auto& sample) { return sample.stopped; }));
+  const auto stops = static_cast<std::uint64_t>(
+      std::ranges::count_if(samples, [](const auto& sample) { return sample.stopped; }));
   return snapshot::ran_between(samples.front(), samples.back()).wakes >
          snapshot::kSwitchesOfStop * stops + 1;
 }
@@ -252,7 +251,7 @@ Confidence judge(const RuleInput& input, std::size_t rank, Evidence evidence) {
 }
 
 bool waits_for_several(const RuleInput& input, const std::vector<std::size_t>& ranks) {
-  return std::any_of(ranks.begin(), ranks.end(), [&input](std::size_t at) {
+  return std::ranges::any_of(ranks, [&input](std::size_t at) {
     const auto* decider = input.rank(at).decider;
     return decider != nullptr && decider->call && peers_of(input.view, *decider->call).size() > 1;
   });
@@ -308,7 +307,7 @@ std::string call_at_words(const RuleInput& input, const RankView& rank) {
 }
 
 bool any_moved(const RuleInput& input, const std::vector<std::size_t>& ranks) {
-  return std::any_of(ranks.begin(), ranks.end(), [&input](std::size_t at) {
+  return std::ranges::any_of(ranks, [&input](std::size_t at) {
     const Motion& motion = input.rank(at).motion;
     return motion.stack || motion.locals || motion.woke;
   });
@@ -349,7 +348,7 @@ std::string places(const RuleInput& input,
     }
     const std::string words = predicate(input.rank(at));
     const auto same =
-        std::find_if(told.begin(), told.end(), [&](const auto& row) { return row.first == words; });
+        std::ranges::find_if(told, [&](const auto& row) { return row.first == words; });
     if (same != told.end()) {
       same->second.push_back(at);
     } else if (told.size() < kMaxPredicates) {
@@ -418,11 +417,11 @@ Finding accuse(const RuleInput& input,
                       : chain_from(input.view, input.graph, ranks.front());
   finding.basis = input.basis;
   finding.explains = waiters_of(input.graph, ranks.front()).size();
-  const bool vague = input.basis == Basis::kVague &&
-                     std::any_of(ranks.begin(), ranks.end(), [&input, kind](std::size_t at) {
-                       const RankView& rank = input.rank(at);
-                       return may_need_others(input, rank) || kind == Kind::kFileLock;
-                     });
+  const bool vague =
+      input.basis == Basis::kVague && std::ranges::any_of(ranks, [&input, kind](std::size_t at) {
+        const RankView& rank = input.rank(at);
+        return may_need_others(input, rank) || kind == Kind::kFileLock;
+      });
   const bool odd = input.basis == Basis::kOdd && evidence != Evidence::kState;
   const bool young = input.young() && row_of(kind).place_only;
   if (vague || odd || young) {
@@ -454,10 +453,9 @@ std::string awaited_words(const RuleInput& input, const std::vector<std::size_t>
   if (waiters.empty()) {
     return {};
   }
-  const auto slot =
-      std::find_if(input.graph.slots.begin(), input.graph.slots.end(), [&ranks](const Slot& one) {
-        return std::binary_search(one.absent.begin(), one.absent.end(), ranks.front());
-      });
+  const auto slot = std::ranges::find_if(input.graph.slots, [&ranks](const Slot& one) {
+    return std::ranges::binary_search(one.absent, ranks.front());
+  });
   const bool in_call = slot != input.graph.slots.end();
   const std::vector<std::size_t>& direct = in_call ? slot->inside : waiters;
   std::string who = ranks_words(input, direct);

@@ -71,7 +71,7 @@ struct RuleInput {
 
   Blame blame = {};
 
-  const RankView& rank(std::size_t at) const { return view.ranks()[at]; }
+  const RankView& rank(std::size_t at) const { return view.rank(at); }
   // Returns where the wait of one of the view's ranks ends.
   const WaitEnd& end(std::size_t at) const { return graph.ends[at]; }
   const WaitEnd& end(const RankView& rank) const { return end(view.index_of(rank)); }

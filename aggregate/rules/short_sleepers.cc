@@ -55,7 +55,7 @@ std::vector<std::size_t> short_sleepers_among(const RuleInput& input,
                                               const std::vector<std::size_t>& ranks) {
   const std::int64_t longest_ms = longest_wait_ms(input.view);
   std::vector<std::size_t> found;
-  std::copy_if(ranks.begin(), ranks.end(), std::back_inserter(found), [&](std::size_t at) {
+  std::ranges::copy_if(ranks, std::back_inserter(found), [&](std::size_t at) {
     const RankView& rank = input.rank(at);
     const ThreadCapture* sleeper =
         rank.decider == nullptr || rank.decider->call ? nullptr : sleeper_of(input, rank);
@@ -67,7 +67,7 @@ std::vector<std::size_t> short_sleepers_among(const RuleInput& input,
 bool waits_in_vain(const RankView& rank) {
   const auto& threads = rank.process->threads;
   return is_at_own_lock(*rank.decider) &&
-         std::all_of(threads.begin(), threads.end(), [](const ThreadCapture& thread) {
+         std::ranges::all_of(threads, [](const ThreadCapture& thread) {
            return !thread.has_python || is_at_own_lock(thread);
          });
 }

@@ -136,12 +136,10 @@ void add_advice(const RuleInput& input, const RankView& rank, Finding& finding) 
 // way, or one inside is to give it, as far as is known.
 bool is_extra(const JobView& view, const Slot& slot, const std::vector<const Slot*>& of_group) {
   const auto is_in_another = [&](std::size_t at) {
-    return std::any_of(of_group.begin(), of_group.end(), [&](const Slot* other) {
-      return std::binary_search(other->inside.begin(), other->inside.end(), at);
-    });
+    return std::ranges::any_of(
+        of_group, [&](const Slot* other) { return std::ranges::binary_search(other->inside, at); });
   };
-  return wait_for_giver(view, slot) &&
-         std::all_of(slot.absent.begin(), slot.absent.end(), is_in_another);
+  return wait_for_giver(view, slot) && std::ranges::all_of(slot.absent, is_in_another);
 }
 
 // Returns the ranks that are behind, from the slots of one group; empty if that cannot be told.
@@ -150,7 +148,7 @@ std::vector<std::size_t> behind(const JobView& view,
                                 Confidence& confidence) {
   const Slot* largest = slots.front();  // slots are sorted, largest first
   const bool numbered =
-      std::all_of(slots.begin(), slots.end(), [](const Slot* slot) { return slot->sequence >= 0; });
+      std::ranges::all_of(slots, [](const Slot* slot) { return slot->sequence >= 0; });
   std::int64_t last = -1;
   for (const Slot* slot : slots) {
     last = std::max(last, slot->sequence);
@@ -182,7 +180,7 @@ std::vector<std::size_t> behind(const JobView& view,
       ranks.insert(ranks.end(), slot->inside.begin(), slot->inside.end());
     }
   }
-  std::sort(ranks.begin(), ranks.end());
+  std::ranges::sort(ranks);
   return ranks;
 }
 
@@ -195,7 +193,7 @@ struct CountedAbsence {
 
 CountedAbsence count_absence(const RuleInput& input, std::size_t at) {
   for (const Slot& slot : input.graph.slots) {
-    const bool awaited = std::find(slot.absent.begin(), slot.absent.end(), at) != slot.absent.end();
+    const bool awaited = std::ranges::find(slot.absent, at) != slot.absent.end();
     if (!awaited || slot.sequence < 0) {
       continue;
     }
@@ -249,7 +247,7 @@ std::vector<Finding> from_same_group(const RuleInput& input) {
     std::vector<const Slot*>& slots = entry.second;
     drop_unclear(slots);
     Confidence limit = Confidence::kNone;
-    const bool same_number = std::all_of(slots.begin(), slots.end(), [&slots](const Slot* slot) {
+    const bool same_number = std::ranges::all_of(slots, [&slots](const Slot* slot) {
       return slot->sequence >= 0 && slot->sequence == slots.front()->sequence;
     });
     if (slots.size() < 2 || same_number) {
@@ -269,8 +267,8 @@ std::vector<Finding> from_same_group(const RuleInput& input) {
     finding.summary = places(input, ranks, [&](const RankView& rank) {
       const std::size_t at = input.view.index_of(rank);
       const Slot* others =  // the largest one that it is not in
-          *std::find_if(slots.begin(), slots.end(), [at](const Slot* slot) {
-            return !std::binary_search(slot->inside.begin(), slot->inside.end(), at);
+          *std::ranges::find_if(slots, [at](const Slot* slot) {
+            return !std::ranges::binary_search(slot->inside, at);
           });
       return fmt::format("waits in {}, {} in {}: they are not in the same call",
                          call_at_words(input, rank), ranks_words(input, others->inside),
@@ -298,10 +296,9 @@ std::size_t alone_in_unknown_group(const RuleInput& input) {
     found = slot.inside.front();
   }
   // If a known call has the same operation, the rank may be in that one.
-  const bool unclear =
-      std::any_of(input.graph.slots.begin(), input.graph.slots.end(), [found](const Slot& slot) {
-        return std::find(slot.unclear.begin(), slot.unclear.end(), found) != slot.unclear.end();
-      });
+  const bool unclear = std::ranges::any_of(input.graph.slots, [found](const Slot& slot) {
+    return std::ranges::find(slot.unclear, found) != slot.unclear.end();
+  });
   if (unclear) {
     return JobView::kNone;
   }
@@ -335,12 +332,11 @@ bool is_missing_in_call(const RuleInput& input, std::size_t rank) {
   const auto& waiters = input.graph.in[rank];
   if (waiters.empty()) {
     const auto& ranks = input.view.ranks();
-    return input.anybody_in_call ||
-           std::any_of(ranks.begin(), ranks.end(), [](const RankView& each) {
+    return input.anybody_in_call || std::ranges::any_of(ranks, [](const RankView& each) {
              return each.process != nullptr && !each.process->groups.empty();
            });
   }
-  return std::any_of(waiters.begin(), waiters.end(), [&input](std::uint32_t at) {
+  return std::ranges::any_of(waiters, [&input](std::uint32_t at) {
     const GraphNode& node = input.graph.nodes[at];
     return node.kind == NodeKind::kSlot || (node.thread != nullptr && node.thread->call);
   });

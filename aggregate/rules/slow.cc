@@ -37,15 +37,15 @@ bool communicates(const JobView& view, const snapshot::ThreadSample& sample) {
   }
   const auto& frames = view.model().fold(sample).frames;
   return view.model().story(sample, Story::kCommunicates) ||
-         std::any_of(frames.begin(), frames.end(),
-                     [](const ShownFrame& frame) { return waits_for_device(frame.name); });
+         std::ranges::any_of(frames,
+                             [](const ShownFrame& frame) { return waits_for_device(frame.name); });
 }
 
 // Returns the one rank outside of communication in this sample; kNone if there is not exactly one.
 std::size_t straggler(const JobView& view, std::size_t sample) {
   std::size_t found = JobView::kNone;
   for (std::size_t at = 0; at < view.ranks().size(); ++at) {
-    if (communicates(view, view.ranks()[at].decider->samples[sample])) {
+    if (communicates(view, view.rank(at).decider->samples[sample])) {
       continue;
     }
     if (found != JobView::kNone) {
@@ -65,7 +65,7 @@ bool went_on(const snapshot::ThreadSample& before, const snapshot::ThreadSample&
 // of one step, and show nothing more than one of them.
 bool is_another_step(const JobView& view, std::size_t late, std::size_t sample) {
   for (std::size_t at = 0; at < view.ranks().size(); ++at) {
-    const auto& samples = view.ranks()[at].decider->samples;
+    const auto& samples = view.rank(at).decider->samples;
     if (at != late && !went_on(samples[sample - 1], samples[sample])) {
       return false;
     }
@@ -97,7 +97,7 @@ std::size_t late_in_all(const JobView& view, std::size_t samples) {
 
 std::size_t count_stops(const RankView& rank) {
   const auto& samples = rank.decider->samples;
-  return static_cast<std::size_t>(std::count_if(samples.begin(), samples.end(), stands_stopped));
+  return static_cast<std::size_t>(std::ranges::count_if(samples, stands_stopped));
 }
 
 // Returns the rank that was found stopped in most samples, and in more than one; kNone if no rank
@@ -106,7 +106,7 @@ std::size_t stopped_again(const JobView& view) {
   std::size_t found = JobView::kNone;
   std::size_t most = 1;
   for (std::size_t at = 0; at < view.ranks().size(); ++at) {
-    if (const std::size_t stops = count_stops(view.ranks()[at]); stops > most) {
+    if (const std::size_t stops = count_stops(view.rank(at)); stops > most) {
       found = at;
       most = stops;
     }
@@ -118,7 +118,7 @@ std::size_t stopped_again(const JobView& view) {
 
 std::vector<Finding> slow(const RuleInput& input) {
   const auto& ranks = input.view.ranks();
-  const bool usable = std::all_of(ranks.begin(), ranks.end(), [](const RankView& rank) {
+  const bool usable = std::ranges::all_of(ranks, [](const RankView& rank) {
     return rank.presence == Presence::kRead && rank.decider != nullptr &&
            rank.decider->samples.size() >= kMinSamples && !rank.motion.still();
   });

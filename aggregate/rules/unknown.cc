@@ -15,11 +15,10 @@ namespace {
 bool waits_for_unread(const RuleInput& input, std::string& summary) {
   for (const Slot& slot : input.graph.slots) {
     std::vector<std::size_t> unread;
-    std::copy_if(slot.absent.begin(), slot.absent.end(), std::back_inserter(unread),
-                 [&input](std::size_t at) {
-                   return input.rank(at).presence == Presence::kUnread ||
-                          input.rank(at).presence == Presence::kPartial;
-                 });
+    std::ranges::copy_if(slot.absent, std::back_inserter(unread), [&input](std::size_t at) {
+      return input.rank(at).presence == Presence::kUnread ||
+             input.rank(at).presence == Presence::kPartial;
+    });
     if (unread.empty()) {
       continue;
     }
@@ -35,11 +34,10 @@ bool waits_for_unread(const RuleInput& input, std::string& summary) {
 
 // Returns the rendezvous that all ranks have reached, or null.
 const Slot* common_rendezvous(const RuleInput& input) {
-  const auto at =
-      std::find_if(input.graph.slots.begin(), input.graph.slots.end(), [&input](const Slot& slot) {
-        return slot.kind == snapshot::CallKind::kRendezvous && input.view.ranks().size() > 1 &&
-               slot.inside.size() == input.view.ranks().size();
-      });
+  const auto at = std::ranges::find_if(input.graph.slots, [&input](const Slot& slot) {
+    return slot.kind == snapshot::CallKind::kRendezvous && input.view.ranks().size() > 1 &&
+           slot.inside.size() == input.view.ranks().size();
+  });
   return at == input.graph.slots.end() ? nullptr : &*at;
 }
 
@@ -63,8 +61,8 @@ std::string describe(const RuleInput& input) {
                          slot.words);
     }
   }
-  const bool measured = std::any_of(input.view.ranks().begin(), input.view.ranks().end(),
-                                    [](const RankView& rank) { return rank.motion.measured; });
+  const bool measured = std::ranges::any_of(
+      input.view.ranks(), [](const RankView& rank) { return rank.motion.measured; });
   if (!measured) {
     return fmt::format("{} read once: one sample cannot tell stuck from slow",
                        count_of(read, input.view.unit()));

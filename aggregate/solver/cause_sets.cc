@@ -37,7 +37,7 @@ CauseSetId CauseSets::unite(CauseSetId a, CauseSetId b) {
 
 // By halves: one by one, all the sets on the way would be kept, a number for each pair of causes.
 CauseSetId CauseSets::unite(std::span<CauseSetId> sets) {
-  std::sort(sets.begin(), sets.end());
+  std::ranges::sort(sets);
   std::size_t size = static_cast<std::size_t>(std::unique(sets.begin(), sets.end()) - sets.begin());
   while (size > 1) {
     for (std::size_t at = 0; at + 1 < size; at += 2) {
@@ -68,7 +68,7 @@ CauseSetId CauseSets::common(CauseSetId a, CauseSetId b) {
 }
 
 bool CauseSets::has(CauseSetId id, CauseId cause) const {
-  return std::binary_search(sets_[id].begin(), sets_[id].end(), cause);
+  return std::ranges::binary_search(sets_[id], cause);
 }
 
 }  // namespace oddrank::aggregate

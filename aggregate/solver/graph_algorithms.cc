@@ -157,8 +157,9 @@ std::vector<std::size_t> cuts_of(const Adjacency& graph,
                                  const std::vector<std::size_t>& candidates) {
   std::vector<std::size_t> cuts;
   if (candidates.size() <= kMaxCut) {
-    std::copy_if(candidates.begin(), candidates.end(), std::back_inserter(cuts),
-                 [&](std::size_t at) { return !has_circle(edges_without(graph, nodes, at)); });
+    std::ranges::copy_if(candidates, std::back_inserter(cuts), [&](std::size_t at) {
+      return !has_circle(edges_without(graph, nodes, at));
+    });
   }
   return cuts;
 }

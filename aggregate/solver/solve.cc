@@ -55,7 +55,7 @@ Solver::Solver(const WaitNet& net)
 }
 
 Solution Solver::run() {
-  const auto last = std::max_element(component_.begin(), component_.end());
+  const auto last = std::ranges::max_element(component_);
   std::vector<std::uint32_t> ends(last == component_.end() ? 0 : *last + 1, 0);
   for (const std::size_t component : component_) {
     ++ends[component];
@@ -81,8 +81,7 @@ Solution Solver::run() {
 
 bool Solver::is_circular(Nodes nodes) const {
   const auto& targets = net_.out[nodes.front()];
-  return nodes.size() > 1 ||
-         std::find(targets.begin(), targets.end(), nodes.front()) != targets.end();
+  return nodes.size() > 1 || std::ranges::find(targets, nodes.front()) != targets.end();
 }
 
 CauseId Solver::cause_of(std::uint32_t node) {
@@ -117,9 +116,8 @@ std::vector<bool> Solver::standing(Nodes nodes, Run run) {
   for (const std::uint32_t node : nodes) {
     marked_[node] = true;
     const auto& targets = net_.out[node];
-    stands_[node] = static_cast<std::uint32_t>(
-        std::count_if(targets.begin(), targets.end(),
-                      [&](std::uint32_t to) { return component_[to] == component_[node]; }));
+    stands_[node] = static_cast<std::uint32_t>(std::ranges::count_if(
+        targets, [&](std::uint32_t to) { return component_[to] == component_[node]; }));
   }
   for (const std::uint32_t node : nodes) {
     const WaitNet::Node& it = net_.nodes[node];
@@ -191,7 +189,7 @@ bool Solver::is_unclear(std::uint32_t node) const {
   const auto& targets = net_.out[node];
   const auto is_beyond = [&](std::uint32_t to) { return component_[to] != component_[node]; };
   // The first one comes from elsewhere: those that need this node do not come before it.
-  const bool leaves = join == Join::kAny && std::any_of(targets.begin(), targets.end(), is_beyond);
+  const bool leaves = join == Join::kAny && std::ranges::any_of(targets, is_beyond);
   CauseSetId first = CauseSets::kNone;
   for (const std::uint32_t to : targets) {
     const CauseSetId may = result_.may[to];
@@ -222,8 +220,8 @@ void Solver::solve_single(std::uint32_t node) {
 void Solver::solve_circular(Nodes nodes) {
   const std::vector<bool> certain = standing(nodes, Run::kOptimistic);
   const std::vector<bool> possible = standing(nodes, Run::kPessimistic);
-  const bool any_certain = std::find(certain.begin(), certain.end(), true) != certain.end();
-  const bool any_possible = std::find(possible.begin(), possible.end(), true) != possible.end();
+  const bool any_certain = std::ranges::find(certain, true) != certain.end();
+  const bool any_possible = std::ranges::find(possible, true) != possible.end();
   CauseSetId circle = CauseSets::kNone;
   if (any_possible) {
     circle = result_.sets.only(add_circle(nodes, any_certain ? certain : possible, any_certain));
@@ -258,7 +256,7 @@ void Solver::solve_circular(Nodes nodes) {
   // They all may need the same, so if that is unclear of one of them, it is of all.
   const bool unclear =
       (any_possible && !any_certain) ||
-      std::any_of(nodes.begin(), nodes.end(), [&](std::uint32_t node) { return is_unclear(node); });
+      std::ranges::any_of(nodes, [&](std::uint32_t node) { return is_unclear(node); });
   for (const std::uint32_t node : nodes) {
     result_.unclear[node] = unclear;
   }

@@ -77,7 +77,7 @@ void add_ports(const JobView& view, std::vector<std::string>& sentences) {
   std::size_t found = 0;
   for (const LinkPort& port : ports) {
     const bool active = view.text(port.state) == "ACTIVE";
-    const bool others = std::any_of(ports.begin(), ports.end(), [&](const LinkPort& other) {
+    const bool others = std::ranges::any_of(ports, [&](const LinkPort& other) {
       return other.node == port.node && view.text(other.state) == "ACTIVE";
     });
     if (active || !others || port.link_downed <= 0 || ++found > kMaxPlaces) {

@@ -149,10 +149,9 @@ std::vector<RasCommunicatorView> view_ras(const JobView& view) {
   std::vector<RasCommunicatorView> list;
   for (auto& entry : by_hash) {
     auto& members = entry.second.members;
-    std::stable_sort(members.begin(), members.end(),
-                     [](const RasMemberView& a, const RasMemberView& b) {
-                       return a.member != b.member ? a.member < b.member : is_better(a, b);
-                     });
+    std::ranges::stable_sort(members, [](const RasMemberView& a, const RasMemberView& b) {
+      return a.member != b.member ? a.member < b.member : is_better(a, b);
+    });
     const auto same = [](const RasMemberView& a, const RasMemberView& b) {
       return a.member == b.member;
     };
@@ -234,7 +233,7 @@ std::vector<std::int32_t> behind_by_ras(const std::vector<RasCommunicatorView>& 
     for (const std::size_t at : communicator.behind) {
       ranks.push_back(communicator.members[at].rank);
     }
-    std::sort(ranks.begin(), ranks.end());
+    std::ranges::sort(ranks);
     const bool unknown = !ranks.empty() && ranks.front() < 0;
     if (unknown || (!named.empty() && named != ranks)) {
       return {};

@@ -22,7 +22,7 @@ std::vector<std::int32_t> ranks_named(const Verdict& verdict) {
   for (const Culprit& culprit : verdict.culprits) {
     ranks.push_back(culprit.rank);
   }
-  std::sort(ranks.begin(), ranks.end());
+  std::ranges::sort(ranks);
   ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
   return ranks;
 }
@@ -36,13 +36,12 @@ std::optional<bool> agreement(const std::vector<std::int32_t>& ranks, const Verd
       named.push_back(culprit.rank);
     }
   }
-  std::sort(named.begin(), named.end());
+  std::ranges::sort(named);
   if (ranks.empty() || named.empty()) {
     return std::nullopt;
   }
-  return std::any_of(ranks.begin(), ranks.end(), [&named](std::int32_t rank) {
-    return std::binary_search(named.begin(), named.end(), rank);
-  });
+  return std::ranges::any_of(
+      ranks, [&named](std::int32_t rank) { return std::ranges::binary_search(named, rank); });
 }
 
 // Says how long before the last sample of a rank the oldest dump was written.
@@ -72,8 +71,7 @@ std::string elsewhere_words(const JobView& view, const Verdict& told) {
   std::set<std::int32_t> elsewhere;
   for (const std::int32_t rank : ranks_named(told)) {
     const std::size_t at = view.index_of(rank);
-    if (at != JobView::kNone && view.ranks()[at].decider != nullptr &&
-        !view.ranks()[at].decider->call) {
+    if (at != JobView::kNone && view.rank(at).decider != nullptr && !view.rank(at).decider->call) {
       elsewhere.insert(rank);
     }
   }

@@ -52,7 +52,7 @@ Role nearest_role(const RankGroup& group, const std::vector<Role>& roles) {
 // Returns the call that the group is in; null if the group is more than its call: it is stopped,
 // frozen, has crashed, or the call concerns all ranks.
 const CollectiveCall* folding_call(const JobView& view, const RankGroup& group) {
-  const RankView& first = view.ranks()[group.ranks.front()];
+  const RankView& first = view.rank(group.ranks.front());
   if (first.decider == nullptr || !first.decider->call || state_class(first.state()) != 'S' ||
       first.crashed() ||
       snapshot::is_frozen(first.decider->wait, view.text(first.decider->wait.wchan),
@@ -88,7 +88,7 @@ std::string shape_of(const std::vector<std::int32_t>& members) {
 }
 
 std::int64_t place_in(const std::vector<std::int32_t>& members, std::int32_t rank) {
-  const auto at = std::find(members.begin(), members.end(), rank);
+  const auto at = std::ranges::find(members, rank);
   return at == members.end() ? kNoPlace : at - members.begin();
 }
 
@@ -112,13 +112,13 @@ std::int64_t peer_distance(const std::vector<std::int32_t>& members,
 std::string peer_distances(const JobView& view, const RankGroup& group) {
   std::vector<std::int64_t> distances;
   for (const std::size_t at : group.ranks) {
-    const RankView& rank = view.ranks()[at];
+    const RankView& rank = view.rank(at);
     if (rank.decider != nullptr && rank.decider->call) {
       const CollectiveCall& call = *rank.decider->call;
       distances.push_back(peer_distance(view.ranks_of(call.members), rank.rank, call.peer));
     }
   }
-  std::sort(distances.begin(), distances.end());
+  std::ranges::sort(distances);
   std::string words;
   for (const std::int64_t distance : distances) {
     words += fmt::format("{},", distance);
@@ -131,7 +131,7 @@ std::optional<LikeKey> key_of(const JobView& view, const RankGroup& group, Role 
   if (call == nullptr) {
     return std::nullopt;
   }
-  const RankView& first = view.ranks()[group.ranks.front()];
+  const RankView& first = view.rank(group.ranks.front());
   const std::vector<std::int32_t>& members = view.ranks_of(call->members);
   // By which way a rank waits for a root does not tell groups apart, only whether it does directly.
   LikeKey key;
@@ -153,7 +153,7 @@ std::optional<LikeKey> key_of(const JobView& view, const RankGroup& group, Role 
 
 // Returns what tells the process group apart: its members, or its name if they are not known.
 std::string_view identity_of(const JobView& view, const RankGroup& group) {
-  const CollectiveCall& call = *view.ranks()[group.ranks.front()].decider->call;
+  const CollectiveCall& call = *view.rank(group.ranks.front()).decider->call;
   return view.text(call.members).empty() ? view.text(call.group) : view.text(call.members);
 }
 
@@ -248,8 +248,7 @@ std::vector<Fold> fold_groups(const JobView& view,
                       -static_cast<std::int64_t>(fold.groups.size() * groups[first].ranks.size()),
                       groups[first].ranks.front());
   };
-  std::sort(folds.begin(), folds.end(),
-            [&order](const Fold& a, const Fold& b) { return order(a) < order(b); });
+  std::ranges::sort(folds, [&order](const Fold& a, const Fold& b) { return order(a) < order(b); });
   return folds;
 }
 
@@ -268,7 +267,7 @@ RankGroup whole_of(const std::vector<RankGroup>& groups, const Fold& fold) {
       }
     }
   }
-  std::sort(whole.ranks.begin(), whole.ranks.end());
+  std::ranges::sort(whole.ranks);
   return whole;
 }
 

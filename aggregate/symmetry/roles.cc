@@ -61,7 +61,7 @@ std::vector<Role> roles_of(const JobView& view, const WaitGraph& graph, const Ve
   const std::set<Person> people = named_people(verdict);
   std::vector<std::size_t> roots;
   for (std::size_t at = 0; at < ranks; ++at) {
-    const RankView& rank = view.ranks()[at];
+    const RankView& rank = view.rank(at);
     if (people.contains({rank.rank, rank.pid(), rank.host})) {
       roots.push_back(at);
     }

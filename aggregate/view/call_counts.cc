@@ -16,8 +16,8 @@ const ProcessGroup* group_of(const RankView& rank, const snapshot::CollectiveCal
 // Returns whether one backend alone counts the recorded calls of the group with that name.
 bool counts_once(const RankView& rank, snapshot::StringId name) {
   return rank.recorded != nullptr &&
-         std::count_if(rank.recorded->groups.begin(), rank.recorded->groups.end(),
-                       [name](const auto& group) { return group.name == name; }) == 1;
+         std::ranges::count_if(rank.recorded->groups,
+                               [name](const auto& group) { return group.name == name; }) == 1;
 }
 
 // Calls `visit` with the recorded collectives of the group with that name, of any backend.
@@ -76,7 +76,7 @@ std::int64_t newest_in_group(const RankView& rank, const RankView& waiter) {
   const auto& counters = group->counters;
   const snapshot::StringId backend =
       counters.size() > 1 ? backend_of_call(waiter) : snapshot::StringId{};
-  const auto counter = std::find_if(counters.begin(), counters.end(), [&](const auto& one) {
+  const auto counter = std::ranges::find_if(counters, [&](const auto& one) {
     return !one.mixed && (counters.size() == 1 || one.backend == backend);
   });
   return counter != counters.end() ? counter->collectives

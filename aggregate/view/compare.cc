@@ -165,10 +165,9 @@ Comparison compare_captures(const Capture& earlier, const Capture& later) {
   for (auto& entry : changes) {
     comparison.changes.push_back(std::move(entry.second));
   }
-  std::stable_sort(comparison.changes.begin(), comparison.changes.end(),
-                   [](const ChangedRanks& a, const ChangedRanks& b) {
-                     return std::tuple(a.change, b.count) < std::tuple(b.change, a.count);
-                   });
+  std::ranges::stable_sort(comparison.changes, [](const ChangedRanks& a, const ChangedRanks& b) {
+    return std::tuple(a.change, b.count) < std::tuple(b.change, a.count);
+  });
   return comparison;
 }
 

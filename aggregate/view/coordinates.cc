@@ -21,7 +21,7 @@ constexpr std::size_t kNameColumns = 20;
 // its copies.
 std::size_t order_of(const std::string& name) {
   constexpr std::array<std::string_view, 5> kOrder = {"tp", "pp", "cp", "ep", "dp"};
-  return static_cast<std::size_t>(std::find(kOrder.begin(), kOrder.end(), name) - kOrder.begin());
+  return static_cast<std::size_t>(std::ranges::find(kOrder, name) - kOrder.begin());
 }
 
 }  // namespace
@@ -36,7 +36,7 @@ Coordinates coordinates_of(const JobView& view, const RankView& rank) {
         group.is_default || view.text(group.label) == snapshot::kDefaultOfReplica;
     const std::string name = printable(view.text(group.label), kNameColumns);
     const std::vector<std::int32_t>& members = view.ranks_of(group.members);
-    const auto at = std::find(members.begin(), members.end(), rank.rank);
+    const auto at = std::ranges::find(members, rank.rank);
     // In a dimension of one all ranks are alike.
     if (name.empty() || is_default || members.size() < 2 || at == members.end()) {
       continue;
@@ -53,7 +53,7 @@ Coordinates coordinates_of(const JobView& view, const RankView& rank) {
       coordinates.emplace_back(name, *place);
     }
   }
-  std::stable_sort(coordinates.begin(), coordinates.end(), [](const auto& a, const auto& b) {
+  std::ranges::stable_sort(coordinates, [](const auto& a, const auto& b) {
     return order_of(a.first) < order_of(b.first);
   });
   coordinates.resize(std::min(coordinates.size(), kMaxNames));

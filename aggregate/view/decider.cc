@@ -61,8 +61,8 @@ bool may_be_woken_by_own(const ProcessCapture& process, const ThreadCapture& thr
   const auto& awaited = thread.wait.rare->awaited;
   return thread.wait.how == snapshot::WaitHow::kFiles &&
          (thread.wait.rare->own_wakers || thread.wait.holder_pid == process.pid ||
-          std::any_of(awaited.begin(), awaited.end(),
-                      [&process](const auto& file) { return file.holder_pid == process.pid; }));
+          std::ranges::any_of(
+              awaited, [&process](const auto& file) { return file.holder_pid == process.pid; }));
 }
 
 // Follows the main thread's wait for a lock: if the thread that owns the lock waits for something
@@ -175,10 +175,9 @@ bool keeps_resting(const ThreadCapture& thread, FrameModel& model) {
     return false;
   }
   const bool wakes = keeps_waking(thread);
-  const auto rests =
-      std::count_if(all.begin(), all.end(), [&](const snapshot::ThreadSample& sample) {
-        return model.story(sample, Story::kYields) || (wakes && model.story(sample, Story::kSleep));
-      });
+  const auto rests = std::ranges::count_if(all, [&](const snapshot::ThreadSample& sample) {
+    return model.story(sample, Story::kYields) || (wakes && model.story(sample, Story::kSleep));
+  });
   return 2 * static_cast<std::size_t>(rests) >= all.size();
 }
 
@@ -212,7 +211,7 @@ bool waits_for_standing_pool(const ThreadCapture& thread,
   if (thread.call || thread.wait.rare->about != snapshot::WaitAbout::kPool || children.empty()) {
     return false;
   }
-  return std::all_of(children.begin(), children.end(), [&](const auto* child) {
+  return std::ranges::all_of(children, [&](const auto* child) {
     const ThreadCapture* decider = is_dead(*child) ? nullptr : find_decider(*child, model);
     if (decider == nullptr) {
       return false;
@@ -223,9 +222,9 @@ bool waits_for_standing_pool(const ThreadCapture& thread,
 }
 
 bool has_begun_since(const ProcessCapture& process, const ThreadCapture& thread) {
-  const auto most = std::max_element(
-      process.threads.begin(), process.threads.end(),
-      [](const auto& a, const auto& b) { return a.samples.size() < b.samples.size(); });
+  const auto most = std::ranges::max_element(process.threads, [](const auto& a, const auto& b) {
+    return a.samples.size() < b.samples.size();
+  });
   return most != process.threads.end() && thread.samples.size() < most->samples.size() &&
          thread.wait.quiet_ms < snapshot::kOldWaitMs;
 }

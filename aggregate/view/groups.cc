@@ -26,7 +26,7 @@ std::vector<RankGroup> find_groups(const JobView& view) {
   std::map<std::tuple<std::string_view, char, std::string>, RankGroup>
       by_key;  // keys of the model's
   for (std::size_t at = 0; at < view.ranks().size(); ++at) {
-    const RankView& rank = view.ranks()[at];
+    const RankView& rank = view.rank(at);
     if (rank.presence == Presence::kUnread || rank.presence == Presence::kAbsent) {
       continue;
     }
@@ -53,7 +53,7 @@ std::vector<RankGroup> find_groups(const JobView& view) {
   for (auto& entry : by_key) {
     groups.push_back(std::move(entry.second));
   }
-  std::stable_sort(groups.begin(), groups.end(), [](const RankGroup& a, const RankGroup& b) {
+  std::ranges::stable_sort(groups, [](const RankGroup& a, const RankGroup& b) {
     return std::tuple(b.ranks.size(), a.ranks.front()) <
            std::tuple(a.ranks.size(), b.ranks.front());
   });

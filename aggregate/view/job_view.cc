@@ -50,10 +50,9 @@ bool has_made_calls(const RankView& rank) {
     return false;
   }
   const auto& groups = rank.process->groups;
-  return std::any_of(groups.begin(), groups.end(), [&](const snapshot::ProcessGroup& group) {
+  return std::ranges::any_of(groups, [&](const snapshot::ProcessGroup& group) {
     const bool meant = !known || is_group_of(group, *call);
-    return meant &&
-           std::any_of(group.counters.begin(), group.counters.end(), snapshot::has_counted_on);
+    return meant && std::ranges::any_of(group.counters, snapshot::has_counted_on);
   });
 }
 
@@ -70,11 +69,10 @@ JobView::JobView(const Capture& capture, FrameModel& model) : capture_(capture),
                             : std::pair(std::string_view(a.host), a.pid()) <
                                   std::pair(std::string_view(b.host), b.pid());
   };
-  std::sort(ranks_.begin(), ranks_.end(), before);
-  first_ranked_ =
-      static_cast<std::size_t>(std::find_if(ranks_.begin(), ranks_.end(),
-                                            [](const RankView& each) { return each.rank >= 0; }) -
-                               ranks_.begin());
+  std::ranges::sort(ranks_, before);
+  first_ranked_ = static_cast<std::size_t>(
+      std::ranges::find_if(ranks_, [](const RankView& each) { return each.rank >= 0; }) -
+      ranks_.begin());
   for (std::size_t at = 0; at < ranks_.size(); ++at) {
     rank_of_process_.try_emplace(ranks_[at].process, at);
   }
@@ -255,8 +253,8 @@ void JobView::add_processes() {
     view.why = printable(text(process->why));
     if (const auto at = children.find({process->node, process->pid}); at != children.end()) {
       view.children = at->second;
-      std::sort(view.children.begin(), view.children.end(),
-                [](const auto* a, const auto* b) { return a->pid < b->pid; });
+      std::ranges::sort(view.children,
+                        [](const auto* a, const auto* b) { return a->pid < b->pid; });
     }
     view.decider = find_decider(*process, model_);
     if (view.decider != nullptr) {
@@ -432,9 +430,8 @@ std::string JobView::host(const ProcessCapture& process) const {
 }
 
 std::size_t JobView::count(Presence presence) const {
-  return static_cast<std::size_t>(
-      std::count_if(ranks_.begin(), ranks_.end(),
-                    [presence](const RankView& rank) { return rank.presence == presence; }));
+  return static_cast<std::size_t>(std::ranges::count_if(
+      ranks_, [presence](const RankView& rank) { return rank.presence == presence; }));
 }
 
 std::size_t JobView::beside_ranks() const {

@@ -40,6 +40,7 @@ class JobView {
 
   // Ranks that are expected or were found, sorted by rank, host and pid.
   const std::vector<RankView>& ranks() const { return ranks_; }
+  const RankView& rank(std::size_t at) const { return ranks_[at]; }
   static constexpr std::size_t kNone = static_cast<std::size_t>(-1);
   std::size_t index_of(std::int32_t rank) const;     // kNone: neither expected nor found
   std::size_t index_of(const RankView& rank) const;  // `rank`: one of ranks()

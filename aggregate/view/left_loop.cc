@@ -39,8 +39,8 @@ LoopedFrames looped_frames(const JobView& view, const RankView& rank) {
     }
     if (view.model().shown(frames[i]).user) {
       const auto& loops = rank.decider->loops;
-      const auto count = std::count_if(loops.begin(), loops.end(),
-                                       [i](const auto& loop) { return loop.frame == i; });
+      const auto count =
+          std::ranges::count_if(loops, [i](const auto& loop) { return loop.frame == i; });
       found.frames.push_back({frame, frames[i], static_cast<std::size_t>(count)});
     }
   }
@@ -58,15 +58,13 @@ std::optional<LeftLoop> left_loop(const JobView& view,
     if (looped.loops == 0) {
       continue;
     }
-    const bool left =
-        std::any_of(own.frames.begin(), own.frames.end(), [&looped](const LoopedFrame& one) {
-          return one.frame.function == looped.frame.function &&
-                 one.frame.file == looped.frame.file && one.loops < looped.loops &&
-                 one.frame.line > looped.frame.line;
-        });
+    const bool left = std::ranges::any_of(own.frames, [&looped](const LoopedFrame& one) {
+      return one.frame.function == looped.frame.function && one.frame.file == looped.frame.file &&
+             one.loops < looped.loops && one.frame.line > looped.frame.line;
+    });
     if (left) {
-      const bool in_none = std::all_of(own.frames.begin(), own.frames.end(),
-                                       [](const LoopedFrame& one) { return one.loops == 0; });
+      const bool in_none =
+          std::ranges::all_of(own.frames, [](const LoopedFrame& one) { return one.loops == 0; });
       return LeftLoop{view.model().shown(looped.id).place(), own.all && in_none};
     }
   }

@@ -36,13 +36,13 @@ std::map<Variable, Seen> read_variables(const JobView& view,
   std::map<std::pair<const Activation*, snapshot::StringId>, SeenAtPlace> by_place;
   std::size_t count = 0;
   for (const std::size_t at : ranks) {
-    for (const PlainLocal& local : locals.of(view.ranks()[at])) {
+    for (const PlainLocal& local : locals.of(view.rank(at))) {
       SeenAtPlace& seen = by_place[{local.frame, local.name}];
       seen.variable = local;
       seen.last = ++count;
       auto& [example, having] = seen.values[local.value];
       example = local;
-      having.push_back(view.ranks()[at].rank);
+      having.push_back(view.rank(at).rank);
     }
   }
   std::vector<const SeenAtPlace*> in_order;
@@ -83,9 +83,9 @@ std::vector<LocalValue> sorted_values(const Seen& seen) {
   std::vector<LocalValue> values;
   for (const auto& [value, ranks] : seen.values) {
     values.push_back({value, ranks});
-    std::sort(values.back().ranks.begin(), values.back().ranks.end());
+    std::ranges::sort(values.back().ranks);
   }
-  std::stable_sort(values.begin(), values.end(), [](const LocalValue& a, const LocalValue& b) {
+  std::ranges::stable_sort(values, [](const LocalValue& a, const LocalValue& b) {
     if (a.ranks.size() != b.ranks.size()) {
       return a.ranks.size() > b.ranks.size();
     }
@@ -115,7 +115,7 @@ int weigh(LocalDifference& difference) {
         difference.behind.insert(difference.behind.end(), value.ranks.begin(), value.ranks.end());
       }
     }
-    std::sort(difference.behind.begin(), difference.behind.end());
+    std::ranges::sort(difference.behind);
     return difference.behind.empty() ? 1 : 0;
   }
   return most_agree ? 2 : 3;
@@ -151,8 +151,7 @@ std::vector<LocalDifference> diff_locals(const JobView& view,
       found.emplace_back(std::tuple(weight, seen.depth, seen.order), std::move(row));
     }
   }
-  std::stable_sort(found.begin(), found.end(),
-                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::ranges::stable_sort(found, [](const auto& a, const auto& b) { return a.first < b.first; });
   std::vector<LocalDifference> differences;
   for (auto& [order, row] : found) {
     // The same name with the same values in a caller adds nothing.

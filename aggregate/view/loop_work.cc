@@ -32,7 +32,7 @@ std::chrono::milliseconds rest_of(const LoopWork& work) {
 
 bool puts_out(const JobView& view, const snapshot::PythonLoop& loop) {
   const snapshot::NamedLoop named = snapshot::named_loop(loop, view.capture().tables);
-  return std::any_of(named.calls.begin(), named.calls.end(), snapshot::puts_out);
+  return std::ranges::any_of(named.calls, snapshot::puts_out);
 }
 
 }  // namespace
@@ -54,11 +54,11 @@ std::optional<LoopWork> loop_work(const JobView& view,
   const auto goes_on = [](const snapshot::PythonLoop& loop) {
     return loop.left >= 0 && loop.left_before > loop.left;
   };
-  auto loop = std::find_if(thread.loops.begin(), thread.loops.end(), goes_on);
+  auto loop = std::ranges::find_if(thread.loops, goes_on);
   const bool counts = loop != thread.loops.end();
   if (!counts && writes(process, thread)) {
-    loop = std::find_if(thread.loops.begin(), thread.loops.end(),
-                        [&view](const auto& each) { return puts_out(view, each); });
+    loop = std::ranges::find_if(thread.loops,
+                                [&view](const auto& each) { return puts_out(view, each); });
   }
   const auto& frames = view.capture().tables.stacks()[thread.samples.back().python_frames()].frames;
   if (loop == thread.loops.end() || loop->frame >= frames.size()) {

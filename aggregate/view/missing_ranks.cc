@@ -50,25 +50,23 @@ bool meets_unseen(const JobView& view, const ProcessCapture& process) {
   const auto variable = snapshot::variable_of(view.capture().tables, process, "MASTER_PORT");
   const std::string_view port = variable.value_or(port_part(view.text(process.job_key)));
   return !port.empty() &&
-         std::any_of(process.connections.begin(), process.connections.end(),
-                     [&](const snapshot::Connection& each) {
-                       const std::string_view local = view.text(each.local);
-                       const std::string_view peer = view.text(each.peer);
-                       return (port_part(local) == port || port_part(peer) == port) &&
-                              is_within_machine(local, peer) && !view.has_other_end(each);
-                     });
+         std::ranges::any_of(process.connections, [&](const snapshot::Connection& each) {
+           const std::string_view local = view.text(each.local);
+           const std::string_view peer = view.text(each.peer);
+           return (port_part(local) == port || port_part(peer) == port) &&
+                  is_within_machine(local, peer) && !view.has_other_end(each);
+         });
 }
 
 bool waits_for_unseen(const JobView& view, const ProcessCapture& process) {
   // Kept are connections whose other end is in no process of their node; it may be in one of
   // another container that was read.
   const auto is_kept = [&process](const snapshot::Wait& wait) {
-    return std::any_of(process.connections.begin(), process.connections.end(),
-                       [&wait](const snapshot::Connection& each) {
-                         return each.local == wait.rare->local && each.peer == wait.rare->peer;
-                       });
+    return std::ranges::any_of(process.connections, [&wait](const snapshot::Connection& each) {
+      return each.local == wait.rare->local && each.peer == wait.rare->peer;
+    });
   };
-  return std::any_of(process.threads.begin(), process.threads.end(), [&](const auto& thread) {
+  return std::ranges::any_of(process.threads, [&](const auto& thread) {
     const snapshot::Wait& wait = thread.wait;
     return wait.holder_pid == 0 &&
            is_within_machine(view.text(wait.rare->local), view.text(wait.rare->peer)) &&
@@ -82,7 +80,7 @@ bool waits_for_unseen(const JobView& view, const ProcessCapture& process) {
 // open at its other end: one that it waits for, or one with the store at which the ranks meet.
 bool is_partly_seen(const JobView& view) {
   const auto& processes = view.capture().processes;
-  return std::any_of(processes.begin(), processes.end(), [&view](const ProcessCapture& process) {
+  return std::ranges::any_of(processes, [&view](const ProcessCapture& process) {
     return process.is_rank &&
            (process.pid == 1 || meets_unseen(view, process) || waits_for_unseen(view, process));
   });
@@ -202,7 +200,7 @@ void look_at_found(const Capture& capture,
     }
   }
   auto& ranges = absence.local_ranges;
-  std::sort(ranges.begin(), ranges.end());
+  std::ranges::sort(ranges);
   ranges.erase(std::unique(ranges.begin(), ranges.end()), ranges.end());
 }
 

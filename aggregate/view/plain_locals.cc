@@ -26,7 +26,7 @@ bool differs_by_rank(std::string_view name) {
   constexpr std::array<std::string_view, 7> kWords = {"rank", "pid",  "port",  "device",
                                                       "gpu",  "seed", "handle"};
   return name == "fd" || name.ends_with("_fd") || name.ends_with("time") ||
-         std::any_of(kWords.begin(), kWords.end(), [name](std::string_view word) {
+         std::ranges::any_of(kWords, [name](std::string_view word) {
            return name.find(word) != std::string_view::npos;
          });
 }
@@ -38,7 +38,7 @@ std::uint64_t distance(const RankNumber& one) {
 
 // Returns whether every number is rank / stride, counted from 0 again after `places` (0: never).
 bool is_place(const std::vector<RankNumber>& numbers, std::size_t stride, std::size_t places) {
-  return std::all_of(numbers.begin(), numbers.end(), [stride, places](const RankNumber& one) {
+  return std::ranges::all_of(numbers, [stride, places](const RankNumber& one) {
     const std::size_t place = static_cast<std::size_t>(one.rank) / stride;
     return one.number >= 0 &&
            static_cast<std::size_t>(one.number) == (places == 0 ? place : place % places);
@@ -97,8 +97,7 @@ std::vector<PlainLocal> PlainLocals::of(const RankView& rank) {
   for (const snapshot::FrameLocals& row : rank.decider->locals) {
     rows.push_back(&row);
   }
-  std::sort(rows.begin(), rows.end(),
-            [](const auto* a, const auto* b) { return a->frame > b->frame; });
+  std::ranges::sort(rows, [](const auto* a, const auto* b) { return a->frame > b->frame; });
   for (const snapshot::FrameLocals* each : rows) {
     const snapshot::FrameLocals& row = *each;
     if (row.frame >= frames.size()) {
@@ -115,13 +114,13 @@ std::vector<PlainLocal> PlainLocals::of(const RankView& rank) {
 }
 
 bool follows_rank(const std::vector<RankNumber>& numbers, std::size_t world) {
-  if (numbers.size() < 2 || std::any_of(numbers.begin(), numbers.end(),
-                                        [](const RankNumber& one) { return one.rank < 0; })) {
+  if (numbers.size() < 2 ||
+      std::ranges::any_of(numbers, [](const RankNumber& one) { return one.rank < 0; })) {
     return false;
   }
-  const bool as_far = std::all_of(
-      numbers.begin(), numbers.end(),
-      [&numbers](const RankNumber& one) { return distance(one) == distance(numbers.front()); });
+  const bool as_far = std::ranges::all_of(numbers, [&numbers](const RankNumber& one) {
+    return distance(one) == distance(numbers.front());
+  });
   // With two ranks, an equal distance may be chance, unless it is 0.
   if (as_far && (numbers.size() > 2 || distance(numbers.front()) == 0)) {
     return true;
@@ -129,7 +128,7 @@ bool follows_rank(const std::vector<RankNumber>& numbers, std::size_t world) {
   const auto by_number = [](const RankNumber& a, const RankNumber& b) {
     return a.number < b.number;
   };
-  const auto [lowest, highest] = std::minmax_element(numbers.begin(), numbers.end(), by_number);
+  const auto [lowest, highest] = std::ranges::minmax_element(numbers, by_number);
   if (lowest->number == highest->number || lowest->number < 0 ||
       static_cast<std::uint64_t>(highest->number) >= world) {
     return false;

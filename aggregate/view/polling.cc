@@ -94,10 +94,9 @@ std::optional<Poll> poll_in(const JobView& view, const PythonLoop& loop) {
 // Returns whether the thread rests for a short time again and again, at one place of its program.
 bool rests_again(const JobView& view, const ThreadCapture& thread) {
   const auto& samples = thread.samples;
-  const auto asleep =
-      std::count_if(samples.begin(), samples.end(), [&](const snapshot::ThreadSample& sample) {
-        return sleeps_in(thread, sample, view.model());
-      });
+  const auto asleep = std::ranges::count_if(samples, [&](const snapshot::ThreadSample& sample) {
+    return sleeps_in(thread, sample, view.model());
+  });
   const std::int64_t quiet_ms = thread.wait.quiet_ms;
   const bool again = keeps_waking(thread) || samples.size() < 2 ||
                      (quiet_ms >= 0 && quiet_ms < snapshot::kOldWaitMs);
@@ -124,10 +123,9 @@ bool rests_in_loop(const JobView& view, const ThreadCapture& thread) {
     return false;
   }
   const auto& frames = frames_of_loops(view, thread.samples.back());
-  const auto own =
-      std::find_if(thread.loops.begin(), thread.loops.end(), [&](const PythonLoop& loop) {
-        return loop.frame < frames.size() && view.model().shown(frames[loop.frame]).user;
-      });
+  const auto own = std::ranges::find_if(thread.loops, [&](const PythonLoop& loop) {
+    return loop.frame < frames.size() && view.model().shown(frames[loop.frame]).user;
+  });
   return own != thread.loops.end() && only_rests(view, *own);
 }
 

@@ -95,8 +95,8 @@ constexpr auto kWaits = std::to_array<WaitPattern>({
 });
 
 bool ends_with_any(std::string_view file) {
-  return std::any_of(kWaitingFiles.begin(), kWaitingFiles.end(),
-                     [file](std::string_view end) { return file.ends_with(end); });
+  return std::ranges::any_of(kWaitingFiles,
+                             [file](std::string_view end) { return file.ends_with(end); });
 }
 
 // Returns whether the file is of the standard library: a program or a package may have a queue.py
@@ -109,7 +109,7 @@ bool is_standard(std::string_view file) {
 
 const WaitPattern* find_wait(std::string_view file, std::string_view name) {
   const std::string_view function = name.substr(name.rfind('.') + 1);  // qualified from 3.11 on
-  const auto found = std::find_if(kWaits.begin(), kWaits.end(), [&](const WaitPattern& wait) {
+  const auto found = std::ranges::find_if(kWaits, [&](const WaitPattern& wait) {
     return file.ends_with(wait.file) && (wait.function.empty() || wait.function == function);
   });
   return found == kWaits.end() ? nullptr : &*found;

@@ -8,7 +8,7 @@ namespace oddrank::aggregate {
 
 std::string format_ranks(std::vector<std::int32_t> ranks) {
   std::erase_if(ranks, [](std::int32_t rank) { return rank < 0; });
-  std::sort(ranks.begin(), ranks.end());
+  std::ranges::sort(ranks);
   ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
   return snapshot::rank_text(ranks, snapshot::RankSteps::kOne);
 }

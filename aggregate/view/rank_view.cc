@@ -61,9 +61,9 @@ bool RankView::stays_stopped() const {
   if (decider == nullptr || decider->samples.empty()) {
     return process != nullptr && snapshot::is_stopped_state(process->state);
   }
-  return std::all_of(
-      decider->samples.begin(), decider->samples.end(),
-      [](const ThreadSample& each) { return snapshot::is_stopped_state(each.state); });
+  return std::ranges::all_of(decider->samples, [](const ThreadSample& each) {
+    return snapshot::is_stopped_state(each.state);
+  });
 }
 
 bool RankView::crashed() const {

@@ -54,7 +54,7 @@ bool may_be_asked(const ThreadCapture& caller,
   if (server.actor == snapshot::StringId{}) {
     return asked.tasks || asks_unseen_actor(asked, ranks);
   }
-  return std::find(asked.actors.begin(), asked.actors.end(), server.actor) != asked.actors.end();
+  return std::ranges::find(asked.actors, server.actor) != asked.actors.end();
 }
 
 bool is_its_coroutine(const RankView& rank, const ThreadCapture& thread) {
@@ -75,7 +75,7 @@ Servers meant(FrameModel& model,
               const std::vector<RankView>& ranks,
               Servers servers,
               bool alone = true) {
-  const auto ends = std::count_if(servers.begin(), servers.end(), [&](const auto& server) {
+  const auto ends = std::ranges::count_if(servers, [&](const auto& server) {
     return !server.thread->call && !call_of(model, ranks[server.rank], *server.thread);
   });
   return (alone && servers.size() == 1) || ends == 1 ? servers : Servers();
@@ -144,7 +144,7 @@ std::vector<const ThreadCapture*> keepers_of(const JobView& view,
   };
   const auto add_if_keeper = [&](const ThreadCapture& thread) {
     const auto& kept = thread.wait.rare->kept;
-    const auto own = std::find_if(kept.begin(), kept.end(), is_its_end);
+    const auto own = std::ranges::find_if(kept, is_its_end);
     if (own != kept.end() && thread.wait.path != own->link &&
         std::ranges::none_of(thread.wait.rare->awaited, [&own](const snapshot::AwaitedFile& file) {
           return file.link == own->link;
@@ -249,9 +249,8 @@ std::vector<RemoteWait> find_remote_waits(FrameModel& model,
     RemoteWait wait = find_answer(model, ranks, requests, callers[i]);
     for (const RemoteWait::Server& server : wait.servers) {
       const auto next = call_of(model, ranks[server.rank], *server.thread);
-      const bool known = std::any_of(callers.begin(), callers.end(), [&](const auto& each) {
-        return each.thread == server.thread;
-      });
+      const bool known = std::ranges::any_of(
+          callers, [&](const auto& each) { return each.thread == server.thread; });
       if (next && !known) {
         callers.push_back({server.rank, server.thread, *next});
       }

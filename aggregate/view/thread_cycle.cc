@@ -31,17 +31,17 @@ ThreadChain follow_threads(const ProcessCapture& process, const ThreadCapture& f
 }
 
 bool has_gil(const ThreadList& circle) {
-  return std::any_of(circle.begin(), circle.end(),
-                     [](const ThreadCapture* thread) { return thread->wait.on == WaitOn::kGil; });
+  return std::ranges::any_of(
+      circle, [](const ThreadCapture* thread) { return thread->wait.on == WaitOn::kGil; });
 }
 
 bool is_inferred(const ThreadList& circle) {
-  return std::any_of(circle.begin(), circle.end(),
-                     [](const ThreadCapture* thread) { return thread->wait.inferred; });
+  return std::ranges::any_of(circle,
+                             [](const ThreadCapture* thread) { return thread->wait.inferred; });
 }
 
 bool stands_still(const ThreadList& circle, FrameModel& model) {
-  return std::all_of(circle.begin(), circle.end(), [&model](const ThreadCapture* thread) {
+  return std::ranges::all_of(circle, [&model](const ThreadCapture* thread) {
     const Motion motion = measure_motion(*thread, model);
     return motion.measured && (!motion.stack || thread->wait.on == WaitOn::kGil);
   });
@@ -57,8 +57,8 @@ const ThreadCapture* waiting_gil_owner(const ProcessCapture& process,
   }
   const Motion motion = measure_motion(*last, model);
   const bool stands = motion.measured && !motion.stack && (!motion.cpu || last->call);
-  const bool wanted = std::any_of(process.threads.begin(), process.threads.end(),
-                                  [](const ThreadCapture& each) { return each.wants_gil; });
+  const bool wanted = std::ranges::any_of(process.threads,
+                                          [](const ThreadCapture& each) { return each.wants_gil; });
   return stands && wanted ? last : nullptr;
 }
 

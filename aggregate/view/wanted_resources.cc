@@ -55,8 +55,7 @@ Known holds(const ResourceRequest& request, const snapshot::ProcessCapture& proc
   if (!all_known) {
     return Known::kUnknown;
   }
-  return std::find(holders.begin(), holders.end(), process.pid) == holders.end() ? Known::kNo
-                                                                                 : Known::kYes;
+  return std::ranges::find(holders, process.pid) == holders.end() ? Known::kNo : Known::kYes;
 }
 
 }  // namespace oddrank::aggregate

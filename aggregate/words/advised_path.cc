@@ -14,9 +14,9 @@ namespace oddrank::aggregate {
 std::string advised_path(const JobView& view,
                          const snapshot::ProcessCapture& process,
                          std::string_view path) {
-  const bool own = std::any_of(
-      process.setup.begin(), process.setup.end(),
-      [&view](const auto& each) { return view.text(each.first) == snapshot::kMountsOfItsOwn; });
+  const bool own = std::ranges::any_of(process.setup, [&view](const auto& each) {
+    return view.text(each.first) == snapshot::kMountsOfItsOwn;
+  });
   const std::string shown = printable(path);
   return shell_quoted(
       own && shown.starts_with('/') ? fmt::format("/proc/{}/root{}", process.pid, shown) : shown);

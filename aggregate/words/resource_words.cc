@@ -41,7 +41,7 @@ std::string shortage_words(const JobView& view, const RankView& rank) {
     const auto* process = view.process(first.node, pid);
     const std::size_t at = process == nullptr ? JobView::kNone : view.index_of(*process);
     if (at != JobView::kNone) {
-      holders.push_back(JobView::short_name(view.ranks()[at]));
+      holders.push_back(JobView::short_name(view.rank(at)));
     }
   }
   constexpr std::size_t kMaxShownHolders = 4;

@@ -474,9 +474,9 @@ std::string wait_sentence(const snapshot::Capture& capture,
                           const ProcessCapture& process,
                           const ThreadCapture& thread) {
   const FindProcess find = [&capture](std::uint32_t node, pid_t pid) -> const ProcessCapture* {
-    const auto at = std::find_if(
-        capture.processes.begin(), capture.processes.end(),
-        [&](const ProcessCapture& each) { return each.node == node && each.pid == pid; });
+    const auto at = std::ranges::find_if(capture.processes, [&](const ProcessCapture& each) {
+      return each.node == node && each.pid == pid;
+    });
     return at == capture.processes.end() ? nullptr : &*at;
   };
   return wait_sentence(capture.tables, find, process, thread);
