@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 
+#include "aggregate/words/word_of.h"
 #include "base/shell_words.h"
 
 namespace oddrank::aggregate {
@@ -17,12 +18,6 @@ constexpr std::array<std::string_view, 17> kWaitNames = {
     "gil",        "file_lock",  "file",     "pipe",   "socket", "device",
     "rendezvous", "input",      "debugger", "signal", "nothing"};
 static_assert(static_cast<std::size_t>(snapshot::WaitOn::kNothing) + 1 == kWaitNames.size());
-
-// Returns "unknown" if the index is out of range: the enumerator may come from a file.
-template <std::size_t size>
-std::string_view name_of(const std::array<std::string_view, size>& names, std::size_t index) {
-  return index < size ? names[index] : "unknown";
-}
 
 }  // namespace
 
@@ -40,7 +35,7 @@ std::vector<std::string> advice_words(const std::vector<Advice>& advice) {
 }
 
 std::string_view confidence_name(Confidence confidence) {
-  return name_of(kConfidenceNames, static_cast<std::size_t>(confidence));
+  return word_of(kConfidenceNames, confidence);
 }
 
 std::string kind_words(Kind kind, Confidence confidence) {
@@ -50,7 +45,7 @@ std::string kind_words(Kind kind, Confidence confidence) {
 }
 
 std::string_view wait_name(snapshot::WaitOn what) {
-  return name_of(kWaitNames, static_cast<std::size_t>(what));
+  return word_of(kWaitNames, what);
 }
 
 bool is_named(const RankView& rank, const std::vector<Culprit>& culprits) {

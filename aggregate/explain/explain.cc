@@ -11,6 +11,7 @@
 #include "aggregate/rules/rule.h"
 #include "aggregate/view/rank_set.h"
 #include "aggregate/words/wait_words.h"
+#include "aggregate/words/word_of.h"
 #include "base/printable.h"
 
 namespace oddrank::aggregate {
@@ -214,7 +215,7 @@ void Explainer::add_unused() {
 std::string_view how_name(HowKnown how) {
   constexpr std::array<std::string_view, 5> kNames = {"text", "exclusion", "frames", "memory",
                                                       "kernel"};
-  return kNames.at(static_cast<std::size_t>(how));
+  return word_of(kNames, how);
 }
 
 Explanation explain(const JobView& view, const Verdict& verdict) {

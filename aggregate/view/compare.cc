@@ -10,6 +10,7 @@
 
 #include "aggregate/view/job_view.h"
 #include "aggregate/words/wait_words.h"
+#include "aggregate/words/word_of.h"
 #include "base/parse_number.h"
 #include "base/printable.h"
 #include "snapshot/epochs.h"
@@ -133,7 +134,7 @@ Found find_change(Side& before,
 std::string_view change_name(Change change) {
   constexpr std::array<std::string_view, 8> kNames = {"still",     "ran",  "round", "elsewhere",
                                                       "restarted", "gone", "new",   "unknown"};
-  return kNames.at(static_cast<std::size_t>(change));
+  return word_of(kNames, change);
 }
 
 Comparison compare_captures(const Capture& earlier, const Capture& later) {

@@ -6,6 +6,7 @@
 
 #include "aggregate/view/decider.h"
 #include "aggregate/view/thread_cycle.h"
+#include "aggregate/words/word_of.h"
 #include "snapshot/loops/named_loop.h"
 
 namespace oddrank::aggregate {
@@ -155,35 +156,24 @@ std::optional<Poll> poll_of(const JobView& view, const ThreadCapture& thread) {
 }
 
 std::string_view poll_noun(PollOn on) {
-  switch (on) {
-    case PollOn::kLockFile:
-      return "a lock file";
-    case PollOn::kKey:
-      return "a key of a store";
-    case PollOn::kWork:
-      return "communication that was begun";
-    case PollOn::kDevice:
-      return "the device";
-    case PollOn::kChild:
-      return "a process";
-    case PollOn::kThread:
-      return "a thread or task";
-    case PollOn::kLock:
-      return "a lock";
-    case PollOn::kEvent:
-      return "an event";
-    case PollOn::kQueue:
-      return "a queue";
-    case PollOn::kDatabase:
-      return "a database's lock";
-    case PollOn::kFile:
-      return "a file";
-    case PollOn::kConnection:
-      return "a connection";
-    case PollOn::kUnknown:
-      return "something that is not known";
-  }
-  return "";
+  // In the order of PollOn.
+  constexpr auto kNouns = std::to_array<std::string_view>({
+      "something that is not known",
+      "a lock file",
+      "a key of a store",
+      "communication that was begun",
+      "the device",
+      "a process",
+      "a thread or task",
+      "a lock",
+      "an event",
+      "a queue",
+      "a database's lock",
+      "a file",
+      "a connection",
+  });
+  static_assert(static_cast<std::size_t>(PollOn::kConnection) + 1 == kNouns.size());
+  return word_of(kNouns, on);
 }
 
 }  // namespace oddrank::aggregate

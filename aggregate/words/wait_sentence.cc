@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "aggregate/words/word_of.h"
 #include "base/base_name.h"
 #include "base/span_words.h"
 #include "snapshot/freezer.h"
@@ -20,7 +21,6 @@ using snapshot::LockKind;
 using snapshot::LockMode;
 using snapshot::LockOwner;
 using snapshot::ProcessCapture;
-using snapshot::Store;
 using snapshot::Tables;
 using snapshot::ThreadCapture;
 using snapshot::Wait;
@@ -32,56 +32,33 @@ namespace {
 constexpr std::int64_t kSecond = 1000;  // milliseconds
 constexpr std::size_t kMaxText = 16384;
 
-std::string_view kind_words(LockKind kind) {
-  switch (kind) {
-    case LockKind::kMutex:
-      return "mutex";
-    case LockKind::kRobust:
-      return "robust mutex";
-    case LockKind::kInheriting:
-      return "priority-inheriting mutex";
-    case LockKind::kWriteLock:
-    case LockKind::kReadLocks:
-      return "read-write lock";
-    case LockKind::kStream:
-      return "lock of a stdio stream";
-    case LockKind::kThreadEnd:
-      return "end of a thread";
-    case LockKind::kShared:
-      return "semaphore shared by processes";
-    case LockKind::kCondition:
-      return "a condition variable, which has no owner";
-    case LockKind::kSemaphore:
-      return "a semaphore, which has no owner";
-    case LockKind::kBarrier:
-      return "a barrier, which has no owner";
-    case LockKind::kOnce:
-      return "the end of a first call (pthread_once, or a static variable)";
-    case LockKind::kUnknown:
-      break;
-  }
-  return "semaphore, condition or join";
-}
+// In the order of LockKind.
+constexpr auto kLockWords = std::to_array<std::string_view>({
+    "semaphore, condition or join",
+    "mutex",
+    "robust mutex",
+    "priority-inheriting mutex",
+    "read-write lock",
+    "read-write lock",
+    "lock of a stdio stream",
+    "end of a thread",
+    "semaphore shared by processes",
+    "a condition variable, which has no owner",
+    "a semaphore, which has no owner",
+    "a barrier, which has no owner",
+    "the end of a first call (pthread_once, or a static variable)",
+});
+static_assert(static_cast<std::size_t>(LockKind::kOnce) + 1 == kLockWords.size());
 
-std::string_view inner_words(InnerLock inner) {
-  switch (inner) {
-    case InnerLock::kAllocator:
-      return "the allocator's lock";
-    case InnerLock::kLoader:
-      return "the dynamic loader's lock";
-    case InnerLock::kStream:
-      return "a stdio stream's lock";
-    case InnerLock::kExitHandlers:
-      return "the lock of the exit handlers";
-    case InnerLock::kEnvironment:
-      return "the lock of the environment";
-    case InnerLock::kTimeZone:
-      return "the lock of the time zone";
-    case InnerLock::kNone:
-      break;
-  }
-  return {};
-}
+// In the order of InnerLock.
+constexpr auto kInnerWords = std::to_array<std::string_view>(
+    {"", "the allocator's lock", "the dynamic loader's lock", "a stdio stream's lock",
+     "the lock of the exit handlers", "the lock of the environment", "the lock of the time zone"});
+static_assert(static_cast<std::size_t>(InnerLock::kTimeZone) + 1 == kInnerWords.size());
+
+// In the order of Store.
+constexpr auto kStoreWords =
+    std::to_array<std::string_view>({"", " (the store of MASTER_PORT)", " (a store)"});
 
 std::string state_words(std::uint8_t state) {
   constexpr std::array<std::string_view, 12> kNames = {
@@ -89,18 +66,6 @@ std::string state_words(std::uint8_t state) {
       "TIME_WAIT", "CLOSE",       "CLOSE_WAIT", "LAST_ACK", "LISTEN",    "CLOSING"};
   return state > 0 && state < kNames.size() ? std::string(kNames[state])
                                             : fmt::format("state {}", state);
-}
-
-std::string_view store_words(Store store) {
-  switch (store) {
-    case Store::kMasterPort:
-      return " (the store of MASTER_PORT)";
-    case Store::kOther:
-      return " (a store)";
-    case Store::kNone:
-      break;
-  }
-  return {};
 }
 
 void add(std::string& text, std::string_view more) {
@@ -251,7 +216,7 @@ std::string Sentence::limit_words() const {
 
 std::string Sentence::lock_words() const {
   const LockFacts& lock = wait_.lock;
-  const std::string_view kind = kind_words(lock.kind);
+  const std::string_view kind = word_of(kLockWords, lock.kind);
   if (lock.kind == LockKind::kReadLocks) {
     return fmt::format("{} held by {} reader{}, who are not named in it", kind, lock.readers,
                        lock.readers == 1 ? "" : "s");
@@ -323,7 +288,7 @@ std::string Sentence::lock_notes() const {
   const LockFacts& lock = wait_.lock;
   std::string text;
   if (lock.inner != InnerLock::kNone) {
-    text = fmt::format("in {}(): {}", text_of(lock.function), inner_words(lock.inner));
+    text = fmt::format("in {}(): {}", text_of(lock.function), word_of(kInnerWords, lock.inner));
   }
   if (lock.owner == LockOwner::kWithin && lock.kind != LockKind::kOnce) {
     text += wait_.holder_tid == thread_.tid
@@ -387,7 +352,7 @@ std::string Sentence::file_words(const AwaitedFile& file) const {
 
 std::string Sentence::connection_words(const AwaitedFile& file) const {
   std::string text = fmt::format("TCP {} to {}{}, {}", text_of(file.local), text_of(file.peer),
-                                 store_words(file.store), state_words(file.state));
+                                 word_of(kStoreWords, file.store), state_words(file.state));
   if (file.unread > 0) {
     text += fmt::format(", {} bytes not read", file.unread);
   }
