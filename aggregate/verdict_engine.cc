@@ -106,8 +106,8 @@ Verdict decide(const RuleInput& input) {
     keep(std::move(found));
   }
   std::ranges::stable_sort(findings, wins);
-  Finding& best = findings.front();  // `unknown` is always there
-  Verdict verdict;
+  const Finding& best = findings.front();  // `unknown` is always there
+  Verdict verdict = static_cast<const Verdict&>(best);
   for (std::size_t at = 1; at < findings.size(); ++at) {
     const Finding& other = findings[at];
     if (is_independent(input, best, other)) {
@@ -117,9 +117,6 @@ Verdict decide(const RuleInput& input) {
       verdict.alternatives.push_back({other.kind, other.summary, why_not(best, other)});
     }
   }
-  verdict.kind = best.kind;
-  verdict.confidence = best.confidence;
-  verdict.summary = std::move(best.summary);
   if (input.young() && row_of(best.kind).progress != Progress::kMoves) {
     const std::string age =
         input.may_be_older
@@ -128,13 +125,6 @@ Verdict decide(const RuleInput& input) {
                           static_cast<double>(input.oldest_wait_ms) / 1000);
     verdict.summary += fmt::format(" ({}: the job may only be slow)", age);
   }
-  verdict.culprits = std::move(best.culprits);
-  verdict.links = std::move(best.links);
-  verdict.suspect_hosts = std::move(best.suspect_hosts);
-  verdict.chain = std::move(best.chain);
-  verdict.advice = std::move(best.advice);
-  verdict.disproves = std::move(best.disproves);
-  verdict.history = std::move(best.history);
   return verdict;
 }
 

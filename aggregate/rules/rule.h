@@ -26,17 +26,9 @@
 
 namespace oddrank::aggregate {
 
-struct Finding {
-  Kind kind = Kind::kUnknown;
-  Confidence confidence = Confidence::kNone;  // a rule may return kNone only for kUnknown
-  std::string summary;
-  std::vector<Culprit> culprits;
-  std::vector<BrokenLink> links;  // as Verdict::links
-  std::vector<SuspectHost> suspect_hosts;
-  std::vector<ChainLink> chain;
-  std::vector<Advice> advice;
-  std::vector<std::string> disproves;
-  std::vector<CallHistory> history;  // Verdict::history
+// A verdict that a rule proposes, with no confidence only for kUnknown; the engine fills in the
+// others.
+struct Finding : Verdict {
   Basis basis = Basis::kNothing;
   std::size_t explains = 0;  // ranks that wait for the culprits, directly or not
   std::string weakness;      // why it lost, if it loses: "nothing shows that ..."
