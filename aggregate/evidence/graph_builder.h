@@ -34,7 +34,7 @@ class GraphBuilder {
   std::size_t add_named(GraphNode node, std::string name);
   void show(std::size_t from, std::size_t to, const Said& said, bool assumed);
   // Shows it, and it counts.
-  void link(std::size_t from, std::size_t to, const Said& said);
+  void link(std::size_t from, std::size_t to, const Said& said, bool assumed = false);
   // Shows all, and one of them counts: which one is not known, or whichever comes first.
   void link_some(std::size_t from, const std::vector<std::size_t>& to, const Said& said, Join join);
 
@@ -67,7 +67,7 @@ class GraphBuilder {
 
   // Adds the wait for the rank that is to set a key, or after which a key or file is named.
   void add_named_rank(std::size_t at);
-  void may_wait_for(std::size_t at, std::size_t to, const Said& said);
+  void may_wait_for(std::size_t at, std::size_t to, const Said& said, Join join);
 
   bool add_keepers(std::size_t node,
                    std::size_t rank,

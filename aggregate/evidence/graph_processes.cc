@@ -38,11 +38,9 @@ std::size_t GraphBuilder::node_of(std::size_t rank, const Holders& holders, cons
                ? rank
                : thread_node(process, *holder.thread);
   }
-  const ProcessCapture* owner =
-      process.is_rank ? &process : view_.process(process.node, process.owner);
-  if (process.is_rank || (holders.join == Join::kAny && owner != nullptr && owner->is_rank &&
-                          owner != view_.rank(rank).process)) {
-    return view_.index_of_rank(*owner);
+  const std::size_t owner = view_.index_of_owner(process);
+  if (process.is_rank || (holders.join == Join::kAny && owner != JobView::kNone && owner != rank)) {
+    return owner;
   }
   const auto [at, is_new] = known_nodes_.try_emplace({&process, nullptr}, 0);
   if (is_new) {
@@ -115,8 +113,7 @@ void GraphBuilder::add_holder(std::size_t node,
   }
   for (const ThreadCapture* each : at_work) {
     const std::size_t other = thread_node(*holder.process, *each);
-    show(node, other, {"an answer", "it may be at work on it", HowKnown::kExclusion}, true);
-    graph_.net.wait(graph_.net_node[node], graph_.net_node[other]);
+    link(node, other, {"an answer", "it may be at work on it", HowKnown::kExclusion}, true);
     expand(other, to, each);
   }
   std::string on = holder.thread != nullptr ? awaited_thing(*thread)
@@ -126,9 +123,8 @@ void GraphBuilder::add_holder(std::size_t node,
     on += fmt::format(", which {} may {}", thread_words(view_, *holder.thread),
                       is_at_own_lock(*thread) ? "release" : "send");
   }
-  show(node, to, {on, wait_evidence(*from.process, *thread), holders.how},
+  link(node, to, {on, wait_evidence(*from.process, *thread), holders.how},
        beside || holders.who.size() > 1 || holders.others);
-  graph_.net.wait(graph_.net_node[node], graph_.net_node[to]);
   if (to >= view_.ranks().size()) {
     reached_.emplace_back(rank, to);
     const std::size_t keeper = view_.index_of_owner(*holder.process);
@@ -156,8 +152,7 @@ bool GraphBuilder::add_keepers(std::size_t node,
     const std::size_t to = speaks ? owner : thread_node(server, *keeper);
     const std::string on = fmt::format("{} ({} of {})", wait_name(thread.wait.on),
                                        thread_words(view_, *keeper), process_words(view_, server));
-    show(node, to, {on, wait_evidence(process, thread), HowKnown::kMemory}, keepers.size() > 1);
-    graph_.net.wait(graph_.net_node[node], graph_.net_node[to]);
+    link(node, to, {on, wait_evidence(process, thread), HowKnown::kMemory}, keepers.size() > 1);
     if (!speaks) {
       expand(to, owner == JobView::kNone ? rank : owner, keeper);
     }

@@ -155,8 +155,8 @@ void GraphBuilder::show(std::size_t from, std::size_t to, const Said& said, bool
                           said.how, assumed});
 }
 
-void GraphBuilder::link(std::size_t from, std::size_t to, const Said& said) {
-  show(from, to, said, false);
+void GraphBuilder::link(std::size_t from, std::size_t to, const Said& said, bool assumed) {
+  show(from, to, said, assumed);
   graph_.net.wait(graph_.net_node[from], graph_.net_node[to]);
 }
 
@@ -166,8 +166,7 @@ void GraphBuilder::link_some(std::size_t from,
                              Join join) {
   graph_.net.nodes[graph_.net_node[from]].join = join;
   for (const std::size_t target : to) {
-    show(from, target, said, to.size() > 1);
-    graph_.net.wait(graph_.net_node[from], graph_.net_node[target]);
+    link(from, target, said, to.size() > 1);
   }
 }
 
@@ -274,9 +273,8 @@ void GraphBuilder::add_servers(std::size_t at) {
   graph_.net.nodes[net].join = Join::kOneOf;
   for (const std::size_t to : rank.servers) {
     if (!rank.wants.empty()) {
-      show(node, to, {resources_words(view_, rank), "it has some of that", HowKnown::kFrames},
+      link(node, to, {resources_words(view_, rank), "it has some of that", HowKnown::kFrames},
            true);
-      graph_.net.wait(net, to);
       continue;
     }
     const RankView& server = view_.rank(to);
@@ -286,8 +284,7 @@ void GraphBuilder::add_servers(std::size_t at) {
                     frame ? frame->name : std::string("a function for another rank"));
     const bool guessed = rank.speaks_by_coroutine() && rank.coroutine->inside;
     const HowKnown how = guessed ? HowKnown::kExclusion : HowKnown::kFrames;
-    show(node, to, {call.value_or("an answer"), evidence, how}, rank.servers.size() > 1);
-    graph_.net.wait(net, to);
+    link(node, to, {call.value_or("an answer"), evidence, how}, rank.servers.size() > 1);
   }
 }
 
@@ -303,7 +300,7 @@ void GraphBuilder::add_named_rank(std::size_t at) {
     if (owner->rank != at) {
       const std::string evidence =
           fmt::format("the store has that of {}, and not {}", ranks_phrase(owner->set), shown);
-      may_wait_for(at, owner->rank, {"its key", evidence, HowKnown::kExclusion});
+      may_wait_for(at, owner->rank, {"its key", evidence, HowKnown::kExclusion}, Join::kOneOf);
     }
     return;
   }
@@ -313,14 +310,13 @@ void GraphBuilder::add_named_rank(std::size_t at) {
   named.erase(at);
   for (const std::size_t to : named) {
     const std::string evidence = shown + " is named after it";
-    may_wait_for(at, to, {"what it is to provide", evidence, HowKnown::kText});
+    may_wait_for(at, to, {"what it is to provide", evidence, HowKnown::kText}, Join::kOneOf);
   }
 }
 
-void GraphBuilder::may_wait_for(std::size_t at, std::size_t to, const Said& said) {
-  show(at, to, said, true);
-  graph_.net.wait(at, to);
-  graph_.net.nodes[at].join = Join::kOneOf;
+void GraphBuilder::may_wait_for(std::size_t at, std::size_t to, const Said& said, Join join) {
+  link(at, to, said, true);
+  graph_.net.nodes[at].join = join;
   graph_.net.nodes[at].unknown = Unknown::kAnybody;
 }
 
@@ -349,8 +345,7 @@ void GraphBuilder::add_listening() {
     graph_.net.nodes[at].join = Join::kAny;
     graph_.net.nodes[at].unknown = others && !to.empty() ? Unknown::kAnybody : Unknown::kNobody;
     for (const std::size_t rank : to) {
-      show(at, rank, {"a message", evidence}, others || to.size() > 1);
-      graph_.net.wait(at, rank);
+      link(at, rank, {"a message", evidence}, others || to.size() > 1);
     }
   }
 }
@@ -369,9 +364,7 @@ void GraphBuilder::add_accepting() {
     graph_.net.nodes[at].join = Join::kAny;
     for (std::size_t to = 0; to < view_.ranks().size(); ++to) {
       if ((*distance)[to] == kFar) {
-        show(at, to, {"a connection", evidence, HowKnown::kExclusion}, true);
-        graph_.net.wait(at, to);
-        graph_.net.nodes[at].unknown = Unknown::kAnybody;
+        may_wait_for(at, to, {"a connection", evidence, HowKnown::kExclusion}, Join::kAny);
       }
     }
   }
@@ -389,11 +382,9 @@ void GraphBuilder::add_open() {
     if (to == JobView::kNone || graph_.awaited[to] || !is_active(view_, view_.rank(to))) {
       continue;
     }
-    show(at, to, {"what it is to send", "all other ranks wait for this one", HowKnown::kExclusion},
-         true);
-    graph_.net.wait(at, to);
-    graph_.net.nodes[at].join = Join::kAny;
-    graph_.net.nodes[at].unknown = Unknown::kAnybody;
+    may_wait_for(at, to,
+                 {"what it is to send", "all other ranks wait for this one", HowKnown::kExclusion},
+                 Join::kAny);
   }
 }
 
