@@ -113,9 +113,7 @@ ReportedProcess report_task(const JobView& view,
   row.host = view.host(process);
   const std::string name = printable(view.text(task.name), 60);
   row.what = name.empty() ? "its asyncio task" : fmt::format("its asyncio task \"{}\"", name);
-  snapshot::ThreadSample sample;
-  sample.stack = task.stack;
-  row.stack = view.model().fold(sample);
+  row.stack = view.model().fold(sample_of(task));
   return row;
 }
 

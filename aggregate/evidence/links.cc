@@ -24,13 +24,6 @@ namespace {
 
 using Pair = std::pair<std::size_t, std::size_t>;
 
-// Returns the rank to which a process belongs; kNone if it belongs to no rank of the job.
-std::size_t rank_of(const JobView& view, const ProcessCapture& process) {
-  const ProcessCapture* owner =
-      process.is_rank || process.owner == 0 ? &process : view.process(process.node, process.owner);
-  return owner == nullptr ? JobView::kNone : view.index_of_rank(*owner);
-}
-
 // Returns the ranks of which nothing was read, if all of these are on one host; none otherwise.
 std::vector<std::size_t> unread_ranks(const JobView& view) {
   std::vector<std::size_t> unread;
@@ -72,7 +65,7 @@ class Addresses {
 
 Addresses::Addresses(const JobView& view) : unread_(unread_ranks(view)) {
   for (const ProcessCapture& process : view.capture().processes) {
-    const std::size_t rank = rank_of(view, process);
+    const std::size_t rank = view.index_of_owner(process);
     if (rank == JobView::kNone) {
       continue;
     }
@@ -120,7 +113,7 @@ std::size_t rank_at_other_end(const JobView& view,
   const ProcessCapture* other = transfer.peer_pid != 0
                                     ? view.process(process.node, transfer.peer_pid)
                                     : view.other_end(transfer.local, transfer.peer);
-  return other == nullptr ? JobView::kNone : rank_of(view, *other);
+  return other == nullptr ? JobView::kNone : view.index_of_owner(*other);
 }
 
 // Calls take(from, to, transfer, StuckLink::End::by_exclusion of `to`) for what ranks send to each
@@ -138,7 +131,7 @@ void each_between_ranks(const JobView& view, TransferTrouble trouble, const Take
       if (transfer.trouble != trouble) {
         continue;
       }
-      const std::size_t from = rank_of(view, process);
+      const std::size_t from = view.index_of_owner(process);
       std::size_t to = rank_at_other_end(view, addresses, process, transfer);
       std::size_t excluded = 0;
       if (to == JobView::kNone) {

@@ -19,10 +19,6 @@ bool is_possible(const ProxyTransfer& row) {
 
 }  // namespace
 
-bool LaneKey::operator<(const LaneKey& other) const {
-  return std::tie(group, index, channel) < std::tie(other.group, other.index, other.channel);
-}
-
 std::int64_t ProxyWire::on_the_way() const {
   return sender == nullptr || receiver == nullptr ? 0
                                                   : std::min(sender->passed, receiver->posted) -

@@ -19,7 +19,8 @@ struct LaneKey {
   std::int32_t index = 0;
   int channel = 0;
 
-  bool operator<(const LaneKey& other) const;
+  // NOLINTNEXTLINE(modernize-use-nullptr): version 14 takes the 0 that it compares with for one
+  auto operator<=>(const LaneKey&) const = default;
 };
 
 // One connection: what its two ends say. Null: not known, or it moves.

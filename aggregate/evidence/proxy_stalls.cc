@@ -41,7 +41,8 @@ class ProxyNet {
     std::optional<Ends> link;
     std::size_t unit = 0;
 
-    bool operator<(const Leaf& other) const;
+    // NOLINTNEXTLINE(modernize-use-nullptr): version 14 takes the 0 that it compares with for one
+    auto operator<=>(const Leaf&) const = default;
   };
   std::size_t leaf(const Leaf& key);
   std::size_t wait_of(const LaneKey& lane, std::size_t unit);
@@ -77,11 +78,6 @@ class ProxyNet {
   std::vector<std::pair<Gate, std::size_t>> todo_;  // gates, and their nodes
   std::map<Wait, std::size_t> waits_;
 };
-
-bool ProxyNet::Leaf::operator<(const Leaf& other) const {
-  return std::tie(group, index, link, unit) <
-         std::tie(other.group, other.index, other.link, other.unit);
-}
 
 std::size_t ProxyNet::leaf(const Leaf& key) {
   const auto [at, is_new] = leaves_.try_emplace(key, 0);

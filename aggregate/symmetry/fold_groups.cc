@@ -34,8 +34,8 @@ struct LikeKey {
   std::string shape;  // without a label: distances between the members; of a transfer: to the peer
   std::int64_t place = kNoPlace;  // of the root
 
-  auto tied() const { return std::tie(role, stack, kind, op, label, size, inside, shape, place); }
-  bool operator<(const LikeKey& other) const { return tied() < other.tied(); }
+  // NOLINTNEXTLINE(modernize-use-nullptr): version 14 takes the 0 that it compares with for one
+  auto operator<=>(const LikeKey&) const = default;
 };
 
 Role nearest_role(const RankGroup& group, const std::vector<Role>& roles) {

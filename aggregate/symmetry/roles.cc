@@ -1,33 +1,25 @@
 #include "aggregate/symmetry/roles.h"
 
+#include <algorithm>
 #include <cstddef>
-#include <set>
-#include <string>
-#include <tuple>
 
 #include "aggregate/solver/graph_algorithms.h"
 
 namespace oddrank::aggregate {
 namespace {
 
-using Person = std::tuple<std::int32_t, pid_t, std::string>;  // rank, pid, host
-
-std::set<Person> named_people(const Verdict& verdict) {
-  std::set<Person> people;
-  const auto add = [&people](const std::vector<Culprit>& culprits) {
-    for (const Culprit& culprit : culprits) {
-      people.emplace(culprit.rank, culprit.pid, culprit.host);
-    }
+// Returns whether the verdict names the rank, or a story beside it does.
+bool is_root(const Verdict& verdict, const RankView& rank) {
+  const auto is_end = [&rank](const LinkEnd& end) {
+    return end.rank == rank.rank && end.pid == rank.pid() && end.host == rank.host;
   };
-  add(verdict.culprits);
-  for (const OtherStory& other : verdict.also) {
-    add(other.culprits);
-  }
-  for (const BrokenLink& link : verdict.links) {
-    people.emplace(link.from.rank, link.from.pid, link.from.host);
-    people.emplace(link.to.rank, link.to.pid, link.to.host);
-  }
-  return people;
+  return is_named(rank, verdict.culprits) ||
+         std::ranges::any_of(
+             verdict.also,
+             [&rank](const OtherStory& other) { return is_named(rank, other.culprits); }) ||
+         std::ranges::any_of(verdict.links, [&is_end](const BrokenLink& link) {
+           return is_end(link.from) || is_end(link.to);
+         });
 }
 
 // Returns the first ranks that are met on walks from the roots against the waits.
@@ -58,11 +50,9 @@ std::vector<std::size_t> direct_waiters(const WaitGraph& graph,
 std::vector<Role> roles_of(const JobView& view, const WaitGraph& graph, const Verdict& verdict) {
   const std::size_t ranks = view.ranks().size();
   std::vector<Role> roles(ranks, Role::kElsewhere);
-  const std::set<Person> people = named_people(verdict);
   std::vector<std::size_t> roots;
   for (std::size_t at = 0; at < ranks; ++at) {
-    const RankView& rank = view.rank(at);
-    if (people.contains({rank.rank, rank.pid(), rank.host})) {
+    if (is_root(verdict, view.rank(at))) {
       roots.push_back(at);
     }
   }

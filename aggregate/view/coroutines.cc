@@ -14,13 +14,13 @@ using snapshot::ProcessCapture;
 using snapshot::TaskState;
 using snapshot::ThreadCapture;
 
-namespace {
-
 snapshot::ThreadSample sample_of(const AsyncTask& task) {
   snapshot::ThreadSample sample;
   sample.stack = task.stack;
   return sample;
 }
+
+namespace {
 
 class Coroutines {
  public:

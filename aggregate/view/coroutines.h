@@ -12,6 +12,9 @@
 
 namespace oddrank::aggregate {
 
+// Returns a sample that stands where the task does.
+snapshot::ThreadSample sample_of(const snapshot::AsyncTask& task);
+
 // Tasks of which each waits for the next.
 struct TaskWay {
   std::vector<const snapshot::AsyncTask*> tasks;

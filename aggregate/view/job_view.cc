@@ -366,9 +366,9 @@ std::size_t JobView::index_of_rank(const ProcessCapture& process) const {
 }
 
 std::size_t JobView::index_of_owner(const ProcessCapture& process) const {
-  const ProcessCapture* owner =
-      process.is_rank ? &process : this->process(process.node, process.owner);
-  return owner == nullptr || !owner->is_rank ? kNone : index_of_rank(*owner);
+  const bool own = process.is_rank || process.owner == 0;
+  const ProcessCapture* owner = own ? &process : this->process(process.node, process.owner);
+  return owner == nullptr ? kNone : index_of_rank(*owner);
 }
 
 const RankView* JobView::other_owner(const ProcessCapture& process, const RankView& rank) const {

@@ -5,22 +5,16 @@
 namespace oddrank::aggregate {
 namespace {
 
-snapshot::ThreadSample sample_of_task(const snapshot::AsyncTask& task) {
-  snapshot::ThreadSample sample;
-  sample.stack = task.stack;
-  return sample;
-}
-
 // Returns "Store.fill (store.py:33)", in the program's own code if that is known.
 std::string place_of(const JobView& view, const snapshot::AsyncTask& task) {
-  const snapshot::ThreadSample sample = sample_of_task(task);
+  const snapshot::ThreadSample sample = sample_of(task);
   const std::string place = view.model().user_place(&sample);
   return place.empty() ? "a task" : place;
 }
 
 // Returns " in Lock.acquire", or " for a future"; "" if nothing more than the place is known.
 std::string awaits_words(const JobView& view, const snapshot::AsyncTask& task) {
-  const snapshot::ThreadSample sample = sample_of_task(task);
+  const snapshot::ThreadSample sample = sample_of(task);
   const auto& frames = view.model().all_frames(sample);
   if (!frames.empty() && !view.model().shown(frames.front()).user) {
     return " in " + view.model().shown(frames.front()).name;
