@@ -246,12 +246,8 @@ Blame find_blame(const RuleInput& input, WaitGraph& graph) {
   for (std::size_t at = 0; at < ranks; ++at) {
     blame.blocked.push_back(blocked_on(input, at));
   }
-  std::vector<std::size_t> roots;
-  for (std::size_t at = 0; at < ranks; ++at) {
-    if (blame.blocked[at] == BlockedOn::kNoRank && graph.awaited[at]) {
-      roots.push_back(at);
-    }
-  }
+  const std::vector<std::size_t> roots = input.view.ranks_that(
+      [&](std::size_t at) { return blame.blocked[at] == BlockedOn::kNoRank && graph.awaited[at]; });
   for (const std::size_t at : short_sleepers_among(input, roots)) {
     blame.blocked[at] = BlockedOn::kClock;
   }

@@ -296,21 +296,17 @@ bool is_past_actor(const RankView& rank) {
 // Finds the ranks whose own place explains them. A rank that is held counts always, any other only
 // if no rank is seen in a call: then nothing tells who waits for whom.
 std::vector<std::size_t> find_alone(const RuleInput& input, const std::vector<BlockedOn>& blocked) {
-  std::vector<std::size_t> alone;
-  for (std::size_t at = 0; at < blocked.size(); ++at) {
+  return input.view.ranks_that([&](std::size_t at) {
     const bool counts = !input.anybody_in_call || is_held(input, input.rank(at));
     if (input.graph.awaited[at] || !counts || is_past_actor(input.rank(at))) {
-      continue;
+      return false;
     }
     const Kind story = local_story(input, at);
     const bool outside = blocked[at] == BlockedOn::kSomebody &&
                          (story == Kind::kExternalWait || story == Kind::kFileLock);
-    if ((blocked[at] == BlockedOn::kNoRank || outside) &&
-        (explains_itself(story) || blocked.size() == 1)) {
-      alone.push_back(at);
-    }
-  }
-  return alone;
+    return (blocked[at] == BlockedOn::kNoRank || outside) &&
+           (explains_itself(story) || blocked.size() == 1);
+  });
 }
 
 // Returns whether more ranks are suspected than wait for them: then these say little.

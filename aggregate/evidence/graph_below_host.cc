@@ -52,7 +52,7 @@ bool GraphBuilder::needs_link(std::size_t at, const StuckLink& link) const {
     return rank.decider != nullptr && std::ranges::find(targets, other) != targets.end();
   }
   const CollectiveCall& call = *rank.decider->call;
-  if (call.kind != CallKind::kSend && call.kind != CallKind::kRecv) {
+  if (!is_transfer(call)) {
     return false;
   }
   const std::vector<std::int32_t> peers = peers_of(view_, call);
@@ -76,6 +76,17 @@ void GraphBuilder::wait_also(std::size_t node, std::size_t link, const Said& sai
   this->link(node, link, said);
 }
 
+void GraphBuilder::wait_in_calls(std::size_t link,
+                                 const Said& said,
+                                 const std::function<bool(const Slot&)>& is_meant) {
+  for (std::size_t at = 0; at < graph_.nodes.size(); ++at) {
+    if (graph_.nodes[at].kind == NodeKind::kSlot &&
+        is_meant(graph_.slots[graph_.nodes[at].index])) {
+      wait_also(at, link, said);
+    }
+  }
+}
+
 void GraphBuilder::add_links() {
   graph_.links = find_stuck_links(view_);
   for (std::size_t i = 0; i < graph_.links.size(); ++i) {
@@ -84,13 +95,9 @@ void GraphBuilder::add_links() {
         add_node({NodeKind::kLink, static_cast<std::uint32_t>(i), nullptr, nullptr});
     const std::string evidence = link_evidence(link);
     const Said said{"a link that does not carry", evidence, HowKnown::kKernel};
-    for (std::size_t at = 0; at < graph_.nodes.size(); ++at) {
-      if (graph_.nodes[at].kind == NodeKind::kSlot &&
-          is_between_members(graph_.slots[graph_.nodes[at].index], link) &&
-          !goes_by_adapters(view_, graph_.slots[graph_.nodes[at].index], link)) {
-        wait_also(at, node, said);
-      }
-    }
+    wait_in_calls(node, said, [&](const Slot& slot) {
+      return is_between_members(slot, link) && !goes_by_adapters(view_, slot, link);
+    });
     for (const StuckLink::End& end : link.ends) {
       if (needs_link(end.rank, link)) {
         wait_also(end.rank, node, said);
@@ -146,12 +153,7 @@ void GraphBuilder::add_stalls() {
     }
     const Said said{is_link ? "a link that does not carry" : "a GPU that does not go on", evidence,
                     HowKnown::kMemory};
-    for (std::size_t at = 0; at < graph_.nodes.size(); ++at) {
-      if (graph_.nodes[at].kind == NodeKind::kSlot &&
-          has_any(graph_.slots[graph_.nodes[at].index].inside, waiters)) {
-        wait_also(at, node, said);
-      }
-    }
+    wait_in_calls(node, said, [&](const Slot& slot) { return has_any(slot.inside, waiters); });
     for (const std::size_t at : waiters) {
       if (is_at_device(at)) {
         wait_also(at, node, said);

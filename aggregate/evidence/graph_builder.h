@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <string_view>
@@ -64,6 +65,9 @@ class GraphBuilder {
   void add_stalls();
   std::size_t link_node(StuckLink link);
   void wait_also(std::size_t node, std::size_t link, const Said& said);
+  void wait_in_calls(std::size_t link,
+                     const Said& said,
+                     const std::function<bool(const Slot&)>& is_meant);
 
   // Adds the wait for the rank that is to set a key, or after which a key or file is named.
   void add_named_rank(std::size_t at);

@@ -45,13 +45,8 @@ void fill_absent(const std::set<std::size_t>& members, Slot& slot) {
 }
 
 std::set<std::size_t> all_ranks(const JobView& view) {
-  std::set<std::size_t> all;
-  for (std::size_t at = 0; at < view.ranks().size(); ++at) {
-    if (view.rank(at).rank >= 0) {
-      all.insert(at);
-    }
-  }
-  return all;
+  const auto all = view.ranks_that([&view](std::size_t at) { return view.rank(at).rank >= 0; });
+  return {all.begin(), all.end()};
 }
 
 std::set<std::size_t> members_of(const JobView& view, const Slot& slot) {
@@ -323,8 +318,7 @@ std::vector<Slot> find_slots(const JobView& view) {
   std::map<std::tuple<CallKind, bool, StringId, StringId, StringId, std::int64_t>, Slot*> seen;
   for (std::size_t at = 0; at < view.ranks().size(); ++at) {
     const RankView& rank = view.rank(at);
-    if (!takes_part(rank) || rank.decider->call->kind == CallKind::kSend ||
-        rank.decider->call->kind == CallKind::kRecv) {
+    if (!takes_part(rank) || is_transfer(*rank.decider->call)) {
       continue;
     }
     const CollectiveCall& call = *rank.decider->call;

@@ -78,6 +78,11 @@ bool wait_for_giver(const JobView& view, const Slot& slot);
 // for. If only one member is absent, it is the missing one.
 bool may_have_left(const Slot& slot, std::int32_t rank);
 
+// Returns whether it is a send or a receive.
+inline bool is_transfer(const snapshot::CollectiveCall& call) {
+  return call.kind == snapshot::CallKind::kSend || call.kind == snapshot::CallKind::kRecv;
+}
+
 // Returns whether the rank is inside a call and can take part in it.
 bool takes_part(const RankView& rank);
 

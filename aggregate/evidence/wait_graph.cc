@@ -232,9 +232,8 @@ bool GraphBuilder::is_matched(const CollectiveCall& call,
   const bool same_tag = call.tag < 0 || other.tag < 0 || call.tag == other.tag;
   const bool same_group = call.group == other.group || call.group == snapshot::StringId{} ||
                           other.group == snapshot::StringId{};
-  return other.kind != call.kind &&
-         (other.kind == CallKind::kSend || other.kind == CallKind::kRecv) && other.peer == rank &&
-         same_tag && same_group;
+  return other.kind != call.kind && is_transfer(other) && other.peer == rank && same_tag &&
+         same_group;
 }
 
 void GraphBuilder::add_peer(std::size_t at) {
@@ -243,7 +242,7 @@ void GraphBuilder::add_peer(std::size_t at) {
     return;
   }
   const CollectiveCall& call = *rank.decider->call;
-  if (call.kind != CallKind::kSend && call.kind != CallKind::kRecv) {
+  if (!is_transfer(call)) {
     return;
   }
   const std::vector<std::int32_t> peers = peers_of(view_, call);

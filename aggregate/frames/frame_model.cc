@@ -159,8 +159,7 @@ std::vector<FrameId> FrameModel::all_frames(const ThreadSample& sample) const {
       frames.insert(frames.end(), more.begin(), more.end());
     }
   }
-  const auto is_wrong = [this](FrameId id) { return !tables_.frames().contains(id); };
-  frames.erase(std::remove_if(frames.begin(), frames.end(), is_wrong), frames.end());
+  std::erase_if(frames, [this](FrameId id) { return !tables_.frames().contains(id); });
   return frames;
 }
 

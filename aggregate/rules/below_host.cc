@@ -85,13 +85,12 @@ std::vector<Finding> below_host(const RuleInput& input) {
     return {};
   }
   // Each rank must wait for ranks that wait, or be in a call that all members have entered.
-  const bool has_complete = std::ranges::any_of(
-      input.graph.slots, [&input](const Slot& slot) { return is_complete(input, slot); });
-  const bool sound = has_complete && input.blame.circles.empty();
-  const bool unknown_slot = std::ranges::any_of(input.graph.slots, [&input](const Slot& slot) {
-    return slot.membership == Membership::kUnknown && !is_complete(input, slot);
+  const auto is_whole = [&input](const Slot& slot) { return is_complete(input, slot); };
+  const auto complete = std::ranges::find_if(input.graph.slots, is_whole);
+  const bool unknown_slot = std::ranges::any_of(input.graph.slots, [&](const Slot& slot) {
+    return slot.membership == Membership::kUnknown && !is_whole(slot);
   });
-  if (!sound || unknown_slot) {
+  if (complete == input.graph.slots.end() || !input.blame.circles.empty() || unknown_slot) {
     return {};
   }
   const auto still = static_cast<std::size_t>(
@@ -101,8 +100,6 @@ std::vector<Finding> below_host(const RuleInput& input) {
   if (measured && still * 2 <= ranks.size()) {
     return {};  // they move
   }
-  const auto complete = std::ranges::find_if(
-      input.graph.slots, [&input](const Slot& slot) { return is_complete(input, slot); });
   // Ranks meet in a store. If all that are known have come, it waits for more of them, or they have
   // come to different ones.
   if (complete->kind == snapshot::CallKind::kRendezvous) {

@@ -2,8 +2,10 @@
 // nobody alive will release (typically inherited by fork), or that itself waits for the culprit to
 // read its pipe, or to close it.
 #include <algorithm>
+#include <iterator>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "aggregate/rules/all_rules.h"
 #include "aggregate/rules/local_story.h"
@@ -36,35 +38,26 @@ std::string child_predicate(const RuleInput& input, const RankView& rank) {
         "the pool starts another worker in place of one that ends",
         printable(input.view.text(pool.name), 60), pool.workers);
   }
+  const std::string its = fmt::format("its {} pid {}", child_words(input.view, *child), child->pid);
+  const std::string does = stuck_words(input.view, *child);
   if (is_shared_lock(rank.decider->wait)) {
-    return fmt::format("waits for a lock that its {} pid {} may have kept, which {}",
-                       child_words(input.view, *child), child->pid,
-                       stuck_words(input.view, *child));
+    return fmt::format("waits for a lock that {} may have kept, which {}", its, does);
   }
   if (waits_for_lost_lock(rank.decider->wait)) {
     return fmt::format(
-        "waits at a lock or queue of multiprocessing that no other process has any "
-        "more: its {} pid {} {}",
-        child_words(input.view, *child), child->pid, stuck_words(input.view, *child));
+        "waits at a lock or queue of multiprocessing that no other process has any more: {} {}",
+        its, does);
   }
   if (const auto circle = circle_of_children(input.view, *child); !circle.empty()) {
-    std::string pids;
-    for (const snapshot::ProcessCapture* process : circle) {
-      pids += fmt::format("{}{}", pids.empty() ? "" : ", ", process->pid);
-    }
+    std::vector<pid_t> pids;
+    std::ranges::transform(circle, std::back_inserter(pids), &snapshot::ProcessCapture::pid);
     return fmt::format(
-        "waits for its {} pid {}; processes of this rank wait for each other in a "
-        "circle: pids {}",
-        child_words(input.view, *child), child->pid, pids);
+        "waits for {}; processes of this rank wait for each other in a circle: pids {}", its,
+        fmt::join(pids, ", "));
   }
-  if (is_dead(*child)) {
-    return fmt::format("waits for its {} pid {}, which {}", child_words(input.view, *child),
-                       child->pid, stuck_words(input.view, *child));
-  }
-  if (rank.state() == 'D') {
-    return fmt::format("waits in vfork() (state D) for its {} pid {}, which {}",
-                       child_words(input.view, *child), child->pid,
-                       stuck_words(input.view, *child));
+  if (is_dead(*child) || rank.state() == 'D') {
+    return fmt::format("waits {}for {}, which {}", is_dead(*child) ? "" : "in vfork() (state D) ",
+                       its, does);
   }
   if (const auto* thread = thread_that_waits_back(input, rank, *child)) {
     const std::string way = input.end(rank).way_words();
@@ -76,8 +69,7 @@ std::string child_predicate(const RuleInput& input, const RankView& rank) {
                       ? "writes to a full pipe that this rank is to read"
                       : "waits for more input, or its end, in a pipe of this rank");
   }
-  const std::string way = fmt::format("waits for its {} pid {}, which waits for ",
-                                      child_words(input.view, *child), child->pid);
+  const std::string way = fmt::format("waits for {}, which waits for ", its);
   const auto* thread = deciding_thread(input.view, *child);
   if (!thread->has_python) {
     return way + "a lock that no thread of it can release (inherited by fork)";

@@ -40,15 +40,10 @@ bool counts_on(const RankView& rank) {
 // Returns the ranks of which a thread beside the decider has waited in a call for long. It may
 // idle, for instance in a broadcast that brings orders; or it hangs, and its rank will when it
 // needs it.
-std::vector<std::size_t> waiting_beside(const RuleInput& input) {
-  std::vector<std::size_t> waiting;
-  for (std::size_t at = 0; at < input.view.ranks().size(); ++at) {
-    const auto& beside = input.rank(at).beside;
-    if (std::ranges::any_of(beside, waits_for_long)) {
-      waiting.push_back(at);
-    }
-  }
-  return waiting;
+std::vector<std::size_t> waiting_beside(const JobView& view) {
+  return view.ranks_that([&view](std::size_t at) {
+    return std::ranges::any_of(view.rank(at).beside, waits_for_long);
+  });
 }
 
 // Returns "threads of ranks 0-3 have waited for more than 5 s in barrier in default group".
@@ -191,7 +186,7 @@ std::vector<Finding> healthy(const RuleInput& input) {
   finding.confidence = changed * 2 > ranks.size() ? Confidence::kCertain : Confidence::kLikely;
   finding.summary = fmt::format("all {} moved between the samples: nothing hangs",
                                 count_of(ranks.size(), input.view.unit()));
-  if (const auto waiting = waiting_beside(input); !waiting.empty()) {
+  if (const auto waiting = waiting_beside(input.view); !waiting.empty()) {
     finding.confidence = Confidence::kLikely;
     finding.summary =
         fmt::format("all {} moved between the samples, but {}",

@@ -9,7 +9,6 @@
 #include "aggregate/view/decider.h"
 #include "aggregate/view/thread_cycle.h"
 #include "aggregate/words/wait_words.h"
-#include "snapshot/freezer.h"
 
 namespace oddrank::aggregate {
 
@@ -238,14 +237,6 @@ bool is_busy(const RuleInput& input, const RankView& rank) {
   }
   const bool runs = rank.decider->wait.on == WaitOn::kNothing || rank.state() == 'R';
   return rank.motion.measured ? rank.motion.cpu && (runs || rank.motion.stack) : runs;
-}
-
-bool is_frozen(const JobView& view, const RankView& rank) {
-  if (rank.decider == nullptr || rank.decider->wait.on != WaitOn::kSignal) {
-    return false;
-  }
-  const snapshot::Wait& wait = rank.decider->wait;
-  return snapshot::is_frozen(wait, view.text(wait.wchan), rank.state());
 }
 
 bool waits_for_key(const JobView& view, const RankView& rank) {

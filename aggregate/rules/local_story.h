@@ -19,7 +19,6 @@ Kind local_story(const RuleInput& input, std::size_t at);
 // Returns whether the rank is in state T or t, or frozen by its cgroup (which the letter does not
 // show).
 bool is_held_still(const JobView& view, const RankView& rank);
-bool is_frozen(const JobView& view, const RankView& rank);
 
 // Returns whether the rank itself, not a library that makes a group, waits for a key of a store.
 bool waits_for_key(const JobView& view, const RankView& rank);

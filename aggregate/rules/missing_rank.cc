@@ -35,15 +35,13 @@ bool looks_like_watchdog(const RuleInput& input, const std::vector<std::size_t>&
   if (!are_most(input, gone)) {
     return false;
   }
-  for (std::size_t at = 0; at < input.view.ranks().size(); ++at) {
+  const auto may_be_cause = [&input](std::size_t at) {
     const RankView& rank = input.rank(at);
     const Kind story = local_story(input, at);
-    if (rank.presence == Presence::kRead && rank.decider != nullptr && !rank.decider->call &&
-        story != Kind::kSkippedCollective && story != Kind::kUnknown) {
-      return true;
-    }
-  }
-  return false;
+    return rank.presence == Presence::kRead && rank.decider != nullptr && !rank.decider->call &&
+           story != Kind::kSkippedCollective && story != Kind::kUnknown;
+  };
+  return !input.view.ranks_that(may_be_cause).empty();
 }
 
 bool any_is_awaited(const RuleInput& input, const std::vector<std::size_t>& gone) {
@@ -52,15 +50,12 @@ bool any_is_awaited(const RuleInput& input, const std::vector<std::size_t>& gone
 
 // Returns how many of the ranks that are left wait for nobody of the job.
 std::size_t roots_left(const RuleInput& input) {
-  std::size_t count = 0;
-  for (std::size_t at = 0; at < input.view.ranks().size(); ++at) {
-    const bool left = input.rank(at).presence == Presence::kRead;
-    count += left && (input.blame.blocked[at] == BlockedOn::kNoRank ||
-                      input.blame.blocked[at] == BlockedOn::kClock)
-                 ? 1U
-                 : 0U;
-  }
-  return count;
+  const auto is_root = [&input](std::size_t at) {
+    const BlockedOn stand = input.blame.blocked[at];
+    return input.rank(at).presence == Presence::kRead &&
+           (stand == BlockedOn::kNoRank || stand == BlockedOn::kClock);
+  };
+  return input.view.ranks_that(is_root).size();
 }
 
 // Returns whether nothing but the absence of a process speaks against those that are gone: neither
@@ -91,12 +86,11 @@ Confidence confidence_of(const RuleInput& input, const std::vector<std::size_t>&
   if (input.all_move || may_be_consequence(input, ranks)) {
     return Confidence::kPossible;
   }
-  bool certain = true;
-  for (const std::size_t at : ranks) {
+  const bool certain = std::ranges::all_of(ranks, [&input](std::size_t at) {
     const RankView& rank = input.rank(at);
-    certain = certain && input.graph.awaited[at] &&
-              (rank.presence == Presence::kDead || rank.launched) && !input.is_assumed(at);
-  }
+    return input.graph.awaited[at] && (rank.presence == Presence::kDead || rank.launched) &&
+           !input.is_assumed(at);
+  });
   return certain && !input.unread ? Confidence::kCertain : Confidence::kLikely;
 }
 

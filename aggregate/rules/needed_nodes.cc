@@ -22,9 +22,7 @@ std::string waits_in(const RuleInput& input, const RankView& rank) {
   if (!call) {
     return rank.decider->wait.on == snapshot::WaitOn::kDevice ? "their device" : "wait";
   }
-  const bool transfers =
-      call->kind == snapshot::CallKind::kSend || call->kind == snapshot::CallKind::kRecv;
-  return transfers ? printable(input.view.text(call->op), 60) : call_at_words(input, rank);
+  return is_transfer(*call) ? printable(input.view.text(call->op), 60) : call_at_words(input, rank);
 }
 
 }  // namespace

@@ -127,11 +127,8 @@ std::vector<Finding> rendezvous(const RuleInput& input) {
   }
   // A rank that is not there at all explains more than one that is there and late.
   if (absent) {
-    late.erase(std::remove_if(late.begin(), late.end(),
-                              [&input](std::size_t at) {
-                                return input.rank(at).presence != Presence::kAbsent;
-                              }),
-               late.end());
+    std::erase_if(
+        late, [&input](std::size_t at) { return input.rank(at).presence != Presence::kAbsent; });
   }
   Finding finding =
       accuse(input, Kind::kRendezvous, late, absent ? Evidence::kState : Evidence::kAbsence);

@@ -18,11 +18,6 @@ using snapshot::LinkPort;
 
 constexpr std::size_t kMaxPlaces = 6;  // places that a sentence lists
 
-std::string host_of(const JobView& view, std::uint32_t node) {
-  const auto& nodes = view.capture().nodes;
-  return node < nodes.size() ? printable(nodes[node].host, 60) : std::string();
-}
-
 // Returns "GPU 0-3 on n0, GPU 1 on n1".
 std::string places(const JobView& view, const std::vector<const Device*>& devices) {
   std::map<std::uint32_t, std::vector<std::int32_t>> by_node;
@@ -36,7 +31,7 @@ std::string places(const JobView& view, const std::vector<const Device*>& device
       return text + fmt::format(" and on {}", count_of(by_node.size() - kMaxPlaces, "more node"));
     }
     text += fmt::format("{}GPU {} on {}", text.empty() ? "" : ", ", format_ranks(indices),
-                        host_of(view, node));
+                        view.host(node));
   }
   return text;
 }
@@ -85,7 +80,7 @@ void add_ports(const JobView& view, std::vector<std::string>& sentences) {
     }
     text +=
         fmt::format("{}{} port {} on {} is {} ({})", text.empty() ? "" : ", ",
-                    printable(view.text(port.device), 40), port.port, host_of(view, port.node),
+                    printable(view.text(port.device), 40), port.port, view.host(port.node),
                     printable(view.text(port.state), 40), printable(view.text(port.physical), 40));
   }
   if (found > kMaxPlaces) {
@@ -124,7 +119,7 @@ std::vector<std::string> device_sentences(const JobView& view) {
   add_ports(view, sentences);
   for (const LinkPort& port : view.capture().collectives.ports) {
     if (const std::string words = new_errors(view, port); !words.empty()) {
-      sentences.push_back(host_of(view, port.node) + ": " + words);
+      sentences.push_back(view.host(port.node) + ": " + words);
     }
   }
   return sentences;

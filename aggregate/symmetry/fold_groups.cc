@@ -9,8 +9,9 @@
 
 #include <fmt/format.h>
 
+#include "aggregate/evidence/slots.h"
+#include "aggregate/words/wait_words.h"
 #include "base/printable.h"
-#include "snapshot/freezer.h"
 
 namespace oddrank::aggregate {
 namespace {
@@ -54,17 +55,14 @@ Role nearest_role(const RankGroup& group, const std::vector<Role>& roles) {
 const CollectiveCall* folding_call(const JobView& view, const RankGroup& group) {
   const RankView& first = view.rank(group.ranks.front());
   if (first.decider == nullptr || !first.decider->call || state_class(first.state()) != 'S' ||
-      first.crashed() ||
-      snapshot::is_frozen(first.decider->wait, view.text(first.decider->wait.wchan),
-                          first.state())) {
+      first.crashed() || is_frozen(view, first)) {
     return nullptr;
   }
   const CollectiveCall& call = *first.decider->call;
-  const bool transfers = call.kind == CallKind::kSend || call.kind == CallKind::kRecv;
-  const bool folds =
-      transfers ? call.peer >= 0
-                : call.kind == CallKind::kCollective && !call.whole_world &&
-                      (!view.text(call.group).empty() || !view.ranks_of(call.members).empty());
+  const bool folds = is_transfer(call) ? call.peer >= 0
+                                       : call.kind == CallKind::kCollective && !call.whole_world &&
+                                             (!view.text(call.group).empty() ||
+                                              !view.ranks_of(call.members).empty());
   return folds ? &call : nullptr;
 }
 

@@ -50,12 +50,8 @@ std::vector<std::size_t> direct_waiters(const WaitGraph& graph,
 std::vector<Role> roles_of(const JobView& view, const WaitGraph& graph, const Verdict& verdict) {
   const std::size_t ranks = view.ranks().size();
   std::vector<Role> roles(ranks, Role::kElsewhere);
-  std::vector<std::size_t> roots;
-  for (std::size_t at = 0; at < ranks; ++at) {
-    if (is_root(verdict, view.rank(at))) {
-      roots.push_back(at);
-    }
-  }
+  std::vector<std::size_t> roots =
+      view.ranks_that([&](std::size_t at) { return is_root(verdict, view.rank(at)); });
   // A link has no guilty end; who waits for it waits for a root.
   for (std::size_t node = ranks; node < graph.nodes.size() && !verdict.links.empty(); ++node) {
     if (graph.nodes[node].kind == NodeKind::kLink) {

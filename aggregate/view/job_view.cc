@@ -424,9 +424,8 @@ bool JobView::has_other_end(const snapshot::Connection& connection) const {
   return by_ends_.contains(std::pair(text(connection.peer), text(connection.local)));
 }
 
-std::string JobView::host(const ProcessCapture& process) const {
-  return process.node < capture_.nodes.size() ? printable(capture_.nodes[process.node].host)
-                                              : std::string();
+std::string JobView::host(std::uint32_t node) const {
+  return node < capture_.nodes.size() ? printable(capture_.nodes[node].host) : std::string();
 }
 
 std::size_t JobView::count(Presence presence) const {

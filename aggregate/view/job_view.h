@@ -41,6 +41,9 @@ class JobView {
   // Ranks that are expected or were found, sorted by rank, host and pid.
   const std::vector<RankView>& ranks() const { return ranks_; }
   const RankView& rank(std::size_t at) const { return ranks_[at]; }
+  // Returns those (indices) of which `is`, with the index, is true.
+  template <typename Is>
+  std::vector<std::size_t> ranks_that(const Is& is) const;
   static constexpr std::size_t kNone = static_cast<std::size_t>(-1);
   std::size_t index_of(std::int32_t rank) const;     // kNone: neither expected nor found
   std::size_t index_of(const RankView& rank) const;  // `rank`: one of ranks()
@@ -72,7 +75,8 @@ class JobView {
   // Return whether any process of the job is known to have it, even if several are.
   bool has_other_end(const snapshot::Wait& wait) const;
   bool has_other_end(const snapshot::Connection& connection) const;
-  std::string host(const snapshot::ProcessCapture& process) const;
+  std::string host(std::uint32_t node) const;
+  std::string host(const snapshot::ProcessCapture& process) const { return host(process.node); }
 
   // Returns whether any of them has a rank; if not, these are processes by their pids.
   bool of_ranks() const { return ranks_.empty() || first_ranked_ < ranks_.size(); }
@@ -134,5 +138,16 @@ class JobView {
   std::uint64_t skew_us_ = 0;
   std::uint64_t began_us_ = 0;
 };
+
+template <typename Is>
+std::vector<std::size_t> JobView::ranks_that(const Is& is) const {
+  std::vector<std::size_t> found;
+  for (std::size_t at = 0; at < ranks_.size(); ++at) {
+    if (is(at)) {
+      found.push_back(at);
+    }
+  }
+  return found;
+}
 
 }  // namespace oddrank::aggregate

@@ -371,8 +371,7 @@ std::string phase_of(const JobView& view, const RankView& rank) {
   std::string prefix = snapshot::is_stopped_state(state)
                            ? fmt::format("stopped (state {}): ", state)
                            : std::string();
-  if (rank.decider != nullptr &&
-      snapshot::is_frozen(rank.decider->wait, view.text(rank.decider->wait.wchan), state)) {
+  if (is_frozen(view, rank)) {
     prefix = std::string(kFrozenWords) + ": ";
   }
   if (rank.crashed()) {
@@ -463,6 +462,11 @@ std::string wait_detail(const JobView& view,
     return view.process(node, pid);
   };
   return printable(wait_sentence_with(what, view.capture().tables, find, process, thread));
+}
+
+bool is_frozen(const JobView& view, const RankView& rank) {
+  const Wait* wait = rank.decider == nullptr ? nullptr : &rank.decider->wait;
+  return wait != nullptr && snapshot::is_frozen(*wait, view.text(wait->wchan), rank.state());
 }
 
 const ProcessCapture* awaited_process(const JobView& view, const ProcessCapture& process) {

@@ -67,6 +67,9 @@ std::string wait_detail(const JobView& view,
                         const snapshot::ProcessCapture& process,
                         const snapshot::ThreadCapture& thread);
 
+// Returns whether the rank is frozen by its cgroup.
+bool is_frozen(const JobView& view, const RankView& rank);
+
 // Returns the process that a rank waits for, if its wait names one that was captured and is not the
 // rank itself; null otherwise.
 const snapshot::ProcessCapture* awaited_process(const JobView& view,
