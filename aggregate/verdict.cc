@@ -54,4 +54,13 @@ bool is_named(const RankView& rank, const std::vector<Culprit>& culprits) {
   });
 }
 
+std::vector<std::int32_t> numbers_of(const std::vector<Culprit>& culprits) {
+  std::vector<std::int32_t> numbers;
+  numbers.reserve(culprits.size());
+  for (const Culprit& culprit : culprits) {
+    numbers.push_back(culprit.rank);
+  }
+  return numbers;
+}
+
 }  // namespace oddrank::aggregate

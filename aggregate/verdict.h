@@ -81,6 +81,9 @@ struct Culprit {
   WaitsFor waits_for;
 };
 
+// Returns the ranks of culprits.
+std::vector<std::int32_t> numbers_of(const std::vector<Culprit>& culprits);
+
 // Returns whether one of them is the rank.
 bool is_named(const RankView& rank, const std::vector<Culprit>& culprits);
 

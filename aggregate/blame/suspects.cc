@@ -12,7 +12,6 @@
 #include "aggregate/evidence/server_waits.h"
 #include "aggregate/rules/all_rules.h"
 #include "aggregate/rules/local_story.h"
-#include "aggregate/rules/short_sleepers.h"
 #include "aggregate/view/decider.h"
 #include "aggregate/view/loop_work.h"
 #include "aggregate/view/polling.h"

@@ -14,11 +14,27 @@
 #include <cstdint>
 #include <vector>
 
-#include "aggregate/blame/basis.h"
-
 namespace oddrank::aggregate {
 
 struct RuleInput;
+
+// From the weakest. A finding is overruled by one on a stronger basis, however sure it is.
+enum class Basis : std::uint8_t {
+  kNothing = 0,
+  kNobody,  // everybody is where everybody should be
+  kOdd,     // no wait leads to the rank, but it is the only one that does not wait
+  kAlone,   // its own place explains it, although nobody is seen to wait for it
+  kVague,   // ranks wait for it, and it waits for somebody unknown: neither guilt nor alibi
+  kRoot,    // ranks wait for it, and it waits for none; or ranks in a circle that nothing leaves
+  kMotion,  // the job moves
+};
+
+struct Suspects {
+  Basis basis = Basis::kNothing;
+  std::vector<std::size_t> ranks;  // indices of JobView::ranks(), ascending
+  // One of several candidates, chosen because it stopped long before all other ranks.
+  bool first_to_stop = false;
+};
 
 // Returns the suspects, the strongest basis first; one entry at least, which may be empty.
 // `input`: complete but for its suspects.

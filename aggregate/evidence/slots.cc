@@ -8,7 +8,9 @@
 #include <string_view>
 #include <tuple>
 
-#include "aggregate/evidence/launched_slots.h"
+#include <fmt/format.h>
+
+#include "aggregate/sources/ras_job.h"
 #include "aggregate/view/call_counts.h"
 #include "aggregate/view/rank_set.h"
 #include "aggregate/words/wait_words.h"
@@ -248,6 +250,54 @@ void drop_connecting(const JobView& view, Slot& slot) {
   if (slot.kind == CallKind::kRendezvous && !std::ranges::all_of(slot.inside, connects)) {
     std::erase_if(slot.inside, connects);
   }
+}
+
+// Returns a slot that nobody is inside if it shows nothing.
+Slot launched_slot(const JobView& view, const RasCommunicatorView& told) {
+  Slot slot;
+  for (std::size_t i = 0; i < told.members.size(); ++i) {
+    const std::size_t at = view.index_of(told.members[i].rank);
+    if (at == JobView::kNone) {
+      return {};
+    }
+    const RankView& rank = view.rank(at);
+    const bool still = rank.decider != nullptr && rank.motion.still();
+    if (std::ranges::find(told.behind, i) != told.behind.end()) {
+      slot.absent.push_back(at);
+    } else if (still && rank.decider->call) {
+      slot.beside.push_back(at);
+    } else if (still && rank.decider->wait.on == snapshot::WaitOn::kDevice) {
+      slot.inside.push_back(at);
+    } else {
+      return {};
+    }
+  }
+  for (auto* ranks : {&slot.inside, &slot.beside, &slot.absent}) {
+    std::ranges::sort(*ranks);
+  }
+  slot.group = "communicator " + told.hash;
+  slot.op = snapshot::kRasOperationNames[told.operation];
+  slot.words = fmt::format("{} in {}", slot.op, slot.group);
+  slot.evidence = launch_words(told);
+  slot.membership = Membership::kKnown;
+  return slot;
+}
+
+// Returns a slot for each communicator of which NCCL's own counts (ras_job.h) show that ranks have
+// launched more than other members, and wait for their devices: a call that is on no stack. Nothing
+// shows whom they wait for if a member that has launched the call does not wait, or is not of the
+// job; nor do counts that moved, or were read once.
+std::vector<Slot> launched_slots(const JobView& view) {
+  std::vector<Slot> slots;
+  for (const RasCommunicatorView& told : view_ras(view)) {
+    if (told.counts_differ() && told.stood_still()) {
+      Slot slot = launched_slot(view, told);
+      if (!slot.inside.empty()) {
+        slots.push_back(std::move(slot));
+      }
+    }
+  }
+  return slots;
 }
 
 void find_unclear(const JobView& view, std::vector<Slot>& slots) {

@@ -31,7 +31,7 @@ struct Slot {
   std::string evidence;    // of one of the ranks inside
   Membership membership = Membership::kUnknown;
   // Indices of JobView::ranks(). Each is in a call, except in slots of NCCL's counts
-  // (launched_slots.h).
+  // (sources/ras_job.h).
   std::vector<std::size_t> inside;
   // In it too, but by a thread that does not speak for the rank, or the rank has made the call
   // before, as the group's count shows: it does not hold the others up.

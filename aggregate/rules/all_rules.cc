@@ -38,16 +38,16 @@ bool is_stall(Kind kind) {
   return row_of(kind).progress == Progress::kStuck;
 }
 
-std::vector<Finding> ask(const KindRow& row, RuleInput& about) {
+std::vector<Finding> ask(const KindRow& row, RuleInput& input) {
   if (row.rule == nullptr) {
     return {};
   }
-  about.kind = row.kind;
-  about.told.clear();
+  input.kind = row.kind;
+  input.told.clear();
   std::ranges::copy_if(
-      about.suspects, std::back_inserter(about.told),
-      [&about, &row](std::size_t at) { return local_story(about, at) == row.kind; });
-  return about.told.empty() && !row.always ? std::vector<Finding>() : row.rule(about);
+      input.about.ranks, std::back_inserter(input.told),
+      [&input, &row](std::size_t at) { return local_story(input, at) == row.kind; });
+  return input.told.empty() && !row.always ? std::vector<Finding>() : row.rule(input);
 }
 
 std::vector<Rule> job_rules() {

@@ -241,7 +241,7 @@ const KindRow& row_of(Kind kind);
 
 // Returns what the row's rule finds about the suspects of the input, whose `kind` and `told` it
 // sets.
-std::vector<Finding> ask(const KindRow& row, RuleInput& about);
+std::vector<Finding> ask(const KindRow& row, RuleInput& input);
 
 // Returns each rule of the table once that looks at the whole job.
 std::vector<Rule> job_rules();

@@ -96,7 +96,7 @@ std::vector<Finding> by_holder(const RuleInput& input) {
     const bool tells =
         holder != JobView::kNone &&
         (!keeper.process->is_rank || local_story(input, holder) == Kind::kSkippedCollective);
-    if (!tells || std::ranges::find(input.suspects, holder) == input.suspects.end()) {
+    if (!tells || std::ranges::find(input.about.ranks, holder) == input.about.ranks.end()) {
       continue;
     }
     const RankView& rank = input.rank(holder);

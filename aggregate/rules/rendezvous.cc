@@ -116,7 +116,7 @@ std::vector<Finding> rendezvous(const RuleInput& input) {
   std::vector<std::size_t> late;
   bool absent = false;
   for (const std::size_t at : slot.absent) {
-    const bool suspect = std::ranges::binary_search(input.suspects, at);
+    const bool suspect = std::ranges::binary_search(input.about.ranks, at);
     if (suspect && is_late(input, past, at)) {
       late.push_back(at);
       absent = absent || input.rank(at).presence == Presence::kAbsent;

@@ -6,7 +6,6 @@
 
 #include <fmt/format.h>
 
-#include "aggregate/blame/suspects.h"
 #include "aggregate/evidence/wait_chain.h"
 #include "aggregate/rules/all_rules.h"
 #include "aggregate/rules/local_story.h"
@@ -169,9 +168,7 @@ RuleInput make_input(const JobView& view,
 
 RuleInput with_suspects(const RuleInput& input, const Suspects& suspects) {
   RuleInput result = input;
-  result.suspects = suspects.ranks;
-  result.basis = suspects.basis;
-  result.first_to_stop = suspects.first_to_stop;
+  result.about = suspects;
   return result;
 }
 
@@ -228,7 +225,7 @@ Confidence judge(const RuleInput& input, std::size_t rank, Evidence evidence) {
     confidence = std::min(confidence, limit);
   };
   if (!is_awaited(input, rank)) {
-    const bool odd = input.basis == Basis::kOdd;
+    const bool odd = input.about.basis == Basis::kOdd;
     at_most(evidence != Evidence::kAbsence ? Confidence::kLikely
             : odd                          ? Confidence::kPossible
                                            : Confidence::kNone);
@@ -255,15 +252,6 @@ bool waits_for_several(const RuleInput& input, const std::vector<std::size_t>& r
     const auto* decider = input.rank(at).decider;
     return decider != nullptr && decider->call && peers_of(input.view, *decider->call).size() > 1;
   });
-}
-
-std::vector<std::int32_t> numbers_of(const std::vector<Culprit>& culprits) {
-  std::vector<std::int32_t> numbers;
-  numbers.reserve(culprits.size());
-  for (const Culprit& culprit : culprits) {
-    numbers.push_back(culprit.rank);
-  }
-  return numbers;
 }
 
 std::string ranks_words(const RuleInput& input, const std::vector<std::size_t>& ranks) {
@@ -376,11 +364,11 @@ std::string sentence(const RuleInput& input,
                      const std::vector<std::size_t>& ranks,
                      const std::function<std::string(const RankView&)>& predicate) {
   const std::string text = places(input, ranks, predicate);
-  const std::string waiters = input.basis == Basis::kOdd && ranks.size() == 1
+  const std::string waiters = input.about.basis == Basis::kOdd && ranks.size() == 1
                                   ? others_words(input, ranks.front())
                                   : awaited_words(input, ranks);
   const std::string all = waiters.empty() ? text : text + "; " + waiters;
-  return input.first_to_stop ? all + "; " + quiet_words(input, ranks.front()) : all;
+  return input.about.first_to_stop ? all + "; " + quiet_words(input, ranks.front()) : all;
 }
 
 std::string sentence_of_end(const RuleInput& input,
@@ -415,14 +403,14 @@ Finding accuse(const RuleInput& input,
   finding.chain = is_awaited(input, ranks.front())
                       ? chain_to(input.view, input.graph, ranks.front())
                       : chain_from(input.view, input.graph, ranks.front());
-  finding.basis = input.basis;
+  finding.basis = input.about.basis;
   finding.explains = waiters_of(input.graph, ranks.front()).size();
-  const bool vague =
-      input.basis == Basis::kVague && std::ranges::any_of(ranks, [&input, kind](std::size_t at) {
-        const RankView& rank = input.rank(at);
-        return may_need_others(input, rank) || kind == Kind::kFileLock;
-      });
-  const bool odd = input.basis == Basis::kOdd && evidence != Evidence::kState;
+  const bool vague = input.about.basis == Basis::kVague &&
+                     std::ranges::any_of(ranks, [&input, kind](std::size_t at) {
+                       const RankView& rank = input.rank(at);
+                       return may_need_others(input, rank) || kind == Kind::kFileLock;
+                     });
+  const bool odd = input.about.basis == Basis::kOdd && evidence != Evidence::kState;
   const bool young = input.young() && row_of(kind).place_only;
   if (vague || odd || young) {
     finding.at_most(Confidence::kPossible);

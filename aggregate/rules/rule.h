@@ -16,8 +16,8 @@
 #include <string_view>
 #include <vector>
 
-#include "aggregate/blame/basis.h"
 #include "aggregate/blame/blame.h"
+#include "aggregate/blame/suspects.h"
 #include "aggregate/evidence/wait_graph.h"
 #include "aggregate/flight/flight_capture.h"
 #include "aggregate/verdict.h"
@@ -43,11 +43,9 @@ struct RuleInput {
   const FlightReport* flight = nullptr;  // of the capture's dumps; null if there are none
   // Those about which a rule is asked now: one entry of `tiers`; and those of them whose own place
   // tells the story of the kind that is asked about (local_story.h).
-  std::vector<std::size_t> suspects = {};
+  Suspects about = {};
   Kind kind = Kind::kUnknown;
   std::vector<std::size_t> told = {};
-  Basis basis = Basis::kNothing;     // of the suspects
-  bool first_to_stop = false;        // the same
   std::vector<Suspects> tiers = {};  // never empty; the strongest basis first
   bool anybody_in_call = false;
   bool unread = false;  // a rank that may exist was not read
@@ -170,9 +168,6 @@ Finding accuse(const RuleInput& input,
                Evidence evidence);
 // Does the same for the kind that is asked about, and those who tell its story.
 Finding accuse(const RuleInput& input, Evidence evidence);
-
-// Returns the ranks of culprits.
-std::vector<std::int32_t> numbers_of(const std::vector<Culprit>& culprits);
 
 // Return advice for the rank's host; the second, what needs a live process.
 Advice on(const RankView& rank, std::string text);

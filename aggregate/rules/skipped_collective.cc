@@ -21,7 +21,6 @@
 #include "aggregate/view/decider.h"
 #include "aggregate/view/left_loop.h"
 #include "aggregate/view/polling.h"
-#include "aggregate/words/coroutine_words.h"
 #include "aggregate/words/wait_sentence.h"
 #include "aggregate/words/wait_words.h"
 #include "base/printable.h"
@@ -39,6 +38,37 @@ std::string poll_words(const Poll& poll) {
   }
   return poll.what.empty() ? "looks at variables or memory again and again"
                            : fmt::format("calls {}({}) again and again", poll.what, object);
+}
+
+// Returns "Store.fill (store.py:33)", in the program's own code if that is known.
+std::string place_of(const JobView& view, const snapshot::AsyncTask& task) {
+  const snapshot::ThreadSample sample = sample_of(task);
+  const std::string place = view.model().user_place(&sample);
+  return place.empty() ? "a task" : place;
+}
+
+// Returns " in Lock.acquire", or " for a future"; "" if nothing more than the place is known.
+std::string awaits_words(const JobView& view, const snapshot::AsyncTask& task) {
+  const snapshot::ThreadSample sample = sample_of(task);
+  const auto& frames = view.model().all_frames(sample);
+  if (!frames.empty() && !view.model().shown(frames.front()).user) {
+    return " in " + view.model().shown(frames.front()).name;
+  }
+  return view.text(task.awaits).ends_with("Future>") ? " for a future" : "";
+}
+
+// Returns "Store.fill (store.py:33), which waits in Lock.acquire for Store.take (store.py:27),
+// which waits in Event.wait".
+std::string coroutine_words(const JobView& view, const TaskWay& way) {
+  std::string words;
+  for (std::size_t at = 0; at < way.tasks.size(); ++at) {
+    const bool last = at + 1 == way.tasks.size();
+    const std::string awaits = awaits_words(view, *way.tasks[at]);
+    words +=
+        fmt::format("{}{}, which waits{}", at == 0 ? "" : " for ", place_of(view, *way.tasks[at]),
+                    last || !awaits.starts_with(" for ") ? awaits : "");
+  }
+  return words + (way.circle ? " for one of these" : "");
 }
 
 // Returns "sleeps in evaluate (train.py:81)", and for how long if a clock ends that.
@@ -347,7 +377,7 @@ bool is_missing_in_call(const RuleInput& input, std::size_t rank) {
 std::vector<Finding> skipped_collective(const RuleInput& input) {
   std::vector<std::size_t> ranks;
   for (const std::size_t at : input.told) {
-    if (input.graph.awaited[at] || input.basis == Basis::kOdd) {
+    if (input.graph.awaited[at] || input.about.basis == Basis::kOdd) {
       ranks.push_back(at);
     }
   }

@@ -1,6 +1,7 @@
 #include "aggregate/sources/source_finding.h"
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 #include <set>
 
@@ -18,10 +19,7 @@ namespace oddrank::aggregate {
 namespace {
 
 std::vector<std::int32_t> ranks_named(const Verdict& verdict) {
-  std::vector<std::int32_t> ranks;
-  for (const Culprit& culprit : verdict.culprits) {
-    ranks.push_back(culprit.rank);
-  }
+  std::vector<std::int32_t> ranks = numbers_of(verdict.culprits);
   std::ranges::sort(ranks);
   ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
   return ranks;
@@ -32,9 +30,7 @@ std::vector<std::int32_t> ranks_named(const Verdict& verdict) {
 std::optional<bool> agreement(const std::vector<std::int32_t>& ranks, const Verdict& verdict) {
   std::vector<std::int32_t> named = ranks_named(verdict);
   for (const OtherStory& story : verdict.also) {
-    for (const Culprit& culprit : story.culprits) {
-      named.push_back(culprit.rank);
-    }
+    std::ranges::copy(numbers_of(story.culprits), std::back_inserter(named));
   }
   std::ranges::sort(named);
   if (ranks.empty() || named.empty()) {

@@ -63,4 +63,24 @@ TEST_CASE("child_deadlock: no circle if another thread of the rank may write") {
   CHECK(circle.kind() == Kind::kSkippedCollective);
 }
 
+TEST_CASE("child_deadlock: children of each other, as only a damaged capture has them") {
+  CaptureBuilder job = tests::eight_ranks(tests::in_all_reduce());
+  constexpr pid_t kFirst = 7540;
+  const auto waits_for = [](pid_t pid) {
+    ThreadSpec spec = tests::waiting_on(WaitOn::kChild, "");
+    spec.wait.syscall = "wait4";
+    spec.wait.holder_pid = pid;
+    return spec;
+  };
+  for (pid_t i = 0; i < 3; ++i) {
+    auto& child = job.child(pid_of(1), "n0", kFirst + i);
+    child.parent = kFirst + (i + 2) % 3;
+    job.thread(child, waits_for(kFirst + (i + 1) % 3));
+  }
+  auto& rank = job.process(pid_of(1));
+  rank.threads.clear();
+  job.thread(rank, waits_for(kFirst));
+  CHECK(diagnose(job.capture).verdict.kind == Kind::kChildDeadlock);
+}
+
 }  // namespace oddrank::aggregate
