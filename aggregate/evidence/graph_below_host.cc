@@ -41,6 +41,12 @@ bool goes_by_adapters(const JobView& view, const Slot& slot, const StuckLink& li
   });
 }
 
+// Returns whether one of the ranks is among the others, which are sorted.
+bool has_any(const std::vector<std::size_t>& ranks, const std::vector<std::size_t>& sorted) {
+  return std::ranges::any_of(
+      ranks, [&sorted](std::size_t rank) { return std::ranges::binary_search(sorted, rank); });
+}
+
 }  // namespace
 
 // Returns whether the rank, in no collective, waits for the other end of the link.

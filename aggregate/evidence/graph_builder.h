@@ -85,8 +85,9 @@ class GraphBuilder {
                    const snapshot::ThreadCapture& thread);
   void add_holder(std::size_t node, std::size_t rank, const Holders& holders, const Holder& holder);
   std::size_t node_of(std::size_t rank, const Holders& holders, const Holder& holder);
-  std::size_t thread_node(const snapshot::ProcessCapture& process,
-                          const snapshot::ThreadCapture& thread);
+  // `thread`: of the process; null: the process itself.
+  std::size_t node_at(const snapshot::ProcessCapture& process,
+                      const snapshot::ThreadCapture* thread);
   void expand(std::size_t node, std::size_t rank, const snapshot::ThreadCapture* thread);
   void add_resource(std::size_t node,
                     const snapshot::ProcessCapture& process,

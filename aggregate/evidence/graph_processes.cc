@@ -18,12 +18,16 @@ namespace oddrank::aggregate {
 using snapshot::ProcessCapture;
 using snapshot::ThreadCapture;
 
-std::size_t GraphBuilder::thread_node(const ProcessCapture& process, const ThreadCapture& thread) {
-  const auto [at, is_new] = known_nodes_.try_emplace({&process, &thread}, 0);
+std::size_t GraphBuilder::node_at(const ProcessCapture& process, const ThreadCapture* thread) {
+  const auto [at, is_new] = known_nodes_.try_emplace({&process, thread}, 0);
   if (is_new) {
-    at->second = add_named(
-        {NodeKind::kThread, 0, &process, &thread},
-        fmt::format("{} of {}", thread_words(view_, thread), process_words(view_, process)));
+    at->second =
+        thread == nullptr
+            ? add_named({NodeKind::kProcess, 0, &process, nullptr},
+                        fmt::format("pid {} ({})", process.pid, child_words(view_, process)))
+            : add_named({NodeKind::kThread, 0, &process, thread},
+                        fmt::format("{} of {}", thread_words(view_, *thread),
+                                    process_words(view_, process)));
   }
   return at->second;
 }
@@ -32,22 +36,14 @@ std::size_t GraphBuilder::thread_node(const ProcessCapture& process, const Threa
 // something and another rank has started it.
 std::size_t GraphBuilder::node_of(std::size_t rank, const Holders& holders, const Holder& holder) {
   const ProcessCapture& process = *holder.process;
-  if (holder.thread != nullptr) {
-    const RankView& own = view_.rank(rank);
-    return own.process == &process && own.decider == holder.thread
-               ? rank
-               : thread_node(process, *holder.thread);
+  const RankView& own = view_.rank(rank);
+  if (holder.thread != nullptr && own.process == &process && own.decider == holder.thread) {
+    return rank;
   }
   const std::size_t owner = view_.index_of_owner(process);
-  if (process.is_rank || (holders.join == Join::kAny && owner != JobView::kNone && owner != rank)) {
-    return owner;
-  }
-  const auto [at, is_new] = known_nodes_.try_emplace({&process, nullptr}, 0);
-  if (is_new) {
-    at->second = add_named({NodeKind::kProcess, 0, &process, nullptr},
-                           fmt::format("pid {} ({})", process.pid, child_words(view_, process)));
-  }
-  return at->second;
+  const bool is_of_rank =
+      process.is_rank || (holders.join == Join::kAny && owner != JobView::kNone && owner != rank);
+  return holder.thread == nullptr && is_of_rank ? owner : node_at(process, holder.thread);
 }
 
 void GraphBuilder::add_holders(std::size_t node,
@@ -112,7 +108,7 @@ void GraphBuilder::add_holder(std::size_t node,
     net.unknown = at_work.empty() ? Unknown::kAnybody : Unknown::kNobody;
   }
   for (const ThreadCapture* each : at_work) {
-    const std::size_t other = thread_node(*holder.process, *each);
+    const std::size_t other = node_at(*holder.process, each);
     link(node, other, {"an answer", "it may be at work on it", HowKnown::kExclusion}, true);
     expand(other, to, each);
   }
@@ -149,7 +145,7 @@ bool GraphBuilder::add_keepers(std::size_t node,
   for (const ThreadCapture* keeper : keepers) {
     const bool speaks = owner != JobView::kNone && view_.rank(owner).process == &server &&
                         view_.rank(owner).decider == keeper;
-    const std::size_t to = speaks ? owner : thread_node(server, *keeper);
+    const std::size_t to = speaks ? owner : node_at(server, keeper);
     const std::string on = fmt::format("{} ({} of {})", wait_name(thread.wait.on),
                                        thread_words(view_, *keeper), process_words(view_, server));
     link(node, to, {on, wait_evidence(process, thread), HowKnown::kMemory}, keepers.size() > 1);

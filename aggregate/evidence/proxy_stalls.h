@@ -47,9 +47,6 @@ std::string device_evidence(const ProxyStall& stall);
 // Returns how long its waiters have stood in their calls, at least; -1: not known.
 std::int64_t age_of_stall_ms(const JobView& view, const ProxyStall& stall);
 
-// Returns whether the lists have a rank in common; `sorted` ascends.
-bool has_any(const std::vector<std::size_t>& ranks, const std::vector<std::size_t>& sorted);
-
 struct ProxyWaits {
   std::vector<ProxyStall> stalls;  // what most ranks need first; none if nothing can be said
   // Ranks whose GPU, or another one of their host, waits for data, or for room for its own.

@@ -42,9 +42,4 @@ std::int64_t age_of_stall_ms(const JobView& view, const ProxyStall& stall) {
   return least;
 }
 
-bool has_any(const std::vector<std::size_t>& ranks, const std::vector<std::size_t>& sorted) {
-  return std::ranges::any_of(
-      ranks, [&sorted](std::size_t rank) { return std::ranges::binary_search(sorted, rank); });
-}
-
 }  // namespace oddrank::aggregate

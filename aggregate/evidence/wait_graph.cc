@@ -264,8 +264,7 @@ void GraphBuilder::add_servers(std::size_t at) {
   if (rank.servers.empty()) {
     return;
   }
-  const std::size_t node =
-      rank.caller == rank.decider ? at : thread_node(*rank.process, *rank.caller);
+  const std::size_t node = rank.caller == rank.decider ? at : node_at(*rank.process, rank.caller);
   const std::uint32_t net = graph_.net_node[node];
   const auto call = remote_call(view_.model(), *rank.caller);
   graph_.net.nodes[net].owner = static_cast<std::uint32_t>(at);

@@ -5,11 +5,13 @@
 
 #include "aggregate/view/coroutines.h"
 #include "aggregate/view/job_view.h"
-#include "aggregate/view/wanted_resources.h"
+#include "snapshot/collective_state.h"
 
 namespace oddrank::aggregate {
 
+using snapshot::Known;
 using snapshot::ProcessCapture;
+using snapshot::ResourceRequest;
 using snapshot::ThreadCapture;
 using Servers = std::vector<RemoteWait::Server>;
 
@@ -40,6 +42,15 @@ Servers servers_of(FrameModel& model, const std::vector<RankView>& ranks, std::s
     }
   }
   return servers;
+}
+
+// Returns whether one of the actors that are asked has no process that is known to be it. All ranks
+// have a process.
+bool asks_unseen_actor(const snapshot::AskedObjects& asked, const std::vector<RankView>& ranks) {
+  return std::ranges::any_of(asked.actors, [&](snapshot::StringId actor) {
+    return std::ranges::none_of(ranks,
+                                [&](const RankView& rank) { return rank.process->actor == actor; });
+  });
 }
 
 // Returns whether the process may run what the thread has asked for: an actor's methods are run by
@@ -82,13 +93,6 @@ Servers meant(FrameModel& model,
 }
 
 }  // namespace
-
-bool asks_unseen_actor(const snapshot::AskedObjects& asked, const std::vector<RankView>& ranks) {
-  return std::ranges::any_of(asked.actors, [&](snapshot::StringId actor) {
-    return std::ranges::none_of(ranks,
-                                [&](const RankView& rank) { return rank.process->actor == actor; });
-  });
-}
 
 std::optional<std::string_view> remote_call(FrameModel& model, const ThreadCapture& thread) {
   const auto hit = model.story(last_sample(thread), Story::kRemoteCall);
@@ -165,11 +169,61 @@ struct Caller {
   std::string_view call;
 };
 
+bool is_beyond_cluster(const ResourceRequest& request) {
+  return request.asked > request.total;
+}
+
+bool may_be_meant(const std::vector<RankView>& ranks,
+                  const ResourceRequest& request,
+                  const snapshot::AskedObjects& asked,
+                  std::string_view call) {
+  constexpr std::int64_t kSurelyPendingMs = 5000;  // it is in two of Ray's statuses
+  if (!call.ends_with("of Ray") ||
+      (request.pending_ms < kSurelyPendingMs && !is_beyond_cluster(request))) {
+    return false;
+  }
+  if (!asked.known) {
+    return request.is_group || !call.starts_with("a placement group");
+  }
+  return request.is_group ? asked.others : asked.tasks || asks_unseen_actor(asked, ranks);
+}
+
+// Returns the requests that may be for what the thread waits for in `call`: for a placement group,
+// a task, or an actor that has no process. Those that have only just been made are left out, unless
+// the cluster does not have as much.
+std::vector<const ResourceRequest*> find_wanted(const std::vector<RankView>& ranks,
+                                                const std::vector<ResourceRequest>& requests,
+                                                const snapshot::ThreadCapture& thread,
+                                                std::string_view call) {
+  std::vector<const ResourceRequest*> wanted;
+  for (const ResourceRequest& request : requests) {
+    if (may_be_meant(ranks, request, thread.wait.rare->asked, call)) {
+      wanted.push_back(&request);
+    }
+  }
+  return wanted;
+}
+
+// Returns whether the process has some of what the request lacks, and will give it back. kNo also
+// if that would not help: the cluster does not have as much.
+Known holds(const ResourceRequest& request, const snapshot::ProcessCapture& process) {
+  if (is_beyond_cluster(request)) {
+    return Known::kNo;
+  }
+  const auto& holders = request.holders;
+  const bool all_known = process.node == request.node && request.lacks != snapshot::StringId{} &&
+                         (!holders.empty() || request.free == request.total);
+  if (!all_known) {
+    return Known::kUnknown;
+  }
+  return std::ranges::find(holders, process.pid) == holders.end() ? Known::kNo : Known::kYes;
+}
+
 // Returns the requests for resources that the caller may wait for, and who is at work and has what
 // is missing; nothing if it is not known which of these is meant.
 RemoteWait wants_of(FrameModel& model,
                     const std::vector<RankView>& ranks,
-                    const std::vector<snapshot::ResourceRequest>& requests,
+                    const std::vector<ResourceRequest>& requests,
                     const Caller& caller) {
   RemoteWait wait{caller.rank, caller.thread, {}, {}};
   const RankView& rank = ranks[caller.rank];
@@ -191,16 +245,16 @@ RemoteWait wants_of(FrameModel& model,
   }
   Servers holders;
   for (const RemoteWait::Server& server : at_work) {
-    const auto is = [&](snapshot::Known known) {
+    const auto is = [&](Known known) {
       return std::ranges::any_of(wait.wants, [&](const auto* request) {
         return holds(*request, *ranks[server.rank].process) == known;
       });
     };
-    if (is(snapshot::Known::kUnknown)) {
+    if (is(Known::kUnknown)) {
       wait.wants.clear();
       return wait;
     }
-    if (is(snapshot::Known::kYes)) {
+    if (is(Known::kYes)) {
       holders.push_back(server);
     }
   }
@@ -213,7 +267,7 @@ RemoteWait wants_of(FrameModel& model,
 
 RemoteWait find_answer(FrameModel& model,
                        const std::vector<RankView>& ranks,
-                       const std::vector<snapshot::ResourceRequest>& requests,
+                       const std::vector<ResourceRequest>& requests,
                        const Caller& caller) {
   Servers servers = servers_of(model, ranks, caller.call);
   std::erase_if(servers, [&](const auto& server) {
@@ -233,7 +287,7 @@ RemoteWait find_answer(FrameModel& model,
 
 std::vector<RemoteWait> find_remote_waits(FrameModel& model,
                                           const std::vector<RankView>& ranks,
-                                          const std::vector<snapshot::ResourceRequest>& requests) {
+                                          const std::vector<ResourceRequest>& requests) {
   std::vector<RemoteWait> waits;
   std::vector<Caller> callers;
   for (std::size_t at = 0; at < ranks.size(); ++at) {

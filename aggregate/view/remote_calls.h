@@ -29,10 +29,6 @@ const snapshot::ThreadCapture* serving_thread(FrameModel& model,
                                               const RankView& rank,
                                               std::string_view call);
 
-// Returns whether one of the actors that are asked has no process that is known to be it. All ranks
-// have a process.
-bool asks_unseen_actor(const snapshot::AskedObjects& asked, const std::vector<RankView>& ranks);
-
 // Returns whether the thread waits for what comes next in an event loop, or in a loop that runs
 // functions for others.
 bool waits_for_work(FrameModel& model, const snapshot::ThreadCapture& thread);

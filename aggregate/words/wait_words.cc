@@ -466,7 +466,8 @@ std::string wait_detail(const JobView& view,
 
 bool is_frozen(const JobView& view, const RankView& rank) {
   const Wait* wait = rank.decider == nullptr ? nullptr : &rank.decider->wait;
-  return wait != nullptr && snapshot::is_frozen(*wait, view.text(wait->wchan), rank.state());
+  return wait != nullptr && wait->on == WaitOn::kSignal &&
+         snapshot::is_frozen(*wait, view.text(wait->wchan), rank.state());
 }
 
 const ProcessCapture* awaited_process(const JobView& view, const ProcessCapture& process) {
