@@ -10,30 +10,6 @@ namespace {
 using snapshot::FrameId;
 using snapshot::FrameKind;
 
-// Files whose functions do nothing but wait, and call each other for it. A frame of any other file
-// ends the search: beyond it, the library is no longer what waits.
-constexpr auto kWaitingFiles = std::to_array<std::string_view>({
-    "/selectors.py",
-    "/threading.py",
-    "/queue.py",
-    "/subprocess.py",
-    "/asyncio/base_events.py",
-    "/asyncio/runners.py",
-    "/asyncio/unix_events.py",
-    "/concurrent/futures/_base.py",
-    "/concurrent/futures/process.py",
-    "/concurrent/futures/thread.py",
-    "/multiprocessing/connection.py",
-    "/multiprocessing/managers.py",
-    "/multiprocessing/pool.py",
-    "/multiprocessing/popen_fork.py",
-    "/multiprocessing/popen_forkserver.py",
-    "/multiprocessing/popen_spawn_posix.py",
-    "/multiprocessing/process.py",
-    "/multiprocessing/queues.py",
-    "/multiprocessing/synchronize.py",
-});
-
 struct WaitPattern {
   std::string_view file;
   std::string_view function;  // without its class; "" = any
@@ -94,9 +70,21 @@ constexpr auto kWaits = std::to_array<WaitPattern>({
     {"/threading.py", "wait", kCondition},
 });
 
-bool ends_with_any(std::string_view file) {
-  return std::ranges::any_of(kWaitingFiles,
-                             [file](std::string_view end) { return file.ends_with(end); });
+// Further files whose functions do nothing but wait, and are called for it by those above. A frame
+// of any other file ends the search: beyond it, the library is no longer what waits.
+constexpr auto kHelpers = std::to_array<std::string_view>({
+    "/selectors.py",
+    "/asyncio/runners.py",
+    "/asyncio/unix_events.py",
+    "/multiprocessing/popen_fork.py",
+    "/multiprocessing/popen_forkserver.py",
+    "/multiprocessing/popen_spawn_posix.py",
+});
+
+bool is_waiting_file(std::string_view file) {
+  const auto is_end = [file](std::string_view end) { return file.ends_with(end); };
+  return std::ranges::any_of(kHelpers, is_end) ||
+         std::ranges::any_of(kWaits, is_end, &WaitPattern::file);
 }
 
 // Returns whether the file is of the standard library: a program or a package may have a queue.py
@@ -134,7 +122,7 @@ std::string_view python_wait_words(FrameModel& model, const snapshot::ThreadSamp
       continue;
     }
     const std::string_view file = model.tables().text(frame.file);
-    if (!ends_with_any(file) || !is_standard(file)) {
+    if (!is_waiting_file(file) || !is_standard(file)) {
       break;
     }
     // The outermost of these frames is the function that the program called.
