@@ -9,82 +9,67 @@
 
 #include "aggregate/rules/all_rules.h"
 #include "aggregate/rules/local_story.h"
-#include "aggregate/view/thread_cycle.h"
 #include "aggregate/words/wait_words.h"
 #include "base/printable.h"
 
 namespace oddrank::aggregate {
 namespace {
 
-// Returns the thread of a child that waits in a pipe, or for a lock that the rank has; null if it
-// does neither.
-const snapshot::ThreadCapture* thread_that_waits_back(const RuleInput& input,
-                                                      const RankView& rank,
-                                                      const snapshot::ProcessCapture& child) {
-  const auto* thread = deciding_thread(input.view, child);
-  return thread != nullptr && (thread->wait.on == snapshot::WaitOn::kPipe ||
-                               thread->wait.holder_pid == rank.pid())
-             ? thread
-             : nullptr;
-}
-
 std::string child_predicate(const RuleInput& input, const RankView& rank) {
-  const auto* child = doomed_child(input, rank);
-  if (child == nullptr) {
+  const DoomedChild doomed = doomed_child(input, rank);
+  if (doomed.process == nullptr) {
     const snapshot::PoolWait& pool = rank.decider->wait.rare->pool;
     return fmt::format(
         "waits for a {} that has ended with its work undone: all {} that there are now are idle, "
-        "and "
-        "the pool starts another worker in place of one that ends",
+        "and the pool starts another worker in place of one that ends",
         printable(input.view.text(pool.name), 60), pool.workers);
   }
-  const std::string its = fmt::format("its {} pid {}", child_words(input.view, *child), child->pid);
-  const std::string does = stuck_words(input.view, *child);
-  if (is_shared_lock(rank.decider->wait)) {
-    return fmt::format("waits for a lock that {} may have kept, which {}", its, does);
+  const snapshot::ProcessCapture& child = *doomed.process;
+  const auto* thread = deciding_thread(input.view, child);
+  const std::string its = fmt::format("its {} pid {}", child_words(input.view, child), child.pid);
+  const std::string does = stuck_words(input.view, child);
+  std::vector<pid_t> pids;
+  switch (doomed.why) {
+    case Doom::kSharedLock:
+      return fmt::format("waits for a lock that {} may have kept, which {}", its, does);
+    case Doom::kLostLock:
+      return fmt::format(
+          "waits at a lock or queue of multiprocessing that no other process has any more: {} {}",
+          its, does);
+    case Doom::kCircle:
+      std::ranges::transform(doomed.circle, std::back_inserter(pids),
+                             &snapshot::ProcessCapture::pid);
+      return fmt::format(
+          "waits for {}; processes of this rank wait for each other in a circle: pids {}", its,
+          fmt::join(pids, ", "));
+    case Doom::kVfork:
+      return fmt::format("waits in vfork() (state D) for {}, which {}", its, does);
+    case Doom::kWaitsBack:
+      return input.end(rank).way_words() +
+             (thread->wait.on != snapshot::WaitOn::kPipe
+                  ? fmt::format("waits for a lock that thread {} of this rank has",
+                                thread->wait.holder_tid)
+              : is_writing(input.view, thread->wait)
+                  ? "writes to a full pipe that this rank is to read"
+                  : "waits for more input, or its end, in a pipe of this rank");
+    case Doom::kInheritedLock:
+      // Python's events, futures and queues wait at locks, too.
+      return fmt::format(
+          "waits for {}, which waits for {}", its,
+          thread->has_python
+              ? fmt::format("a lock or an event{} that no thread of it can release: fork() has not "
+                            "copied the other threads of this rank",
+                            input.view.model().user_place(last_sample(*thread), " in "))
+              : "a lock that no thread of it can release (inherited by fork)");
+    default:
+      return fmt::format("waits for {}, which {}", its, does);
   }
-  if (waits_for_lost_lock(rank.decider->wait)) {
-    return fmt::format(
-        "waits at a lock or queue of multiprocessing that no other process has any more: {} {}",
-        its, does);
-  }
-  if (const auto circle = circle_of_children(input.view, *child); !circle.empty()) {
-    std::vector<pid_t> pids;
-    std::ranges::transform(circle, std::back_inserter(pids), &snapshot::ProcessCapture::pid);
-    return fmt::format(
-        "waits for {}; processes of this rank wait for each other in a circle: pids {}", its,
-        fmt::join(pids, ", "));
-  }
-  if (is_dead(*child) || rank.state() == 'D') {
-    return fmt::format("waits {}for {}, which {}", is_dead(*child) ? "" : "in vfork() (state D) ",
-                       its, does);
-  }
-  if (const auto* thread = thread_that_waits_back(input, rank, *child)) {
-    const std::string way = input.end(rank).way_words();
-    if (thread->wait.on != snapshot::WaitOn::kPipe) {
-      return way + fmt::format("waits for a lock that thread {} of this rank has",
-                               thread->wait.holder_tid);
-    }
-    return way + (is_writing(input.view, thread->wait)
-                      ? "writes to a full pipe that this rank is to read"
-                      : "waits for more input, or its end, in a pipe of this rank");
-  }
-  const std::string way = fmt::format("waits for {}, which waits for ", its);
-  const auto* thread = deciding_thread(input.view, *child);
-  if (!thread->has_python) {
-    return way + "a lock that no thread of it can release (inherited by fork)";
-  }
-  // Python's events, futures and queues wait at locks, too.
-  const std::string where = input.view.model().user_place(last_sample(*thread), " in ");
-  return fmt::format(
-      "{}a lock or an event{} that no thread of it can release: fork() has not copied "
-      "the other threads of this rank",
-      way, where);
 }
 
 std::vector<Advice> child_advice(const RuleInput& input,
                                  const RankView& rank,
-                                 const snapshot::ProcessCapture* child) {
+                                 const DoomedChild& doomed) {
+  const auto* child = doomed.process;
   if (child == nullptr || is_dead(*child)) {
     std::vector<Advice> advice = {on(rank, "dmesg -T | grep -i -E 'killed process|oom' | tail")};
     if (input.view.model().story(rank.sample(), Story::kLoader)) {
@@ -100,27 +85,27 @@ std::vector<Advice> child_advice(const RuleInput& input,
     return advice;
   }
   const Advice look = on_live(rank, fmt::format("oddrank node {}", child->pid));
-  if (!circle_of_children(input.view, *child).empty()) {
-    return {look, "take the locks in one order in all processes"};
+  const auto* thread = deciding_thread(input.view, *child);
+  switch (doomed.why) {
+    case Doom::kCircle:
+      return {look, "take the locks in one order in all processes"};
+    case Doom::kVfork:
+      return {on_live(rank, fmt::format("cat /proc/{}/stack  (as root: what the child waits in)",
+                                        child->pid)),
+              "start programs before the training loop, or not from a rank"};
+    case Doom::kWaitsBack:
+      return {thread->wait.on != snapshot::WaitOn::kPipe
+                  ? "give the lock back before waiting for the child that needs it"
+              : is_writing(input.view, thread->wait)
+                  ? "read everything from the queue before join(), or call cancel_join_thread()"
+                  : "close the child's input before wait(): subprocess's communicate() does",
+              look};
+    default:
+      return {look,
+              "start workers with multiprocessing_context='forkserver' or 'spawn', or "
+              "before threads exist",
+              "to go on for now: num_workers=0"};
   }
-  if (rank.state() == 'D') {
-    return {on_live(rank, fmt::format("cat /proc/{}/stack  (as root: what the child waits in)",
-                                      child->pid)),
-            "start programs before the training loop, or not from a rank"};
-  }
-  if (const auto* thread = thread_that_waits_back(input, rank, *child)) {
-    if (thread->wait.on != snapshot::WaitOn::kPipe) {
-      return {"give the lock back before waiting for the child that needs it", look};
-    }
-    if (!is_writing(input.view, thread->wait)) {
-      return {"close the child's input before wait(): subprocess's communicate() does", look};
-    }
-    return {"read everything from the queue before join(), or call cancel_join_thread()", look};
-  }
-  return {look,
-          "start workers with multiprocessing_context='forkserver' or 'spawn', or "
-          "before threads exist",
-          "to go on for now: num_workers=0"};
 }
 
 }  // namespace
@@ -128,14 +113,15 @@ std::vector<Advice> child_advice(const RuleInput& input,
 std::vector<Finding> child_deadlock(const RuleInput& input) {
   const std::vector<std::size_t>& ranks = input.told;
   const RankView& first = input.rank(ranks.front());
-  const auto* child = doomed_child(input, first);
+  const DoomedChild doomed = doomed_child(input, first);
+  const auto* child = doomed.process;
   const bool dead = child == nullptr || is_dead(*child);
   const bool named = child != nullptr && awaited_process(input.view, *first.process) == child;
   Finding finding = accuse(input, dead && named ? Evidence::kState : Evidence::kOwnStall);
   if (!named || !dead) {
     finding.at_most(Confidence::kLikely);
   }
-  if (is_shared_lock(first.decider->wait)) {
+  if (doomed.why == Doom::kSharedLock) {
     finding.at_most(Confidence::kPossible);
   }
   finding.summary = sentence(
@@ -150,7 +136,7 @@ std::vector<Finding> child_deadlock(const RuleInput& input) {
       }
     }
   }
-  finding.advice = child_advice(input, first, child);
+  finding.advice = child_advice(input, first, doomed);
   finding.disproves = {"the child running again"};
   finding.weakness = "the child may have ended in order, after its work";
   return {finding};

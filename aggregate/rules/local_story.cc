@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "aggregate/evidence/server_waits.h"
 #include "aggregate/rules/all_rules.h"
@@ -102,6 +103,18 @@ bool holds_up_vfork(const RuleInput& input, const ProcessCapture& child, const R
   return motion.still() || !motion.measured;
 }
 
+// Returns the processes of a rank that wait for each other in a circle, to which the child's wait
+// leads; empty if it leads to none.
+std::vector<const ProcessCapture*> circle_of_children(const JobView& view,
+                                                      const ProcessCapture& child) {
+  const auto next = [&](const ProcessCapture* at) {
+    const ProcessCapture* awaited = awaited_process(view, *at);
+    const bool own = awaited != nullptr && awaited->owner == child.owner && !awaited->is_rank;
+    return own ? awaited : nullptr;
+  };
+  return follow(&child, next).circle;
+}
+
 // Returns the threads for which the rank's deciding thread waits, one after another.
 ThreadChain thread_chain_of(const RankView& rank) {
   return rank.process == nullptr || rank.decider == nullptr
@@ -172,7 +185,7 @@ bool is_ending(const RuleInput& input, const RankView& rank) {
 }
 
 bool has_doomed_child(const RuleInput& input, const RankView& rank) {
-  return doomed_child(input, rank) != nullptr || has_lost_worker(rank);
+  return doomed_child(input, rank).why != Doom::kNone;
 }
 
 bool is_in_io(const RuleInput& input, const RankView& rank) {
@@ -317,12 +330,6 @@ bool is_held_still(const JobView& view, const RankView& rank) {
   return rank.stays_stopped() || is_frozen(view, rank);
 }
 
-bool has_lost_worker(const RankView& rank) {
-  return rank.decider != nullptr && !rank.decider->call &&
-         rank.decider->wait.rare->about == snapshot::WaitAbout::kPool &&
-         rank.decider->wait.holder_pid == 0 && rank.decider->wait.holder_alive == Known::kNo;
-}
-
 std::optional<RankWork> work_of(const JobView& view, const RankView& rank) {
   const ProcessCapture* worker = rank.process != nullptr && waits_for_input(view, rank)
                                      ? awaited_process(view, *rank.process)
@@ -334,35 +341,22 @@ std::optional<RankWork> work_of(const JobView& view, const RankView& rank) {
   return loop ? std::optional(RankWork{*std::move(loop), worker}) : std::nullopt;
 }
 
-bool waits_for_lost_lock(const snapshot::Wait& wait) {
-  return wait.on == WaitOn::kLock && wait.lock.owner == snapshot::LockOwner::kNobodyElse;
-}
-
-std::vector<const ProcessCapture*> circle_of_children(const JobView& view,
-                                                      const ProcessCapture& child) {
-  const auto next = [&](const ProcessCapture* at) {
-    const ProcessCapture* awaited = awaited_process(view, *at);
-    const bool own = awaited != nullptr && awaited->owner == child.owner && !awaited->is_rank;
-    return own ? awaited : nullptr;
-  };
-  return follow(&child, next).circle;
-}
-
-const ProcessCapture* doomed_child(const RuleInput& input, const RankView& rank) {
+DoomedChild doomed_child(const RuleInput& input, const RankView& rank) {
   if (rank.process == nullptr || rank.decider == nullptr || rank.decider->call) {
-    return nullptr;
+    return {};
   }
   if (const ProcessCapture* process = waits_back(input, rank)) {
-    return process;
+    return {Doom::kWaitsBack, process, {}};
   }
   const ProcessCapture* child = awaited_process(input.view, *rank.process);
   if (child != nullptr && child->owner == rank.process->pid && !child->is_rank) {
-    if (!circle_of_children(input.view, *child).empty()) {
-      return child;
-    }
-    const bool doomed = is_dead(*child) || holds_up_vfork(input, *child, rank) ||
-                        waits_for_inherited_lock(input, *child, *rank.process);
-    return doomed ? child : nullptr;
+    auto circle = circle_of_children(input.view, *child);
+    const Doom why = !circle.empty()                                          ? Doom::kCircle
+                     : is_dead(*child)                                        ? Doom::kDead
+                     : holds_up_vfork(input, *child, rank)                    ? Doom::kVfork
+                     : waits_for_inherited_lock(input, *child, *rank.process) ? Doom::kInheritedLock
+                                                                              : Doom::kNone;
+    return {why, child, std::move(circle)};
   }
   // Whichever of its workers is meant, none of them will get on.
   const Holders holders = holders_of(input.view, *rank.process, *rank.decider);
@@ -371,19 +365,25 @@ const ProcessCapture* doomed_child(const RuleInput& input, const RankView& rank)
            waits_for_inherited_lock(input, *holder.process, *rank.process);
   };
   if (!holders.who.empty() && !holders.others && std::ranges::all_of(holders.who, is_doomed)) {
-    return holders.who.front().process;
+    return {Doom::kInheritedLock, holders.who.front().process, {}};
   }
   // No holder is known, but a child is dead that should have delivered, or that was killed and may
   // have had the lock: such a lock tells no owner.
-  const bool at_lock =
-      is_shared_lock(rank.decider->wait) || waits_for_lost_lock(rank.decider->wait);
-  if (!at_lock && !waits_for_input(input.view, rank) && rank.decider->wait.on != WaitOn::kChild) {
-    return nullptr;
-  }
-  const auto dead = std::ranges::find_if(rank.children, [at_lock](const ProcessCapture* process) {
-    return is_dead(*process) && (!at_lock || process->exit_code != 0);
+  const snapshot::Wait& wait = rank.decider->wait;
+  const Doom why = is_shared_lock(wait) ? Doom::kSharedLock
+                   : wait.on == WaitOn::kLock && wait.lock.owner == snapshot::LockOwner::kNobodyElse
+                       ? Doom::kLostLock
+                   : waits_for_input(input.view, rank) || wait.on == WaitOn::kChild ? Doom::kDead
+                                                                                    : Doom::kNone;
+  const auto dead = std::ranges::find_if(rank.children, [why](const ProcessCapture* process) {
+    return is_dead(*process) && (why == Doom::kDead || process->exit_code != 0);
   });
-  return dead == rank.children.end() ? nullptr : *dead;
+  if (why != Doom::kNone && dead != rank.children.end()) {
+    return {why, *dead, {}};
+  }
+  const bool lost_worker = wait.rare->about == snapshot::WaitAbout::kPool && wait.holder_pid == 0 &&
+                           wait.holder_alive == Known::kNo;
+  return {lost_worker ? Doom::kLostWorker : Doom::kNone, nullptr, {}};
 }
 
 Kind local_story(const RuleInput& input, std::size_t at) {

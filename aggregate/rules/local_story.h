@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <vector>
 
@@ -50,9 +51,6 @@ bool has_end_outside(const JobView& view, const RankView& rank);
 // Returns whether only its own process has the pipe's other end.
 bool is_at_own_end(const RankView& rank);
 
-// Returns whether the rank waits for a pool whose worker has ended with the work, and was replaced.
-bool has_lost_worker(const RankView& rank);
-
 // What the rank gets done (loop_work.h), or the process that is to deliver its input.
 struct RankWork {
   LoopWork loop;
@@ -62,20 +60,23 @@ struct RankWork {
 // Returns nullopt if nothing is seen to get done.
 std::optional<RankWork> work_of(const JobView& view, const RankView& rank);
 
-// Returns whether the wait is for a lock or a queue of multiprocessing that no other process has
-// any more.
-bool waits_for_lost_lock(const snapshot::Wait& wait);
-
-// Returns the processes of a rank that wait for each other in a circle, to which the child's wait
-// leads; empty if it leads to none.
-std::vector<const snapshot::ProcessCapture*> circle_of_children(
-    const JobView& view, const snapshot::ProcessCapture& child);
-
-// Returns the child that the rank waits for, if it is dead, waits for a lock that nobody alive will
-// release, or stands still while the rank is in vfork() for it; or the process, in which the waits
-// end, that waits in a pipe for the rank itself; null otherwise. If the rank waits for its input,
-// this may be any zombie among its children; if it waits for a lock shared by processes, any that
-// did not end in order.
-const snapshot::ProcessCapture* doomed_child(const RuleInput& input, const RankView& rank);
+// Why a rank waits in vain for a process that it has started.
+enum class Doom : std::uint8_t {
+  kNone = 0,
+  kWaitsBack,      // it waits in a pipe for the rank itself, or for a lock of the rank's
+  kCircle,         // its wait leads to processes of the rank that wait for each other
+  kDead,           // for input, it may be any zombie among the rank's children
+  kVfork,          // it stands still, and the rank is in vfork() for it
+  kInheritedLock,  // nobody alive will release the lock that it waits for
+  kSharedLock,     // it is dead, and may have kept the lock that the rank waits for
+  kLostLock,       // the rank's lock or queue of multiprocessing is no other process's any more
+  kLostWorker,     // a worker of a pool has ended with the work, and was replaced
+};
+struct DoomedChild {
+  Doom why = Doom::kNone;
+  const snapshot::ProcessCapture* process = nullptr;  // null: none, or it is not there any more
+  std::vector<const snapshot::ProcessCapture*> circle;
+};
+DoomedChild doomed_child(const RuleInput& input, const RankView& rank);
 
 }  // namespace oddrank::aggregate
