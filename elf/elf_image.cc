@@ -1,9 +1,12 @@
 #include "elf/elf_image.h"
 
+#include <fcntl.h>
 #include <gelf.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
+#include <functional>
 #include <utility>
 
 #include "base/elf_notes.h"
@@ -18,6 +21,7 @@ namespace {
 // More than any real file has; a damaged header may claim 2^32.
 constexpr std::size_t kMaxFileSegments = 4096;
 constexpr std::size_t kMaxSections = 100000;
+constexpr std::size_t kLargeTable = 65536;  // symbols; 1.5 MiB without names
 
 struct Section {
   std::string_view name;  // into the file
@@ -36,6 +40,7 @@ struct ElfImage::Impl {
   explicit Impl(FileBytes all) : bytes(std::move(all)) {}
 
   FileBytes bytes;
+  UniqueFd file;  // of `bytes`; only if a table is large
   ElfHandle elf;  // borrows from bytes
   std::string build_id;
   std::uint64_t entry = 0;
@@ -51,21 +56,58 @@ struct ElfImage::Impl {
   void load_section(Elf_Scn* section, std::size_t names_index);
   std::optional<SymbolTable> symbol_table(Elf_Scn* section, const GElf_Shdr& header) const;
   std::span<const std::byte> file_range(std::uint64_t offset, std::uint64_t size) const;
-  // Calls `visit` with parts of all tables. The pages of large ones do not stay in memory: the
-  // symbols of a library, with their names, have up to hundreds of megabytes.
+  bool has_large_table() const;
+  // Returns some of the symbols: a copy in `room`, which is not empty, or else the mapped ones.
+  SymbolTable fetched(const SymbolTable& mapped, std::vector<Elf64_Sym>& room) const;
+  // Calls `visit` with parts of all tables; what it gets is there until it returns. The pages of
+  // large ones do not stay in memory: the symbols of a library, with their names, have up to
+  // hundreds of megabytes. Their symbols are copied: bringing a page into a mapping takes longer.
   template <typename Visit>
   void visit_symbols(Visit visit) const;
+  template <typename Visit>
+  void visit_large(const SymbolTable& table, Visit visit) const;
 };
+
+bool ElfImage::Impl::has_large_table() const {
+  return std::any_of(tables.begin(), tables.end(), [](const SymbolTable& table) {
+    return table.symbols().size() > kLargeTable;
+  });
+}
+
+SymbolTable ElfImage::Impl::fetched(const SymbolTable& mapped,
+                                    std::vector<Elf64_Sym>& room) const {
+  const auto symbols = std::as_bytes(mapped.symbols());
+  const auto all = bytes.span();
+  // libelf copies a table that is not aligned, and gives all others as they lie there.
+  const std::less_equal<> not_after;
+  const bool in_file = file.valid() && not_after(all.data(), symbols.data()) &&
+                       not_after(symbols.data() + symbols.size(), all.data() + all.size());
+  return in_file && ::pread(file.get(), room.data(), symbols.size(),
+                            symbols.data() - all.data()) == static_cast<ssize_t>(symbols.size())
+             ? mapped.with(std::span(room).first(mapped.symbols().size()))
+             : mapped;
+}
+
+template <typename Visit>
+void ElfImage::Impl::visit_large(const SymbolTable& table, Visit visit) const {
+  constexpr std::size_t kCopied = 8192;  // symbols; 192 KiB, which the next cache holds
+  std::vector<Elf64_Sym> room(kCopied);
+  for (std::size_t first = 0; first < table.symbols().size(); first += kCopied) {
+    visit(fetched(table.part(first, kCopied), room));
+    if ((first + kCopied) % kLargeTable == 0) {
+      bytes.forget_pages();
+    }
+  }
+  bytes.forget_pages();
+}
 
 template <typename Visit>
 void ElfImage::Impl::visit_symbols(Visit visit) const {
-  constexpr std::size_t kPart = 65536;  // symbols; 1.5 MiB without names
   for (const SymbolTable& table : tables) {
-    for (std::size_t first = 0; first < table.symbols().size(); first += kPart) {
-      visit(table.part(first, kPart));
-      if (table.symbols().size() > kPart) {
-        bytes.forget_pages();
-      }
+    if (table.symbols().size() > kLargeTable) {
+      visit_large(table, visit);
+    } else {
+      visit(table);
     }
   }
 }
@@ -193,9 +235,13 @@ ElfImage& ElfImage::operator=(ElfImage&&) noexcept = default;
 ElfImage::~ElfImage() = default;
 
 Result<ElfImage> ElfImage::open(UniqueFd fd) {
+  UniqueFd file(::fcntl(fd.get(), F_DUPFD_CLOEXEC, 0));
   ODDRANK_TRY(auto bytes, FileBytes::map(std::move(fd)));
   auto impl = std::make_unique<Impl>(std::move(bytes));
   ODDRANK_TRY_STATUS(impl->load());
+  if (impl->has_large_table()) {
+    impl->file = std::move(file);
+  }
   return ElfImage(std::move(impl));
 }
 
@@ -262,13 +308,8 @@ bool ElfImage::has_own_symbols() const {
                      [](const SymbolTable& table) { return !table.dynamic(); });
 }
 
-std::vector<NamedRange> ElfImage::variables_with_prefix(std::string_view prefix,
-                                                        std::array<std::uint64_t, 2> sizes,
-                                                        const ElfRange& within) const {
-  std::vector<NamedRange> found;
-  impl_->visit_symbols(
-      [&](const SymbolTable& part) { part.append_variables(prefix, sizes, within, found); });
-  return found;
+void ElfImage::find_variables(VariableSearch& search) const {
+  impl_->visit_symbols([&](const SymbolTable& part) { part.append_variables(search); });
 }
 
 std::span<const std::byte> ElfImage::bytes_at(std::uint64_t address, std::uint64_t size) const {
@@ -287,10 +328,16 @@ std::span<const std::byte> ElfImage::bytes_at(std::uint64_t address, std::uint64
   return {};
 }
 
-std::vector<std::string> ElfImage::names_of(std::span<const std::uint64_t> sorted_addresses) const {
-  SymbolSearch search(sorted_addresses);
-  impl_->visit_symbols([&](const SymbolTable& part) { search.visit(part); });
-  return search.names();
+std::vector<std::string> ElfImage::names_of(std::span<const std::uint64_t> sorted_addresses,
+                                            VariableSearch* search) const {
+  SymbolSearch names(sorted_addresses);
+  impl_->visit_symbols([&](const SymbolTable& part) {
+    names.visit(part);
+    if (search != nullptr) {
+      part.append_variables(*search);
+    }
+  });
+  return names.names();
 }
 
 }  // namespace oddrank::elf

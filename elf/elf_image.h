@@ -61,20 +61,18 @@ class ElfImage {
 
   // Returns whether the file has .symtab: then a local symbol that is not found does not exist.
   bool has_own_symbols() const;
-  // Returns every defined variable of one of the sizes in that range of addresses whose name has
-  // the prefix, with its name as in the file. Size and address are compared first: names are spread
-  // over tens of megabytes.
-  std::vector<NamedRange> variables_with_prefix(std::string_view prefix,
-                                                std::array<std::uint64_t, 2> sizes,
-                                                const ElfRange& within) const;
+  // Adds what the search finds.
+  void find_variables(VariableSearch& search) const;
 
   // Returns the file's bytes at an address of a loadable segment; an empty span if there are none.
   std::span<const std::byte> bytes_at(std::uint64_t address, std::uint64_t size) const;
 
   // Names a sorted list of addresses in one pass over the symbol tables: result[i] is the symbol
-  // (as in the file) that contains addresses[i], or "" if no symbol's size covers it: a nearby name
-  // is a wrong name.
-  std::vector<std::string> names_of(std::span<const std::uint64_t> sorted_addresses) const;
+  // (as in the file) that contains addresses[i], or "". An address that no symbol's size covers
+  // gets no name: a nearby name is a wrong name. The same pass does the search, if there is one:
+  // most of what a pass takes is to bring the tables here.
+  std::vector<std::string> names_of(std::span<const std::uint64_t> sorted_addresses,
+                                    VariableSearch* search = nullptr) const;
 
  private:
   struct Impl;

@@ -1,8 +1,11 @@
 // A piece of an ELF file's address space: a section, a symbol, a table.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
+#include <string_view>
+#include <vector>
 
 namespace oddrank::elf {
 
@@ -24,6 +27,16 @@ struct CodeRange {
 struct NamedRange {
   std::string name;
   ElfRange range;
+};
+
+// A search for variables: every defined one of one of the sizes in that range of addresses whose
+// name has the prefix, with its name as in the file. Size and address are compared first: names are
+// spread over tens of megabytes.
+struct VariableSearch {
+  std::string_view prefix;
+  std::array<std::uint64_t, 2> sizes{};
+  ElfRange within;
+  std::vector<NamedRange> found;
 };
 
 }  // namespace oddrank::elf

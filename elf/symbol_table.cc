@@ -54,16 +54,16 @@ std::optional<ElfRange> SymbolTable::find(std::string_view name) const {
   return std::nullopt;
 }
 
-void SymbolTable::append_variables(std::string_view prefix,
-                                   std::array<std::uint64_t, 2> sizes,
-                                   const ElfRange& within,
-                                   std::vector<NamedRange>& into) const {
+void SymbolTable::append_variables(VariableSearch& search) const {
+  const auto sizes = search.sizes;
+  const ElfRange within = search.within;
   for (const Elf64_Sym& symbol : symbols_) {
     if ((symbol.st_size == sizes[0] || symbol.st_size == sizes[1]) &&
         symbol.st_value - within.address < within.size &&
         ELF64_ST_TYPE(symbol.st_info) == STT_OBJECT && is_defined(symbol) &&
-        symbol.st_name < names_.size() && names_.substr(symbol.st_name).starts_with(prefix)) {
-      into.push_back({std::string(name(symbol)), {symbol.st_value, symbol.st_size}});
+        symbol.st_name < names_.size() &&
+        names_.substr(symbol.st_name).starts_with(search.prefix)) {
+      search.found.push_back({std::string(name(symbol)), {symbol.st_value, symbol.st_size}});
     }
   }
 }
@@ -99,13 +99,13 @@ void SymbolTable::narrow(std::uint64_t address, CodeRange& range) const {
 }
 
 bool SymbolSearch::better(const Candidate& candidate, const Candidate& than) {
-  if (than.symbol == nullptr) {
+  if (than.name.empty()) {
     return true;
   }
   const auto rank = [](const Candidate& one) {
-    const auto binding = ELF64_ST_BIND(one.symbol->st_info);
+    const auto binding = ELF64_ST_BIND(one.symbol.st_info);
     const auto underscores = std::min(one.name.find_first_not_of('_'), one.name.size());
-    return std::tuple(~one.symbol->st_value, !is_function(*one.symbol), binding == STB_LOCAL,
+    return std::tuple(~one.symbol.st_value, !is_function(one.symbol), binding == STB_LOCAL,
                       underscores, binding == STB_WEAK, one.name.size(), one.name);
   };
   return rank(candidate) < rank(than);
@@ -151,7 +151,7 @@ void SymbolSearch::look_at(const Elf64_Sym& symbol, const SymbolTable& table) {
   if (at == addresses_.size() || addresses_[at] - symbol.st_value >= symbol.st_size) {
     return;
   }
-  const Candidate candidate{&symbol, table.name(symbol)};
+  const Candidate candidate{symbol, table.name(symbol)};
   if (candidate.name.empty() || is_mapping_mark(candidate.name)) {
     return;
   }

@@ -36,17 +36,17 @@ class SymbolTable {
     return {symbols_.subspan(first, std::min(count, symbols_.size() - first)), names_, dynamic_};
   }
 
+  // Returns the same table with a copy of its symbols.
+  SymbolTable with(std::span<const Elf64_Sym> copied) const { return {copied, names_, dynamic_}; }
+
   // Finds a defined symbol of that exact name.
   std::optional<ElfRange> find(std::string_view name) const;
   // Adds each defined function whose name has the prefix.
   void append_functions(std::string_view prefix, std::vector<ElfRange>& into) const;
   // Narrows the range of code around `address` by each function and label.
   void narrow(std::uint64_t address, CodeRange& range) const;
-  // Adds each defined variable of one of the sizes in that range whose name has the prefix.
-  void append_variables(std::string_view prefix,
-                        std::array<std::uint64_t, 2> sizes,
-                        const ElfRange& within,
-                        std::vector<NamedRange>& into) const;
+  // Adds each variable that is searched for.
+  void append_variables(VariableSearch& search) const;
 
  private:
   std::span<const Elf64_Sym> symbols_;
@@ -62,15 +62,15 @@ class SymbolSearch {
  public:
   explicit SymbolSearch(std::span<const std::uint64_t> sorted_addresses);
 
-  // The memory that `table` borrows must outlive the search.
+  // The names that `table` borrows must outlive the search; its symbols need not.
   void visit(const SymbolTable& table);
   // Returns names in the order of the addresses; "" if no symbol contains one.
   std::vector<std::string> names() const;
 
  private:
   struct Candidate {
-    const Elf64_Sym* symbol = nullptr;
-    std::string_view name;
+    Elf64_Sym symbol{};
+    std::string_view name;  // "" if there is none yet
   };
   static bool better(const Candidate& candidate, const Candidate& than);
   // Takes a symbol that may contain one of the addresses.

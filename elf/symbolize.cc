@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -28,8 +30,11 @@ bool is_complete(const AddressNames& names) {
                      [](const auto& entry) { return !entry.second.empty(); });
 }
 
-// Looks up the addresses that have no name yet.
-void add_names(Result<UniqueFd> fd, AddressNames& names) {
+// Looks up the addresses that have no name yet. `beside`: what else to look up in the file.
+void add_names(Result<UniqueFd> fd,
+               AddressNames& names,
+               std::string_view path = {},
+               const SearchBeside& beside = {}) {
   if (!fd) {
     return;
   }
@@ -37,13 +42,17 @@ void add_names(Result<UniqueFd> fd, AddressNames& names) {
   if (!image) {
     return;
   }
+  auto search = beside.wanted ? beside.wanted(path, *image) : std::nullopt;
   std::vector<std::uint64_t> addresses;
   for (const auto& [address, name] : names) {
     if (name.empty()) {
       addresses.push_back(address);
     }
   }
-  const auto found = image->names_of(addresses);
+  const auto found = image->names_of(addresses, search ? &*search : nullptr);
+  if (search) {
+    beside.take(*image, *search);
+  }
   for (std::size_t i = 0; i < addresses.size(); ++i) {
     names[addresses[i]] = plain_symbol(found[i]);
   }
@@ -53,14 +62,17 @@ void add_names(Result<UniqueFd> fd, AddressNames& names) {
 AddressNames names_in(const snapshot::Tables& tables,
                       const ModuleKey& key,
                       const AskedModule& module,
-                      const ModuleFiles& files) {
+                      const ModuleFiles& files,
+                      const SearchBeside& beside) {
   AddressNames names;
   for (const std::uint64_t address : module.addresses) {
     names.emplace(address, "");
   }
   auto file = open_believed(tables, key, module, files.module);
   const bool has_file = file.has_value();
-  add_names(std::move(file), names);
+  const auto path =
+      module.holders.empty() ? StringId{} : module.holders.begin()->second.second;
+  add_names(std::move(file), names, tables.text(path), beside);
   if (!is_complete(names)) {
     add_names(open_debug_of(tables, key, module, files), names);
   }
@@ -131,9 +143,12 @@ void Renamer::run() {
 
 }  // namespace
 
-void find_names(const snapshot::Capture& capture, const ModuleFiles& files, const TakeNames& take) {
+void find_names(const snapshot::Capture& capture,
+                const ModuleFiles& files,
+                const TakeNames& take,
+                const SearchBeside& beside) {
   for (const auto& [key, module] : ask_modules(capture, wants_name)) {
-    AddressNames names = names_in(capture.tables, key, module, files);
+    AddressNames names = names_in(capture.tables, key, module, files, beside);
     std::erase_if(names, [](const auto& entry) { return entry.second.empty(); });
     take(key, names);
   }

@@ -5,8 +5,11 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
+#include <string_view>
 
+#include "elf/elf_image.h"
 #include "elf/module_files.h"
 #include "elf/native_addresses.h"
 #include "snapshot/capture.h"
@@ -24,8 +27,19 @@ void name_frames(snapshot::Capture& capture, const ModuleFiles& files);
 using AddressNames = std::map<std::uint64_t, std::string>;
 using TakeNames = std::function<void(const ModuleKey& module, const AddressNames& names)>;
 
+// A search for variables in the modules' own files, in the same pass over their symbols.
+struct SearchBeside {
+  // Returns what to search for in that file of a module; nullopt if nothing.
+  std::function<std::optional<VariableSearch>(std::string_view path, const ElfImage& file)> wanted;
+  // Takes what was found, before the names of the module.
+  std::function<void(const ElfImage& file, const VariableSearch& done)> take;
+};
+
 // Calls `take` for each module with the names that were found, as soon as they are.
-void find_names(const snapshot::Capture& capture, const ModuleFiles& files, const TakeNames& take);
+void find_names(const snapshot::Capture& capture,
+                const ModuleFiles& files,
+                const TakeNames& take,
+                const SearchBeside& beside = {});
 // Gives the frames these names, and joins frames and stacks that become equal.
 void give_names(snapshot::Capture& capture, const std::map<ModuleKey, AddressNames>& names);
 

@@ -8,6 +8,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <string>
 #include <string_view>
 #include <thread>
 #include <utility>
@@ -265,6 +266,15 @@ void take_samples(Capture& capture,
   }
 }
 
+// Names the native frames, and searches the files of a single rank for recorders on the way.
+void name_frames(Capture& capture, Reading& reading) {
+  const bool with_recorders = reading.recorders && reading.recorders->is_left_to_others();
+  std::string found = name_in_child(capture, reading.silent, with_recorders);
+  if (with_recorders) {
+    reading.recorders->set_found(std::move(found));
+  }
+}
+
 // Counts the collectives that the ranks have launched, before any of their threads is stopped.
 void collect_counts(Capture& capture, const CaptureOptions& options, const NodeBudget& budget) {
   if (options.beside && options.ras) {
@@ -446,7 +456,7 @@ Result<Capture> capture_node(NodeRequest request, const CaptureOptions& options)
   }
   collect_counts_again(capture, options, budget);
   reading.drafts.offer(capture);
-  name_in_child(capture, reading.silent);
+  name_frames(capture, reading);
   steps.done("names of native frames");
   settle_ranks(capture);
   reading.drafts.offer(capture);

@@ -6,9 +6,11 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "attach/files/open_named.h"
 #include "base/deadline.h"
@@ -19,6 +21,7 @@
 #include "elf/symbolize.h"
 #include "node/debug_finder.h"
 #include "node/files/module_opener.h"
+#include "node/sources/recorder_variables.h"
 #include "snapshot/format/capture_file.h"
 
 namespace oddrank::node {
@@ -92,6 +95,40 @@ void send_names(int fd, const elf::ModuleKey& module, const elf::AddressNames& n
   send_bytes(fd, rows);
 }
 
+// What starts a row that is not a name.
+constexpr char kRecorderRow = '@';
+
+void send_recorders(int fd,
+                    const elf::ElfImage& library,
+                    const std::vector<elf::NamedRange>& variables) {
+  std::string row(1, kRecorderRow);
+  row += encode_variables({recorder_variables(library, variables)});
+  row += '\0';
+  send_bytes(fd, row);
+}
+
+elf::SearchBeside search_for_recorders(int fd) {
+  return {[](std::string_view path, const elf::ElfImage& file) {
+            return may_have_recorder(path) && !file.build_id().empty()
+                       ? recorder_search(file)
+                       : std::optional<elf::VariableSearch>();
+          },
+          [fd](const elf::ElfImage& file, const elf::VariableSearch& done) {
+            send_recorders(fd, file, done.found);
+          }};
+}
+
+std::string received_recorders(std::string_view rows) {
+  std::string recorders;
+  while (rows.find('\0') != std::string_view::npos) {
+    const std::string_view row = take_piece(rows, '\0');
+    if (row.starts_with(kRecorderRow)) {
+      recorders += row.substr(1);
+    }
+  }
+  return recorders;
+}
+
 std::map<elf::ModuleKey, elf::AddressNames> received_names(std::string_view rows) {
   std::map<elf::ModuleKey, elf::AddressNames> names;
   while (rows.find('\0') != std::string_view::npos) {  // the last one may be cut
@@ -106,14 +143,16 @@ std::map<elf::ModuleKey, elf::AddressNames> received_names(std::string_view rows
   return names;
 }
 
-void name_with(Capture& capture, const FindFiles& find) {
+// Returns what was found of recorders, if they are searched for.
+std::string name_with(Capture& capture, const FindFiles& find, bool with_recorders = false) {
   const IsolatedTask task{[&](int fd) {
                             DebugFinder finder;
                             elf::find_names(
                                 capture, find(finder),
                                 [fd](const elf::ModuleKey& module, const elf::AddressNames& names) {
                                   send_names(fd, module, names);
-                                });
+                                },
+                                with_recorders ? search_for_recorders(fd) : elf::SearchBeside());
                           },
                           kNamingTimeout};
   const IsolatedResult result = run_isolated({task}, 1).front();
@@ -123,6 +162,7 @@ void name_with(Capture& capture, const FindFiles& find) {
         capture,
         "some native frames have no names: the files of the programs could not be read in time");
   }
+  return with_recorders ? received_recorders(result.bytes) : std::string();
 }
 
 void add_inlines_with(Capture& capture, milliseconds patience, const FindFiles& find) {
@@ -163,9 +203,9 @@ FindFiles of_others(const elf::ModuleFiles& files) {
 
 }  // namespace
 
-void name_in_child(Capture& capture, const SilentProcesses& silent) {
+std::string name_in_child(Capture& capture, const SilentProcesses& silent, bool with_recorders) {
   ModuleOpener opener(silent);
-  name_with(capture, of_live_processes(opener));
+  return name_with(capture, of_live_processes(opener), with_recorders);
 }
 
 void add_inlines_in_child(Capture& capture, milliseconds patience) {

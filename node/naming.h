@@ -3,6 +3,7 @@
 #pragma once
 
 #include <chrono>
+#include <string>
 
 #include "elf/module_files.h"
 #include "node/files/silent_files.h"
@@ -13,7 +14,11 @@ namespace oddrank::node {
 // Names the native frames; of `silent` processes with what is in memory. This and
 // add_inlines_in_child() run in a child with a deadline, since a file system with symbol files may
 // hang. Failures become a note of the capture's first node. Precondition: one thread (they fork).
-void name_in_child(snapshot::Capture& capture, const SilentProcesses& silent = {});
+// `with_recorders`: searches for recorders (sources/recorder_variables.h) in the files it reads, and
+// returns what it found there; else "".
+std::string name_in_child(snapshot::Capture& capture,
+                          const SilentProcesses& silent = {},
+                          bool with_recorders = false);
 // Adds inlined frames, in at most `patience`. The last step of a capture: inlined frames are for
 // people; calls and waits are not recognised from them.
 void add_inlines_in_child(snapshot::Capture& capture, std::chrono::milliseconds patience);

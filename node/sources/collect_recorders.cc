@@ -116,8 +116,9 @@ Answers ask_ranks(const Capture& capture,
 RecorderSearch::RecorderSearch(const Capture& capture, milliseconds timeout) {
   const auto& all = capture.processes;
   const auto first = std::find_if(all.begin(), all.end(), may_have_recorders);
-  if (first == all.end() || std::none_of(std::next(first), all.end(), may_have_recorders)) {
-    return;  // a single rank's own reader searches as well
+  left_ = first != all.end() && std::none_of(std::next(first), all.end(), may_have_recorders);
+  if (first == all.end() || left_) {
+    return;
   }
   search_.emplace(IsolatedTask{[first](int fd) {
                                  if (const auto target = attach::LiveTarget::open(first->pid)) {

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/isolated.h"
@@ -18,11 +19,17 @@ namespace oddrank::node {
 class RecorderSearch {
  public:
   RecorderSearch(const snapshot::Capture& capture, std::chrono::milliseconds timeout);
-  // Waits for what was found (recorder_variables.h); "" if there are not several ranks.
+  // Waits for what was found (recorder_variables.h); "" if nobody has searched for a single rank.
   const std::string& found();
+
+  // Whether there is a single rank, whose libraries its own reader searches: whoever goes through
+  // their symbols before saves it that by searching as well, and tells it by set_found().
+  bool is_left_to_others() const { return left_; }
+  void set_found(std::string found) { found_ = std::move(found); }
 
  private:
   std::optional<PendingTask> search_;
+  bool left_ = false;
   std::string found_;
 };
 

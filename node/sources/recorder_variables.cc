@@ -13,6 +13,9 @@
 namespace oddrank::node {
 namespace {
 
+constexpr std::uint64_t kPointerSize = sizeof(std::uint64_t);
+constexpr std::uint64_t kRegistrySize = collectives::kRegistryWords * kPointerSize;
+
 // Returns whether the name fits one of recorder_symbols().
 bool is_recorder_symbol(std::string_view name) {
   const auto patterns = collectives::recorder_symbols();
@@ -28,20 +31,21 @@ bool is_recorder_symbol(std::string_view name) {
 
 }  // namespace
 
-RecorderVariables find_recorder_variables(const elf::ElfImage& library) {
+std::optional<elf::VariableSearch> recorder_search(const elf::ElfImage& library) {
   // FlightRecorder and, up to 2.5, NCCLTraceBuffer, both in c10d.
   constexpr std::string_view kPrefix = "_ZZN4c10d1";
-  constexpr std::string_view kRegistry = "_ZZN4c10d17getFlightRecorder";  // 2.15
-  constexpr std::uint64_t kPointerSize = sizeof(std::uint64_t);
-  constexpr std::uint64_t kRegistrySize = collectives::kRegistryWords * kPointerSize;
-  RecorderVariables found{library.build_id(), library.has_own_symbols(), {}, {}};
   const auto variables = library.section(".bss");
   if (!variables) {
-    return found;
+    return std::nullopt;
   }
-  // The symbols are half a million, so they are gone through once.
-  for (const elf::NamedRange& variable :
-       library.variables_with_prefix(kPrefix, {kPointerSize, kRegistrySize}, *variables)) {
+  return elf::VariableSearch{kPrefix, {kPointerSize, kRegistrySize}, *variables, {}};
+}
+
+RecorderVariables recorder_variables(const elf::ElfImage& library,
+                                     const std::vector<elf::NamedRange>& variables) {
+  constexpr std::string_view kRegistry = "_ZZN4c10d17getFlightRecorder";  // 2.15
+  RecorderVariables found{library.build_id(), library.has_own_symbols(), {}, {}};
+  for (const elf::NamedRange& variable : variables) {
     const bool is_pointer = variable.range.size == kPointerSize;
     if (is_pointer && is_recorder_symbol(variable.name)) {
       found.addresses.push_back(variable.range.address);
@@ -53,10 +57,22 @@ RecorderVariables find_recorder_variables(const elf::ElfImage& library) {
   return found;
 }
 
+bool may_have_recorder(std::string_view path) {
+  return snapshot::library_of(path) == snapshot::Library::kTorch;
+}
+
+RecorderVariables find_recorder_variables(const elf::ElfImage& library) {
+  auto search = recorder_search(library);
+  if (search) {
+    library.find_variables(*search);
+  }
+  return recorder_variables(library, search ? search->found : std::vector<elf::NamedRange>());
+}
+
 std::vector<RecorderVariables> find_recorder_variables(elf::ModuleMap& modules) {
   std::vector<RecorderVariables> libraries;
   for (const elf::Module& module : modules.modules()) {
-    const auto image = snapshot::library_of(module.path) == snapshot::Library::kTorch
+    const auto image = may_have_recorder(module.path)
                            ? modules.image_of(module)
                            : Result<const elf::ElfImage*>(nullptr);
     if (image && *image != nullptr && !(*image)->build_id().empty()) {

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,6 +23,15 @@ struct RecorderVariables {
   // Those of maps of further recorders, by backend (collectives/torch/recorder_maps.h).
   std::vector<std::uint64_t> registries;
 };
+
+// Returns whether the library at that path may have such variables.
+bool may_have_recorder(std::string_view path);
+
+// The search in two steps, so that somebody else can go through the symbols, of which there are
+// half a million: what to search for, nullopt if there is nothing to be found, and what was found.
+std::optional<elf::VariableSearch> recorder_search(const elf::ElfImage& library);
+RecorderVariables recorder_variables(const elf::ElfImage& library,
+                                     const std::vector<elf::NamedRange>& variables);
 
 // Searches the library's symbols.
 RecorderVariables find_recorder_variables(const elf::ElfImage& library);

@@ -39,7 +39,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const std::vector<std::uint64_t> sorted(addresses.begin(), addresses.end());
     (void)image->names_of(sorted);
     (void)image->symbol("main");
-    (void)image->variables_with_prefix("", {8, 56}, {0, ~std::uint64_t{0}});
+    oddrank::elf::VariableSearch search{"", {8, 56}, {0, ~std::uint64_t{0}}, {}};
+    image->find_variables(search);
     (void)image->section(".eh_frame");
   }
   const oddrank::UniqueFd file = file_of(data, size);

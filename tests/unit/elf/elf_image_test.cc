@@ -60,7 +60,9 @@ TEST_CASE("elf_image: a symbol is found by its exact name only, and only if it i
   CHECK_FALSE(image->symbol("pthread_create"));
   CHECK_FALSE(image->functions_with_prefix("mai").empty());  // if optimized, main.cold as well
   CHECK(image->has_own_symbols());
-  CHECK(image->variables_with_prefix("no such variable", {8, 56}, {0, ~std::uint64_t{0}}).empty());
+  oddrank::elf::VariableSearch search{"no such variable", {8, 56}, {0, ~std::uint64_t{0}}, {}};
+  image->find_variables(search);
+  CHECK(search.found.empty());
 }
 
 TEST_CASE("elf_image: addresses have names inside a symbol's size and nowhere else") {
