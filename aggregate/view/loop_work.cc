@@ -30,6 +30,24 @@ std::chrono::milliseconds rest_of(const LoopWork& work) {
   return std::chrono::milliseconds(static_cast<std::int64_t>(std::min(rest_ms, most)));
 }
 
+// Returns "come in" or "gone out" if the thread waits at one connection of TCP through which data has
+// done so in the last second, and none has gone the other way for long. A thread that asks again and
+// again sends, too, and gets answers; at a connection that stands, nothing goes either way.
+std::string_view flow_at(const snapshot::Wait& wait) {
+  constexpr std::int64_t kJustNowMs = 1000;
+  if (wait.on != snapshot::WaitOn::kSocket || wait.rare->awaited.size() != 1) {
+    return {};
+  }
+  const snapshot::AwaitedFile& file = wait.rare->awaited.front();
+  const auto just_now = [](std::int64_t ago_ms) { return ago_ms >= 0 && ago_ms < kJustNowMs; };
+  if (just_now(file.received_ms) && file.sent_ms >= snapshot::kOldWaitMs) {
+    return "come in";
+  }
+  return just_now(file.sent_ms) && file.unsent > 0 && file.received_ms >= snapshot::kOldWaitMs
+             ? "gone out"
+             : std::string_view();
+}
+
 bool puts_out(const JobView& view, const snapshot::PythonLoop& loop) {
   const snapshot::NamedLoop named = snapshot::named_loop(loop, view.capture().tables);
   return std::ranges::any_of(named.calls, snapshot::puts_out);
@@ -51,6 +69,11 @@ std::optional<LoopWork> loop_work(const JobView& view,
   if (thread.samples.empty() || thread.call || remote_call(view.model(), thread)) {
     return std::nullopt;
   }
+  if (const std::string_view flow = flow_at(thread.wait); !flow.empty()) {
+    const auto frame = view.model().user_frame(thread.samples.back());
+    return frame ? std::optional(LoopWork{frame->name, frame->place(), 0, 0, 0, 0, flow})
+                 : std::nullopt;
+  }
   const auto goes_on = [](const snapshot::PythonLoop& loop) {
     return loop.left >= 0 && loop.left_before > loop.left;
   };
@@ -70,15 +93,18 @@ std::optional<LoopWork> loop_work(const JobView& view,
   }
   const ShownFrame frame = view.model().shown(frames[loop->frame]);
   if (!counts) {
-    return LoopWork{frame.name, frame.place(), 0, 0, 0, process.written_bytes};
+    return LoopWork{frame.name, frame.place(), 0, 0, 0, process.written_bytes, {}};
   }
   const LoopWork work{frame.name, frame.place(),    loop->left_before - loop->left,
-                      loop->left, loop->between_ms, 0};
+                      loop->left, loop->between_ms, 0, {}};
   return rest_of(work) <= kMaxWork ? std::optional(work) : std::nullopt;
 }
 
 std::string work_words(const LoopWork& work) {
   const std::string done = fmt::format("{} item{}", work.done, work.done == 1 ? "" : "s");
+  if (!work.flow.empty()) {
+    return fmt::format("data has {} within the last second", work.flow);
+  }
   if (work.written > 0) {
     return fmt::format("its loop has written {} meanwhile",
                        count_of(static_cast<std::size_t>(work.written), "byte"));

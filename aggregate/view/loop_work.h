@@ -1,5 +1,6 @@
 // Work that goes on: a `for` loop over a range, a list or a tuple that came nearer to its end
-// between the samples; or a loop that puts data into a file, in a process that has written some.
+// between the samples; or a loop that puts data into a file, in a process that has written some; or
+// a connection through which data comes that was not asked for just now, or goes.
 //
 // A thread that asks for something again and again moves, too, and so does one that only sleeps.
 // Items of a loop that ends by itself are the one proof in Python code that a rank has work, and
@@ -9,6 +10,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "aggregate/view/job_view.h"
 
@@ -21,6 +23,7 @@ struct LoopWork {
   std::int64_t left = 0;
   std::int64_t between_ms = 0;  // in which `done` were done; 0: not known
   std::int64_t written = 0;     // bytes between the samples; then nothing is known of items
+  std::string_view flow;        // "come in" or "gone out"; then nothing is known but that
 };
 
 // Returns whether the process has written something between the samples, and the thread has run:

@@ -103,5 +103,33 @@ TEST_CASE("loop work: a loop that puts out data is work if its process has writt
   CHECK(told({{-1, -1, "posixpath.exists"}}, 4096).empty());
 }
 
+// Returns the words for a rank that waits at a connection. -1: not known.
+std::string flow(std::int64_t received_ms, std::int64_t sent_ms, std::uint64_t unsent) {
+  tests::CaptureBuilder job({"n0"}, 1);
+  tests::ThreadSpec spec;
+  spec.frames = {tests::native("recv", "libc.so.6"), tests::py("fetch", "/job/train.py", 40)};
+  spec.wait.on = snapshot::WaitOn::kSocket;
+  snapshot::ThreadCapture& thread = job.thread(job.rank(0, "n0", 10), spec);
+  snapshot::AwaitedFile& file = thread.wait.rare.edit().awaited.emplace_back();
+  file.received_ms = received_ms;
+  file.sent_ms = sent_ms;
+  file.unsent = unsent;
+  FrameModel model(job.capture.tables);
+  const JobView view(job.capture, model);
+  const auto work = loop_work(view, *view.ranks()[0].process, *view.ranks()[0].decider);
+  return work ? work->place + ": " + work_words(*work) : "";
+}
+
+TEST_CASE("loop work: data that goes one way through a connection") {
+  CHECK(flow(200, 21'000, 0) == "job/train.py:40: data has come in within the last second");
+  CHECK(flow(22'000, 300, 4096) == "job/train.py:40: data has gone out within the last second");
+  CHECK(flow(22'000, 300, 0).empty());      // a question, or a sign of life, that nobody answers
+  CHECK(flow(200, 250, 0).empty());         // questions and answers
+  CHECK(flow(21'000, 22'000, 0).empty());   // it stands
+  CHECK(flow(21'000, 22'000, 77).empty());  // what it has sent is not taken
+  CHECK(flow(-1, 22'000, 0).empty());
+  CHECK(flow(200, -1, 0).empty());
+}
+
 }  // namespace
 }  // namespace oddrank::aggregate
