@@ -69,21 +69,19 @@ struct ElfImage::Impl {
 };
 
 bool ElfImage::Impl::has_large_table() const {
-  return std::any_of(tables.begin(), tables.end(), [](const SymbolTable& table) {
-    return table.symbols().size() > kLargeTable;
-  });
+  return std::any_of(tables.begin(), tables.end(),
+                     [](const SymbolTable& table) { return table.symbols().size() > kLargeTable; });
 }
 
-SymbolTable ElfImage::Impl::fetched(const SymbolTable& mapped,
-                                    std::vector<Elf64_Sym>& room) const {
+SymbolTable ElfImage::Impl::fetched(const SymbolTable& mapped, std::vector<Elf64_Sym>& room) const {
   const auto symbols = std::as_bytes(mapped.symbols());
   const auto all = bytes.span();
   // libelf copies a table that is not aligned, and gives all others as they lie there.
   const std::less_equal<> not_after;
   const bool in_file = file.valid() && not_after(all.data(), symbols.data()) &&
                        not_after(symbols.data() + symbols.size(), all.data() + all.size());
-  return in_file && ::pread(file.get(), room.data(), symbols.size(),
-                            symbols.data() - all.data()) == static_cast<ssize_t>(symbols.size())
+  return in_file && ::pread(file.get(), room.data(), symbols.size(), symbols.data() - all.data()) ==
+                        static_cast<ssize_t>(symbols.size())
              ? mapped.with(std::span(room).first(mapped.symbols().size()))
              : mapped;
 }

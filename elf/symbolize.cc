@@ -70,8 +70,7 @@ AddressNames names_in(const snapshot::Tables& tables,
   }
   auto file = open_believed(tables, key, module, files.module);
   const bool has_file = file.has_value();
-  const auto path =
-      module.holders.empty() ? StringId{} : module.holders.begin()->second.second;
+  const auto path = module.holders.empty() ? StringId{} : module.holders.begin()->second.second;
   add_names(std::move(file), names, tables.text(path), beside);
   if (!is_complete(names)) {
     add_names(open_debug_of(tables, key, module, files), names);

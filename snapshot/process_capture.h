@@ -94,9 +94,10 @@ struct ProcessCapture {
   // What the process wrote between the first and the last sample, by write() and its like; -1 =
   // unknown.
   std::int64_t written_bytes = -1;
-  std::uint64_t start_us = 0;  // after the boot of its node
-  std::uint64_t read_us = 0;   // CLOCK_REALTIME of its node when the last sample began
-  Rare<Crash> crash;           // of a core file
+  std::int64_t read_bytes = -1;  // likewise, by read()
+  std::uint64_t start_us = 0;    // after the boot of its node
+  std::uint64_t read_us = 0;     // CLOCK_REALTIME of its node when the last sample began
+  Rare<Crash> crash;             // of a core file
   // Values of a fixed list of variables (RANK, MASTER_ADDR, SLURM_STEP_ID, ...); never all of them.
   SlimVector<std::pair<StringId, StringId>> environment;
   // What it runs with, by names for people: "PyTorch" "2.13.0+cpu", "libmpi.so.40" "build 3f2a...".

@@ -111,7 +111,7 @@ const GraphNode* part_to_blame(const RuleInput& input, const RankView& rank) {
 std::string part_words(const RuleInput& input, const RankView& rank, const GraphNode& part) {
   const snapshot::ProcessCapture& process = *part.process;
   if (part.thread != nullptr) {
-    return fmt::format("has a coroutine that owes an answer, and {}",
+    return fmt::format("has a coroutine that owes an answer: it {}",
                        elsewhere(input, view_of(input.view, rank, process, *part.thread)));
   }
   const snapshot::ThreadCapture* thread = deciding_thread(input.view, process);

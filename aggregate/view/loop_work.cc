@@ -30,11 +30,20 @@ std::chrono::milliseconds rest_of(const LoopWork& work) {
   return std::chrono::milliseconds(static_cast<std::int64_t>(std::min(rest_ms, most)));
 }
 
-// Returns "come in" or "gone out" if the thread waits at one connection of TCP through which data has
-// done so in the last second, and none has gone the other way for long. A thread that asks again and
-// again sends, too, and gets answers; at a connection that stands, nothing goes either way.
-std::string_view flow_at(const snapshot::Wait& wait) {
+// Returns "come in" or "gone out" if the thread waits at one connection of TCP through which data
+// has done so in the last second, and none has gone the other way for long. A thread that asks
+// again and again sends, too, and gets answers; at a connection that stands, nothing goes either
+// way. Of a pipe the kernel tells less: the process has read something, and the thread has run just
+// now.
+std::string_view flow_at(const JobView& view,
+                         const snapshot::ProcessCapture& process,
+                         const snapshot::Wait& wait) {
   constexpr std::int64_t kJustNowMs = 1000;
+  if (wait.on == snapshot::WaitOn::kPipe && wait.how != snapshot::WaitHow::kFiles) {
+    const bool reads = view.text(wait.syscall_name) == "read" && process.read_bytes > 0 &&
+                       wait.quiet_ms >= 0 && wait.quiet_ms < kJustNowMs;
+    return reads ? "come in" : std::string_view();
+  }
   if (wait.on != snapshot::WaitOn::kSocket || wait.rare->awaited.size() != 1) {
     return {};
   }
@@ -69,7 +78,7 @@ std::optional<LoopWork> loop_work(const JobView& view,
   if (thread.samples.empty() || thread.call || remote_call(view.model(), thread)) {
     return std::nullopt;
   }
-  if (const std::string_view flow = flow_at(thread.wait); !flow.empty()) {
+  if (const std::string_view flow = flow_at(view, process, thread.wait); !flow.empty()) {
     const auto frame = view.model().user_frame(thread.samples.back());
     return frame ? std::optional(LoopWork{frame->name, frame->place(), 0, 0, 0, 0, flow})
                  : std::nullopt;
@@ -96,7 +105,8 @@ std::optional<LoopWork> loop_work(const JobView& view,
     return LoopWork{frame.name, frame.place(), 0, 0, 0, process.written_bytes, {}};
   }
   const LoopWork work{frame.name, frame.place(),    loop->left_before - loop->left,
-                      loop->left, loop->between_ms, 0, {}};
+                      loop->left, loop->between_ms, 0,
+                      {}};
   return rest_of(work) <= kMaxWork ? std::optional(work) : std::nullopt;
 }
 

@@ -72,9 +72,8 @@ RecorderVariables find_recorder_variables(const elf::ElfImage& library) {
 std::vector<RecorderVariables> find_recorder_variables(elf::ModuleMap& modules) {
   std::vector<RecorderVariables> libraries;
   for (const elf::Module& module : modules.modules()) {
-    const auto image = may_have_recorder(module.path)
-                           ? modules.image_of(module)
-                           : Result<const elf::ElfImage*>(nullptr);
+    const auto image = may_have_recorder(module.path) ? modules.image_of(module)
+                                                      : Result<const elf::ElfImage*>(nullptr);
     if (image && *image != nullptr && !(*image)->build_id().empty()) {
       libraries.push_back(find_recorder_variables(**image));
     }

@@ -358,6 +358,7 @@ void fields(Io& io, Row& process) {
   io("exception", process.exception);
   io("communicates", process.communicates);
   io("written_bytes", process.written_bytes);
+  io("read_bytes", process.read_bytes);
   io.rows(RowTable::kEnvironment, process.environment);
   io.rows(RowTable::kSetup, process.setup);
   io.rows(RowTable::kGroups, process.groups);

@@ -1,8 +1,9 @@
-// How many bytes each process has written while it was sampled: to files, pipes and
-// terminals, and to sockets by write() (not by send()). A process that asks for something again and
-// again writes nothing; one that makes what others wait for does.
+// How many bytes each process has written and read while it was sampled: to files, pipes and
+// terminals, and to sockets by write() (not by send()); likewise by read(). A process that asks for
+// something again and again writes nothing; one that makes what others wait for does.
 //
-// Source: "wchar" of /proc/PID/io (Linux 2.6.20 and later, with CONFIG_TASK_IO_ACCOUNTING).
+// Source: "wchar" and "rchar" of /proc/PID/io (Linux 2.6.20 and later, with
+// CONFIG_TASK_IO_ACCOUNTING).
 #pragma once
 
 #include <sys/types.h>
@@ -16,8 +17,15 @@
 
 namespace oddrank::waits {
 
-// Returns "wchar" of the text of /proc/PID/io; -1 if it is not there.
-std::int64_t parse_written(std::string_view io);
+struct IoBytes {
+  std::int64_t written = -1;  // -1: unknown
+  std::int64_t read = -1;
+
+  bool operator==(const IoBytes&) const = default;
+};
+
+// Parses the text of /proc/PID/io.
+IoBytes parse_io(std::string_view io);
 
 // Reads the counts of the capture's processes in a child, for the kernel may wait for a process
 // that is in execve(): from now on.
@@ -25,15 +33,16 @@ class WrittenBytes {
  public:
   explicit WrittenBytes(const snapshot::Capture& capture);
   // Returns the counts by pid; those that could not be read in time are not there. Call once.
-  std::map<pid_t, std::int64_t> finish();
+  std::map<pid_t, IoBytes> finish();
 
  private:
   PendingTask task_;
 };
 
-// Sets ProcessCapture::written_bytes. The counts: from before the first sample, and after the last.
-void set_written_bytes(const std::map<pid_t, std::int64_t>& before,
-                       const std::map<pid_t, std::int64_t>& after,
+// Sets ProcessCapture::written_bytes and read_bytes. The counts: from before the first sample, and
+// after the last.
+void set_written_bytes(const std::map<pid_t, IoBytes>& before,
+                       const std::map<pid_t, IoBytes>& after,
                        snapshot::Capture& capture);
 
 }  // namespace oddrank::waits

@@ -120,6 +120,31 @@ std::string flow(std::int64_t received_ms, std::int64_t sent_ms, std::uint64_t u
   return work ? work->place + ": " + work_words(*work) : "";
 }
 
+// Returns the words for a rank that reads from a pipe and last ran some time ago.
+std::string pipe_flow(std::int64_t read_bytes, std::int64_t quiet_ms, const char* call = "read") {
+  tests::CaptureBuilder job({"n0"}, 1);
+  tests::ThreadSpec spec;
+  spec.frames = {tests::native("read", "libc.so.6"), tests::py("count", "/job/train.py", 14)};
+  spec.wait.on = snapshot::WaitOn::kPipe;
+  spec.wait.syscall = call;
+  snapshot::ThreadCapture& thread = job.thread(job.rank(0, "n0", 10), spec);
+  thread.wait.quiet_ms = quiet_ms;
+  job.process(10).read_bytes = read_bytes;
+  FrameModel model(job.capture.tables);
+  const JobView view(job.capture, model);
+  const auto work = loop_work(view, *view.ranks()[0].process, *view.ranks()[0].decider);
+  return work ? work->place + ": " + work_words(*work) : "";
+}
+
+TEST_CASE("loop work: lines that come through a pipe") {
+  CHECK(pipe_flow(20, 60) == "job/train.py:14: data has come in within the last second");
+  CHECK(pipe_flow(20, 9000).empty());  // another thread has read it
+  CHECK(pipe_flow(0, 60).empty());     // something else has woken it
+  CHECK(pipe_flow(20, -1).empty());
+  CHECK(pipe_flow(-1, 60).empty());
+  CHECK(pipe_flow(20, 60, "write").empty());
+}
+
 TEST_CASE("loop work: data that goes one way through a connection") {
   CHECK(flow(200, 21'000, 0) == "job/train.py:40: data has come in within the last second");
   CHECK(flow(22'000, 300, 4096) == "job/train.py:40: data has gone out within the last second");

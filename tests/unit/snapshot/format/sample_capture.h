@@ -170,6 +170,7 @@ inline snapshot::Capture sample_capture(const std::string& host = "n0", pid_t pi
   process.state = 'S';
   process.start_us = 123456789;
   process.written_bytes = 4711;
+  process.read_bytes = 815;
   process.read_us = 987654321;
   process.read = ReadState::kPartial;
   process.why = tables.string("no Python");

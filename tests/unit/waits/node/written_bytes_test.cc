@@ -11,12 +11,13 @@
 namespace oddrank::waits {
 
 TEST_CASE("what a process has written is read from /proc/PID/io") {
-  CHECK(parse_written("rchar: 323934931\nwchar: 323929600\nsyscr: 632687\n") == 323929600);
-  CHECK(parse_written("wchar: 0\n") == 0);
-  CHECK(parse_written("rchar: 1\nsyscw: 2\n") == -1);
-  CHECK(parse_written("wchar: -7\n") == -1);
-  CHECK(parse_written("wchar: 99999999999999999999\n") == -1);
-  CHECK(parse_written("") == -1);
+  CHECK(parse_io("rchar: 323934931\nwchar: 323929600\nsyscr: 632687\n") ==
+        IoBytes{323929600, 323934931});
+  CHECK(parse_io("wchar: 0\n") == IoBytes{0, -1});
+  CHECK(parse_io("rchar: 1\nsyscw: 2\n") == IoBytes{-1, 1});
+  CHECK(parse_io("wchar: -7\nrchar: -7\n") == IoBytes{});
+  CHECK(parse_io("wchar: 99999999999999999999\n") == IoBytes{});
+  CHECK(parse_io("") == IoBytes{});
 }
 
 TEST_CASE("only what a process wrote meanwhile counts") {
@@ -52,6 +53,7 @@ TEST_CASE("only what a process wrote meanwhile counts") {
   writes();
   set_written_bytes(before, WrittenBytes(capture).finish(), capture);
   CHECK(capture.processes[0].written_bytes == 5);
+  CHECK(capture.processes[0].read_bytes == 1);
   for (const int fd : {orders[0], orders[1], answers[0], answers[1]}) {
     ::close(fd);
   }
