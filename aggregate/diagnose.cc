@@ -311,6 +311,35 @@ void add_node_notes(const Capture& capture, Diagnosis& report) {
   }
 }
 
+// A source that names ranks which, outside of calls, wait for those of the verdict sees another
+// part of the same chain.
+void settle_disagreements(const JobView& view, const WaitGraph& graph, Diagnosis& report) {
+  constexpr std::size_t kMaxCulprits = 16;  // each needs a search through the graph
+  const auto disagrees = [](const SourceFinding& finding) { return finding.agrees == false; };
+  const std::vector<Culprit>& culprits = report.verdict.culprits;
+  if (culprits.size() > kMaxCulprits || std::ranges::none_of(report.sources, disagrees)) {
+    return;
+  }
+  std::set<std::int32_t> waiters;
+  for (const Culprit& culprit : culprits) {
+    const std::size_t at = view.index_of(culprit.rank);
+    for (const std::size_t waiter :
+         at == JobView::kNone ? std::vector<std::size_t>() : waiters_of(graph, at)) {
+      const RankView& rank = view.rank(waiter);
+      if (rank.decider != nullptr && !rank.decider->call) {
+        waiters.insert(rank.rank);
+      }
+    }
+  }
+  for (SourceFinding& finding : report.sources) {
+    if (disagrees(finding) && std::ranges::all_of(finding.ranks, [&waiters](std::int32_t rank) {
+          return waiters.contains(rank);
+        })) {
+      finding.agrees = std::nullopt;
+    }
+  }
+}
+
 }  // namespace
 
 Diagnosis diagnose(const Capture& capture) {
@@ -331,6 +360,7 @@ Diagnosis diagnose(const JobView& view) {
     report.steps = rank_steps(recorders->job);
   }
   report.sources = find_sources(view, recorders, report.verdict);
+  settle_disagreements(view, graph, report);
   report.coverage = cover(view);
   report.job = job_words(capture);
   report.of_cores = capture.job.source == snapshot::JobSource::kCore;

@@ -20,7 +20,7 @@ using snapshot::WaitOn;
 constexpr std::size_t kMaxThreads = 8;  // of a circle, in the sentence
 
 std::string place(const JobView& view, const ThreadCapture& thread) {
-  const std::string python = view.model().user_place(last_sample(thread), " in ");
+  std::string python = view.model().user_place(last_sample(thread), " in ");
   if (!python.empty() || thread.samples.empty()) {
     return python;
   }

@@ -17,7 +17,9 @@ struct SourceFinding {
   std::string source;               // "flight recorder", "RAS", "NCCL memory", "log", "device"
   std::string text;                 // one or two sentences
   std::vector<std::int32_t> ranks;  // the ranks it names, ascending; often none
-  std::optional<bool> agrees;       // with the verdict; nullopt: one of the two names no rank
+  // With the verdict; nullopt: one of the two names no rank, or the ranks that the source names
+  // wait, outside of calls, for those of the verdict.
+  std::optional<bool> agrees;
 };
 
 // Asks each source, in the order above; a source with nothing to say gives nothing. `flight`: null

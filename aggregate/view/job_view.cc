@@ -94,9 +94,9 @@ void JobView::make_coroutines() {
 
 const std::vector<snapshot::ThreadCapture>& JobView::coroutines(
     const ProcessCapture& process) const {
-  static const std::vector<snapshot::ThreadCapture> kNoCoroutines;
+  static const std::vector<snapshot::ThreadCapture> none;
   const auto at = coroutines_.find(&process);
-  return at == coroutines_.end() ? kNoCoroutines : at->second;
+  return at == coroutines_.end() ? none : at->second;
 }
 
 // Takes over who may owe the callers their answers (remote_calls.h): these threads speak for their

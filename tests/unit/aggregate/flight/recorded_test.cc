@@ -219,6 +219,28 @@ TEST_CASE("recorded: a rank other than the stacks name is reported, and decides 
   CHECK(report::report_json(report, job.capture).find("\"agrees\": false") != std::string::npos);
 }
 
+// Rank 2 has not called, for it waits at a lock that rank 3 has, which has called, and sleeps.
+TEST_CASE("recorded: a rank that waits for the one that is named does not speak against it") {
+  CaptureBuilder job = tests::eight_ranks(tests::in_all_reduce());
+  tests::ThreadSpec waits;
+  waits.frames = {tests::native("flock", "libc.so.6"), tests::py("load", "/job/train.py", 9)};
+  waits.wait.on = snapshot::WaitOn::kFileLock;
+  waits.wait.path = "/data/.lock";
+  waits.wait.holder_pid = tests::pid_of(3);  // of its node
+  waits.wait.holder_alive = snapshot::Known::kYes;
+  tests::replace(job, 2, waits);
+  tests::replace(job, 3, tests::sleeping());
+  Recorders recorders = recorders_of(job);
+  recorders.call("0", kWorld, {0, 1, 3, 4, 5, 6, 7}, "all_reduce", false);
+  recorders.into(job.capture, looked_us(job) + kSecondUs);
+  const Diagnosis report = diagnose(job.capture);
+  INFO(report.verdict.summary);
+  CHECK(recorded_culprits(report) == std::vector<std::int32_t>{3});
+  REQUIRE(report.sources.size() == 1);
+  CHECK(report.sources[0].ranks == std::vector<std::int32_t>{2});
+  CHECK_FALSE(report.sources[0].agrees.has_value());
+}
+
 TEST_CASE("notes: those of the job come first and name no node") {
   CaptureBuilder job = tests::input_stall_job();
   job.capture.nodes[0].notes = {"a late look"};
