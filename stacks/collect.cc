@@ -288,10 +288,18 @@ bool is_connected(const cpython::PythonTask& task) {
   return task.sockets.awaited >= 0 || !task.sockets.kept.empty();
 }
 
-// Keeps the tasks for which threads wait and those that have connections, and those for which these
-// wait, and so on.
+// Returns whether it waits at the one connection that it has, as a server's does that has nothing
+// to do.
+bool rests_at_connection(const cpython::PythonTask& task) {
+  return task.sockets.awaited >= 0 && task.sockets.kept.size() <= 1;
+}
+
+// Keeps the tasks for which threads wait and those that have connections, of servers' the first
+// few, and those for which these wait, and so on.
 void keep_awaited(std::vector<cpython::PythonTask>& tasks) {
   constexpr std::size_t kMaxAwaitedTasks = 64;
+  constexpr std::size_t kMaxResting = 8;
+  std::size_t resting = 0;
   std::unordered_set<std::string_view> awaited;
   std::vector<const cpython::PythonTask*> todo;
   const auto add = [&](const cpython::PythonTask& task) {
@@ -302,7 +310,8 @@ void keep_awaited(std::vector<cpython::PythonTask>& tasks) {
   std::unordered_map<std::string_view, const cpython::PythonTask*> by_name;
   for (const cpython::PythonTask& task : tasks) {
     by_name.emplace(task.name, &task);
-    if (task.target_tid != 0 || is_connected(task)) {
+    const bool counts = !rests_at_connection(task) || ++resting <= kMaxResting;
+    if (task.target_tid != 0 || (is_connected(task) && counts)) {
       add(task);
     }
   }
