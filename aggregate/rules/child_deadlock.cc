@@ -94,12 +94,16 @@ std::vector<Advice> child_advice(const RuleInput& input,
                                         child->pid)),
               "start programs before the training loop, or not from a rank"};
     case Doom::kWaitsBack:
-      return {thread->wait.on != snapshot::WaitOn::kPipe
-                  ? "give the lock back before waiting for the child that needs it"
-              : is_writing(input.view, thread->wait)
-                  ? "read everything from the queue before join(), or call cancel_join_thread()"
-                  : "close the child's input before wait(): subprocess's communicate() does",
-              look};
+      return {
+          thread->wait.on != snapshot::WaitOn::kPipe
+              ? "give the lock back before waiting for the child that needs it"
+          : is_writing(input.view, thread->wait)
+              ? (input.view.text(child->python_version).empty()
+                     ? "read the program's output while it runs: subprocess's communicate() does"
+                     : "read everything from the queue before join(), or call "
+                       "cancel_join_thread()")
+              : "close the child's input before wait(): subprocess's communicate() does",
+          look};
     default:
       return {look,
               "start workers with multiprocessing_context='forkserver' or 'spawn', or "

@@ -1,4 +1,6 @@
 // Ranks that wait for ranks by what they share: a connection over nodes, a lock on a file.
+#include <utility>
+
 #include "aggregate/diagnose.h"
 #include "tests/support/catch.h"
 #include "tests/support/hung_jobs.h"
@@ -171,6 +173,10 @@ TEST_CASE("child_deadlock: a child that writes to the rank that waits for its en
   const Verdict verdict = report_of(job).verdict;
   CHECK(verdict.kind == Kind::kChildDeadlock);
   CHECK(verdict.summary.find("full pipe") != std::string::npos);
+  CHECK(verdict.advice.at(0).text.find("cancel_join_thread") != std::string::npos);
+  const snapshot::StringId python = std::exchange(job.process(20).python_version, {});
+  CHECK(report_of(job).verdict.advice.at(0).text.find("communicate()") != std::string::npos);
+  job.process(20).python_version = python;
   job.process(20).threads[0].wait.syscall_name = job.capture.tables.string("read");
   const Verdict reads = report_of(job).verdict;
   CHECK(reads.kind == Kind::kChildDeadlock);
