@@ -512,7 +512,7 @@ Result<std::vector<PythonTask>> PythonProcess::tasks(bool greenlets) const {
   const TaskThreads threads(
       memory, impl_->codes,
       impl_->sample_threads ? *impl_->sample_threads : std::vector<SampledThread>());
-  TaskSocketSearch sockets(memory, impl_->codes);
+  SocketSearch sockets(memory, SocketHolder::kTask, kMaxTaskOwners);
   for (std::size_t at = 0; at < waits.size(); ++at) {
     AwaitChain& chain = waits[at];
     PythonTask& task = tasks.emplace_back();
@@ -520,7 +520,7 @@ Result<std::vector<PythonTask>> PythonProcess::tasks(bool greenlets) const {
     task.worker_tid = threads.working_on(chain.awaited);
     task.loop_tid = threads.running(addresses[at]);
     if (chain.state == TaskState::kWaits) {
-      task.sockets = sockets.of(chain);
+      task.sockets = find_task_sockets(sockets, impl_->codes, chain);
     }
     for (const RawFrame& raw : chain.frames) {
       task.frames.push_back(impl_->make_frame(memory, raw));

@@ -7,30 +7,19 @@
 #pragma once
 
 #include <cstddef>
-#include <vector>
 
 #include "cpython/code_object.h"
-#include "cpython/frame_chain.h"
-#include "cpython/python_memory.h"
+#include "cpython/objects/socket_search.h"
 #include "cpython/python_process.h"
 #include "cpython/tasks/await_chain.h"
 
 namespace oddrank::cpython {
 
-class TaskSocketSearch {
- public:
-  // Borrows them. `codes` must have the code objects of the chains' frames.
-  TaskSocketSearch(PythonMemory& memory, const CodeCache& codes) : memory_(memory), codes_(codes) {}
+inline constexpr std::size_t kMaxTaskOwners = 4096;  // of the tasks of one process (SocketSearch)
 
-  TaskSockets of(const AwaitChain& chain);
-
- private:
-  std::vector<int> of_frame(const RawFrame& frame);
-  int descriptor(Addr value);
-
-  PythonMemory& memory_;
-  const CodeCache& codes_;
-  std::size_t owners_ = 0;  // objects whose attributes were read
-};
+// `search`: for tasks. `codes` must have the code objects of the chain's frames.
+TaskSockets find_task_sockets(SocketSearch& search,
+                              const CodeCache& codes,
+                              const AwaitChain& chain);
 
 }  // namespace oddrank::cpython

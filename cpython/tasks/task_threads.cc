@@ -46,15 +46,13 @@ Addr job_of(PythonMemory& memory, const CodeCache& codes, const RawFrame& frame)
   return item == Addr{} ? Addr{} : read_attribute(memory, item, "future");
 }
 
-// Returns the event loop that the frame runs; null if it runs none.
-Addr loop_of(PythonMemory& memory, const CodeCache& codes, const RawFrame& frame) {
-  const CodeObject& code = codes.at(frame.code);
+}  // namespace
+
+Addr loop_run_by(PythonMemory& memory, const CodeObject& code, const RawFrame& frame) {
   return code.file.ends_with("/asyncio/base_events.py") && code.function.ends_with("run_forever")
              ? read_local(memory, frame, "self")
              : Addr{};
 }
-
-}  // namespace
 
 TaskThreads::TaskThreads(PythonMemory& memory,
                          const CodeCache& codes,
@@ -68,7 +66,7 @@ TaskThreads::TaskThreads(PythonMemory& memory,
       if (const Addr job = job_of(memory, codes, frame); job != Addr{}) {
         workers_.emplace(value_of(job), thread.target_tid);
       }
-      if (const Addr loop = loop_of(memory, codes, frame); loop != Addr{}) {
+      if (const Addr loop = loop_run_by(memory, codes.at(frame.code), frame); loop != Addr{}) {
         loops_.emplace(value_of(loop), thread.target_tid);
       }
     }

@@ -16,6 +16,10 @@
 
 namespace oddrank::cpython {
 
+// Returns the event loop of asyncio that the frame runs; null if it runs none, or one that is no
+// Python code (uvloop). `code`: of the frame.
+Addr loop_run_by(PythonMemory& memory, const CodeObject& code, const RawFrame& frame);
+
 class TaskThreads {
  public:
   // Borrows `memory`. `codes`: of the frames of the threads.
