@@ -104,10 +104,13 @@ bool is_partial(const RankView& rank) {
          (rank.presence == Presence::kPartial && rank.state() != 'D' && !rank.stays_stopped());
 }
 
+bool is_of_coroutine(const GraphNode& node) {
+  return node.kind == NodeKind::kThread && is_coroutine(*node.thread);
+}
+
 // Returns whether the node may hold up others whatever its rank waits for.
 bool is_apart(const GraphNode& node) {
-  return node.kind == NodeKind::kProcess ||
-         (node.kind == NodeKind::kThread && is_coroutine(*node.thread));
+  return node.kind == NodeKind::kProcess || is_of_coroutine(node);
 }
 
 void mark(const RuleInput& input, const std::vector<BlockedOn>& blocked, WaitGraph& graph) {
@@ -127,8 +130,7 @@ void mark(const RuleInput& input, const std::vector<BlockedOn>& blocked, WaitGra
                                                                   : Unknown::kNobody;
       // What a coroutine waits for, a message of any process may bring.
       const std::uint32_t known = graph.of_net[node];
-      if (known != WaitGraph::kNotInNet && graph.nodes[known].kind == NodeKind::kThread &&
-          is_coroutine(*graph.nodes[known].thread)) {
+      if (known != WaitGraph::kNotInNet && is_of_coroutine(graph.nodes[known])) {
         net.nodes[node].unknown = Unknown::kAnybody;
       }
     }

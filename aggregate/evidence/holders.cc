@@ -175,34 +175,41 @@ Holders by_exclusion(const JobView& view,
   return clear || holders.who.size() == 1 ? holders : Holders();
 }
 
-// What a coroutine waits for in its own process, and which thread does that is not known: one that
-// may hand work over to its event loop, or what somebody sends. If there is no such thread, nothing
-// of the process ends the wait.
+// A coroutine waits for something in its own process, and it is not known for which thread: for one
+// that may hand work over to its event loop, or for what another process sends. If there is no such
+// thread, nothing in the process ends the wait.
 Holders of_coroutine(const ProcessCapture& process, const ThreadCapture& coroutine) {
   Holders holders;
   holders.join = Join::kOneOf;
   holders.how = HowKnown::kExclusion;
+  if (coroutine.wait.on != snapshot::WaitOn::kThread) {
+    return holders;
+  }
   for (const ThreadCapture& other : process.threads) {
     const pid_t fed = other.wait.rare->feeds_loop;
-    if (coroutine.wait.on == snapshot::WaitOn::kThread && (fed == -coroutine.tid || fed == -1)) {
+    if (fed == -coroutine.tid || fed == -1) {
       add_holder_of(holders, &process, &other);
     }
   }
   return holders;
 }
 
-// The coroutine to which those lead for which an event loop runs; by exclusion the only one that
-// waits for another process, if they lead to what any coroutine may bring (a queue, an event).
+// An event loop runs until a task ends, which may wait for another one, and so on: returns the last
+// of these if it waits for another process. If the last one waits for what any coroutine may bring
+// (a queue, an event), returns by exclusion the only coroutine that waits for another process.
 Holders of_loop(const JobView& view, const ProcessCapture& process, const ThreadCapture& loop) {
   Holders holders;
   if (is_coroutine(loop) || view.coroutines(process).empty()) {
     return holders;
   }
   const TaskWay way = tasks_awaited_by(view.model(), process, loop);
+  if (way.tasks.empty()) {
+    return holders;
+  }
   for (const ThreadCapture& coroutine : view.coroutines(process)) {
     const ProcessCapture* other = view.awaited_by(process, coroutine);
-    const bool is_last = !way.tasks.empty() && coroutine.python_name == way.tasks.back()->name;
-    if (!way.tasks.empty() && (is_last || way.inside) && other != nullptr && other != &process) {
+    const bool is_last = coroutine.python_name == way.tasks.back()->name;
+    if ((is_last || way.inside) && other != nullptr && other != &process) {
       add_holder_of(holders, &process, &coroutine);
     }
   }

@@ -106,7 +106,8 @@ class FrameModel {
   std::optional<ShownFrame> user_frame(const snapshot::ThreadSample* sample) {
     return sample == nullptr ? std::nullopt : user_frame(*sample);
   }
-  // Returns `before` and "load (train.py:88)", of that frame; "" if there is none.
+  // Returns where that frame is, as "load (train.py:88)" with `before` in front; "" without a
+  // frame.
   std::string user_place(const snapshot::ThreadSample* sample, std::string_view before = {});
   // Returns the innermost Python frame, be it whose it may.
   std::optional<snapshot::FrameId> python_frame(const snapshot::ThreadSample* sample) const;

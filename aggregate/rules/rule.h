@@ -166,7 +166,7 @@ Finding accuse(const RuleInput& input,
                Kind kind,
                const std::vector<std::size_t>& ranks,
                Evidence evidence);
-// Does the same for the kind that is asked about, and those who tell its story.
+// Does the same for the kind that is asked about, and the ranks that tell its story.
 Finding accuse(const RuleInput& input, Evidence evidence);
 
 // Return advice for the rank's host; the second, what needs a live process.

@@ -33,8 +33,8 @@ std::chrono::milliseconds rest_of(const LoopWork& work) {
 // Returns "come in" or "gone out" if the thread waits at one connection of TCP through which data
 // has done so in the last second, and none has gone the other way for long. A thread that asks
 // again and again sends, too, and gets answers; at a connection that stands, nothing goes either
-// way. Of a pipe the kernel tells less: the process has read something, and the thread has run just
-// now.
+// way. The kernel tells less about a pipe: that the process has read something, and that the thread
+// has run just now.
 std::string_view flow_at(const JobView& view,
                          const snapshot::ProcessCapture& process,
                          const snapshot::Wait& wait) {

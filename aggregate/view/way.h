@@ -11,7 +11,7 @@ namespace oddrank::aggregate {
 template <typename T>
 struct Way {
   std::vector<T> way;     // each waits for the next; only those before the circle, if there is one
-  std::vector<T> circle;  // each waits for the next, the last for the first; empty: there is none
+  std::vector<T> circle;  // each waits for the next, the last for the first; may be empty
 
   // Returns the last one, which waits for none; T{} if there is a circle, or nobody.
   T end() const { return circle.empty() && !way.empty() ? way.back() : T{}; }

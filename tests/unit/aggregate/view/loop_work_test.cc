@@ -28,6 +28,14 @@ tests::ThreadSpec sleeping() {
   return spec;
 }
 
+// Returns the words for the only rank of the job; "" if it has no work.
+std::string told_of(tests::CaptureBuilder& job) {
+  FrameModel model(job.capture.tables);
+  const JobView view(job.capture, model);
+  const auto work = loop_work(view, *view.ranks()[0].process, *view.ranks()[0].decider);
+  return work ? work->place + ": " + work_words(*work) : "";
+}
+
 // Returns the words for a rank that is, or else sleeps, in a function with such loops, innermost
 // first; "" if that is no work.
 std::string told(const std::vector<LoopSpec>& loops,
@@ -47,10 +55,7 @@ std::string told(const std::vector<LoopSpec>& loops,
     }
   }
   job.process(10).written_bytes = written;
-  FrameModel model(job.capture.tables);
-  const JobView view(job.capture, model);
-  const auto work = loop_work(view, *view.ranks()[0].process, *view.ranks()[0].decider);
-  return work ? work->place + ": " + work_words(*work) : "";
+  return told_of(job);
 }
 
 TEST_CASE("loop work: a loop that came nearer to its end") {
@@ -114,10 +119,7 @@ std::string flow(std::int64_t received_ms, std::int64_t sent_ms, std::uint64_t u
   file.received_ms = received_ms;
   file.sent_ms = sent_ms;
   file.unsent = unsent;
-  FrameModel model(job.capture.tables);
-  const JobView view(job.capture, model);
-  const auto work = loop_work(view, *view.ranks()[0].process, *view.ranks()[0].decider);
-  return work ? work->place + ": " + work_words(*work) : "";
+  return told_of(job);
 }
 
 // Returns the words for a rank that reads from a pipe and last ran some time ago.
@@ -130,10 +132,7 @@ std::string pipe_flow(std::int64_t read_bytes, std::int64_t quiet_ms, const char
   snapshot::ThreadCapture& thread = job.thread(job.rank(0, "n0", 10), spec);
   thread.wait.quiet_ms = quiet_ms;
   job.process(10).read_bytes = read_bytes;
-  FrameModel model(job.capture.tables);
-  const JobView view(job.capture, model);
-  const auto work = loop_work(view, *view.ranks()[0].process, *view.ranks()[0].decider);
-  return work ? work->place + ": " + work_words(*work) : "";
+  return told_of(job);
 }
 
 TEST_CASE("loop work: lines that come through a pipe") {
