@@ -182,4 +182,13 @@ std::vector<FrameChain> read_chains(PythonMemory& memory,
   return chains;
 }
 
+RawFrame frame_of_generator(PythonMemory& memory, Addr generator) {
+  const GeneratorOffsets& offsets = memory.layout().generator;
+  const Addr field = generator + offsets.frame;
+  const Addr address = offsets.state != kAbsent ? field : memory.pointer_or_null(field);
+  const auto read = address == Addr{} ? std::vector<FrameChain>()
+                                      : read_chains(memory, std::span(&address, 1), 1);
+  return read.empty() || read.front().frames.empty() ? RawFrame() : read.front().frames.front();
+}
+
 }  // namespace oddrank::cpython

@@ -46,4 +46,8 @@ std::vector<FrameChain> read_chains(PythonMemory& memory,
                                     std::span<const Addr> newest,
                                     std::size_t limit = kMaxFrames);
 
+// Returns the frame of a generator, coroutine or async generator; an empty one if it has ended or
+// cannot be read.
+RawFrame frame_of_generator(PythonMemory& memory, Addr generator);
+
 }  // namespace oddrank::cpython

@@ -32,7 +32,8 @@ Row end_of_frame(Row first, Row end) {
                       [first](const PythonLoop& one) { return one.frame != first->frame; });
 }
 
-// Returns whether both threads are in these functions from the frames on outwards.
+// Returns whether both threads are in these functions from the frames on outwards. Native frames do
+// not count: if a thread runs, its sample may have none.
 bool is_same_activation(const Tables& tables,
                         const ThreadCapture& a,
                         std::uint32_t frame_a,
@@ -40,12 +41,31 @@ bool is_same_activation(const Tables& tables,
                         std::uint32_t frame_b) {
   const auto& of_a = tables.stack(a.samples.back().python_frames()).frames;
   const auto& of_b = tables.stack(b.samples.back().python_frames()).frames;
-  return frame_a < of_a.size() && frame_b < of_b.size() &&
-         std::equal(of_a.begin() + frame_a, of_a.end(), of_b.begin() + frame_b, of_b.end(),
-                    [&tables](FrameId x, FrameId y) {
-                      return tables.frame(x).function == tables.frame(y).function &&
-                             tables.frame(x).file == tables.frame(y).file;
-                    });
+  const auto next = [&tables](const auto& frames, std::size_t at) {
+    while (at < frames.size() && tables.frame(frames[at]).kind != FrameKind::kPython) {
+      ++at;
+    }
+    return at;
+  };
+  std::size_t i = next(of_a, frame_a);
+  std::size_t j = next(of_b, frame_b);
+  bool any = false;
+  while (i < of_a.size() && j < of_b.size()) {
+    const Frame& x = tables.frame(of_a[i]);
+    const Frame& y = tables.frame(of_b[j]);
+    if (x.function != y.function || x.file != y.file) {
+      return false;
+    }
+    any = true;
+    i = next(of_a, i + 1);
+    j = next(of_b, j + 1);
+  }
+  return any && i >= of_a.size() && j >= of_b.size();
+}
+
+bool has_same_calls(const PythonLoop& a, const PythonLoop& b) {
+  return !a.calls.empty() &&
+         std::ranges::equal(a.calls, b.calls, {}, &LoopCall::name, &LoopCall::name);
 }
 
 // Notes which calls of the loop act on another object now.
@@ -61,7 +81,8 @@ void keep_first_objects(const PythonLoop& before, PythonLoop& now) {
 }
 
 // Keeps how many items the loops had left before beside how many they have now. Loops of one
-// function may call the same: they are compared by their order, if the thread is in as many.
+// function may call the same: they are compared by their order, from the outermost on; if the
+// thread has entered or left an inner one, those that make no calls may be others.
 void keep_first_of_loops(const Tables& tables,
                          std::int64_t between_ms,
                          const ThreadCapture& earlier,
@@ -76,13 +97,15 @@ void keep_first_of_loops(const Tables& tables,
     auto then = std::find_if(before.begin(), before.end(), [&](const PythonLoop& one) {
       return is_same_activation(tables, earlier, one.frame, later, first->frame);
     });
-    const bool as_many =
-        then != before.end() && end_of_frame(then, before.end()) - then == end - first;
-    for (; first != end; ++first) {
-      if (!as_many) {
+    const auto last = then == before.end() ? then : end_of_frame(then, before.end());
+    const auto more = (end - first) - (last - then);  // loops that it has entered meanwhile
+    first += std::clamp<std::ptrdiff_t>(more, 0, end - first);
+    then += std::clamp<std::ptrdiff_t>(-more, 0, last - then);
+    for (; first != end; ++first, ++then) {
+      const PythonLoop& same = *then;
+      if (more != 0 && !has_same_calls(same, *first)) {
         continue;
       }
-      const PythonLoop& same = *then++;
       keep_first_objects(same, *first);
       if (first->left >= 0 && same.left >= first->left &&
           same.calls.size() == first->calls.size()) {

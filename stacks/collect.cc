@@ -208,7 +208,10 @@ void Collector::add_loops(const Reading& reading,
       row.left = loop.left.value_or(-1);
       for (const cpython::FrameCall& call : loop.calls) {
         row.calls.push_back(
-            {.name = tables_.string(call.name), .object = masked(call.object), .ends = call.ends});
+            {.name = tables_.string(call.name),
+             .object = masked(call.object),
+             .ends = call.ends,
+             .may_end = call.may_end ? snapshot::Known::kYes : snapshot::Known::kNo});
       }
     }
   }

@@ -62,6 +62,22 @@ bool puts_out(const JobView& view, const snapshot::PythonLoop& loop) {
   return std::ranges::any_of(named.calls, snapshot::puts_out);
 }
 
+// Returns whether the loop may end by what it asks for, not by its items. Where the capture does
+// not say by what it ends, and of a loop that writes, it counts whether the thread polls.
+bool ends_by_asking(const JobView& view,
+                    const snapshot::ThreadCapture& thread,
+                    const snapshot::PythonLoop& loop,
+                    bool counts) {
+  const auto ends =
+      counts ? snapshot::ends_by_answer(snapshot::named_loop(loop, view.capture().tables))
+             : snapshot::Known::kUnknown;
+  if (ends != snapshot::Known::kUnknown) {
+    return ends == snapshot::Known::kYes;
+  }
+  const auto poll = poll_of(view, thread);
+  return poll && poll->on != PollOn::kUnknown;
+}
+
 }  // namespace
 
 bool writes(const snapshot::ProcessCapture& process, const snapshot::ThreadCapture& thread) {
@@ -96,11 +112,13 @@ std::optional<LoopWork> loop_work(const JobView& view,
   if (loop == thread.loops.end() || loop->frame >= frames.size()) {
     return std::nullopt;
   }
-  const auto poll = poll_of(view, thread);
-  if (poll && poll->on != PollOn::kUnknown) {
+  if (ends_by_asking(view, thread, *loop, counts)) {
     return std::nullopt;
   }
-  const ShownFrame frame = view.model().shown(frames[loop->frame]);
+  ShownFrame frame = view.model().shown(frames[loop->frame]);
+  if (!frame.user) {  // a loop of a library hands out the items of the program's
+    frame = view.model().user_frame(thread.samples.back()).value_or(frame);
+  }
   if (!counts) {
     return LoopWork{frame.name, frame.place(), 0, 0, 0, process.written_bytes, {}};
   }

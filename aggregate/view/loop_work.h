@@ -1,6 +1,6 @@
-// Work that goes on: a `for` loop over a range, a list or a tuple that came nearer to its end
-// between the samples; or a loop that puts data into a file, in a process that has written some; or
-// a connection through which data comes that was not asked for just now, or goes.
+// Work that goes on: a loop that came nearer to its end between the samples
+// (cpython/bytecode/loop_items.h); or a loop that puts data into a file, in a process that has
+// written some; or a connection through which data comes that was not asked for just now, or goes.
 //
 // A thread that asks for something again and again moves, too, and so does one that only sleeps.
 // Items of a loop that ends by itself are the one proof in Python code that a rank has work, and

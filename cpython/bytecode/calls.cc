@@ -13,6 +13,8 @@ namespace {
 constexpr std::size_t kMaxStates = 4096;  // of jumps whose targets are still ahead
 constexpr std::uint32_t kNothing = kUnknownSymbol;
 
+constexpr std::uint32_t kLowFast = 15;  // where an instruction has two variables
+
 // Arguments of BINARY_OP (opcode.h of 3.11 to 3.15).
 constexpr std::uint32_t kBinaryAdd = 0;
 constexpr std::uint32_t kBinaryDivide = 11;
@@ -46,6 +48,8 @@ class CallFinder {
   void compose_two(SymbolKind kind);
   std::uint32_t join(SymbolKind kind, std::uint32_t left, std::uint32_t right);
   bool move(const DecodedInstruction& one);
+  bool store(std::uint32_t index);
+  void compute(int effect);
   void take_call(std::uint32_t index, std::size_t arguments, std::size_t above, std::size_t below);
   void call_unpacked(std::uint32_t index);
   void branch(const DecodedInstruction& one);
@@ -117,18 +121,13 @@ void CallFinder::put_method(std::uint32_t method) {
 }
 
 bool CallFinder::load(const DecodedInstruction& one) {
-  constexpr std::uint32_t kLow = 15;
   switch (one.opcode.op) {
     case Op::kLoadFast:
       stack_.push(make(SymbolKind::kFast, one.argument));
       return true;
     case Op::kLoadTwoFast:
       stack_.push(make(SymbolKind::kFast, one.argument >> 4));
-      stack_.push(make(SymbolKind::kFast, one.argument & kLow));
-      return true;
-    case Op::kStoreLoadFast:
-      stack_.pop();
-      stack_.push(make(SymbolKind::kFast, one.argument & kLow));
+      stack_.push(make(SymbolKind::kFast, one.argument & kLowFast));
       return true;
     case Op::kLoadDerefOf:
       stack_.pop();
@@ -139,6 +138,9 @@ bool CallFinder::load(const DecodedInstruction& one) {
       return true;
     case Op::kLoadConst:
       stack_.push(make(SymbolKind::kConstant, one.argument));
+      return true;
+    case Op::kLoadNumber:
+      stack_.push(make(SymbolKind::kNumber, one.argument));
       return true;
     default:
       return load_named(one);
@@ -185,6 +187,9 @@ bool CallFinder::load_named(const DecodedInstruction& one) {
       }
       return true;
     }
+    case Op::kExitWith:
+      stack_.push(make(SymbolKind::kImplicit, 0));
+      return true;
     case Op::kLoadSpecial:
       stack_.pop();
       put_method(make(SymbolKind::kImplicit, 0));
@@ -332,10 +337,10 @@ std::uint32_t CallFinder::join(SymbolKind kind, std::uint32_t left, std::uint32_
 void CallFinder::compose_two(SymbolKind kind) {
   const std::uint32_t right = stack_.pop();
   const std::uint32_t left = stack_.pop();
-  stack_.push(kind == SymbolKind::kUnknown ? kNothing : join(kind, left, right));
+  stack_.push(join(kind, left, right));
 }
 
-// Handles composed texts: f-strings, `a + b`, and `path / name`.
+// Handles comparisons and composed texts: f-strings, `a + b`, and `path / name`.
 bool CallFinder::compose(const DecodedInstruction& one) {
   constexpr std::uint32_t kPlain = 1;  // FORMAT_VALUE: no conversion, or str()
   constexpr std::uint32_t kWithFormat = 4;
@@ -367,9 +372,12 @@ bool CallFinder::compose(const DecodedInstruction& one) {
       const bool divides = one.argument == kBinaryDivide || one.argument == kInplaceDivide;
       compose_two(adds      ? SymbolKind::kConcatenated
                   : divides ? SymbolKind::kPathJoined
-                            : SymbolKind::kUnknown);
+                            : SymbolKind::kComputed);
       return true;
     }
+    case Op::kCompare:
+      compose_two(SymbolKind::kCompared);
+      return true;
     case Op::kAddTwo:
       compose_two(SymbolKind::kConcatenated);
       return true;
@@ -411,6 +419,55 @@ bool CallFinder::move(const DecodedInstruction& one) {
   }
 }
 
+bool CallFinder::store(std::uint32_t index) {
+  const DecodedInstruction& one = code_[index];
+  const auto put = [&](SymbolKind kind, std::uint32_t variable) {
+    result_.stores.push_back({index, stack_.pop(), Symbol{kind, variable}});
+  };
+  switch (one.opcode.op) {
+    case Op::kStoreFast:
+      put(SymbolKind::kFast, one.argument);
+      return true;
+    case Op::kStoreTwoFast:
+      put(SymbolKind::kFast, one.argument >> 4);
+      put(SymbolKind::kFast, one.argument & kLowFast);
+      return true;
+    case Op::kStoreLoadFast:
+      put(SymbolKind::kFast, one.argument >> 4);
+      stack_.push(make(SymbolKind::kFast, one.argument & kLowFast));
+      return true;
+    case Op::kStoreDeref:
+      put(SymbolKind::kDeref, one.argument);
+      return true;
+    case Op::kStoreName:
+      put(SymbolKind::kGlobal, one.argument);
+      return true;
+    case Op::kStoreInto: {
+      // The value lies beneath the object and the key.
+      const auto others = static_cast<std::size_t>(-one.opcode.effect - 1);
+      result_.stores.push_back({index, stack_.peek(others), Symbol{}});
+      stack_.add(one.opcode.effect);
+      return true;
+    }
+    default:
+      return false;
+  }
+}
+
+// Handles an instruction that pushes values, or computes one from others.
+void CallFinder::compute(int effect) {
+  if (effect > 0) {
+    stack_.add(effect);
+    return;
+  }
+  const auto taken = static_cast<std::size_t>(1 - effect);
+  const std::uint32_t first = taken <= 2 ? stack_.peek(taken - 1) : kNothing;
+  const std::uint32_t second = taken == 2 ? stack_.peek(0) : kNothing;
+  stack_.drop(taken);
+  const bool known = first != kNothing && (taken == 1 || second != kNothing);
+  stack_.push(known ? make(SymbolKind::kComputed, 0, first, second) : kNothing);
+}
+
 void CallFinder::branch(const DecodedInstruction& one) {
   constexpr int kException = 6;  // values that a handler finds, up to 3.10
   SymbolStack before = stack_;
@@ -446,8 +503,13 @@ void CallFinder::step(std::uint32_t index) {
       }
       branch(one);
       return;
-    case Op::kJump:
     case Op::kBranch:
+      if (stack_.peek(0) != kNothing) {
+        result_.tests.emplace(index, stack_.peek(0));
+      }
+      branch(one);
+      return;
+    case Op::kJump:
     case Op::kSend:
     case Op::kSetupWith:
     case Op::kSetupFinally:
@@ -464,10 +526,6 @@ void CallFinder::step(std::uint32_t index) {
       stack_.push(make(SymbolKind::kImplicit, 0));
       stack_.push_unknown(1);
       return;
-    case Op::kStoreFast:
-    case Op::kStoreTwoFast:
-    case Op::kStoreDeref:
-    case Op::kStoreName:
     case Op::kDrop:
     case Op::kPopBlock:
       stack_.add(one.opcode.effect);
@@ -475,17 +533,10 @@ void CallFinder::step(std::uint32_t index) {
     default:
       break;
   }
-  if (load(one) || call(index) || build(one) || move(one)) {
+  if (store(index) || load(one) || call(index) || build(one) || move(one)) {
     return;
   }
-  const int effect = one.opcode.effect;
-  if (effect > 0) {
-    stack_.add(effect);
-  } else {
-    // It computes one value from others.
-    stack_.drop(static_cast<std::size_t>(1 - effect));
-    stack_.push_unknown(1);
-  }
+  compute(one.opcode.effect);
 }
 
 CodeCalls CallFinder::run() {

@@ -22,6 +22,7 @@ enum class SymbolKind : std::uint8_t {
   kFast,          // local variable `index`
   kDeref,         // variable in a cell; up to 3.10 `index` counts cells only
   kConstant,      // `index` of the constants
+  kNumber,        // the number `index`
   kGlobal,        // or a builtin: `index` of the names
   kAttribute,     // `index` of the names, of `base`
   kFunction,      // made here, of the code that is the constant `index`
@@ -31,6 +32,8 @@ enum class SymbolKind : std::uint8_t {
   kFormatted,     // `base` as text
   kConcatenated,  // texts: `base` and then `other`
   kPathJoined,    // the path `base` / `other`
+  kCompared,      // `base` with `other`
+  kComputed,      // from `base`, and from `other` if it is known
 };
 
 struct Symbol {
@@ -53,12 +56,22 @@ struct CodeCall {
   std::int32_t place = -1;
 };
 
+// A value that is stored.
+struct CodeStore {
+  std::uint32_t instruction = 0;  // index
+  std::uint32_t value = 0;        // an index into CodeCalls::symbols
+  Symbol variable;                // unknown: an attribute, an item, a global
+};
+
 struct CodeCalls {
   std::vector<Symbol> symbols = {Symbol{}};  // the first is unknown
   std::vector<CodeCall> calls;               // in the order of the code
   // How many values are on the stack before a FOR_ITER, by its index; the iterator is the last, or
   // from 3.15 on the last but one. Absent: unknown.
   std::map<std::uint32_t, std::int32_t> iterators;
+  // What branches test: indices into `symbols`, by the index of the branch. Absent: unknown.
+  std::map<std::uint32_t, std::uint32_t> tests;
+  std::vector<CodeStore> stores;  // in the order of the code
 };
 
 // Returns the calls of decoded code; `handlers` is its exception table (empty up to 3.10).

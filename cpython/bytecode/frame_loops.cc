@@ -4,10 +4,10 @@
 #include <array>
 #include <utility>
 
+#include "cpython/bytecode/loop_exits.h"
+#include "cpython/bytecode/loop_items.h"
 #include "cpython/bytecode/loops.h"
 #include "cpython/bytecode/symbol_values.h"
-#include "cpython/bytecode/value_stack.h"
-#include "cpython/objects/iterators.h"
 #include "cpython/objects/strings.h"
 #include "cpython/objects/types.h"
 
@@ -37,7 +37,6 @@ class LoopReader {
   std::vector<std::string> variables_set(const AnalysedCode& code,
                                          const CodeLoop& loop,
                                          SymbolValues& values);
-  std::optional<std::int64_t> left_of(const AnalysedCode& code, const CodeLoop& loop);
   std::string object_of(const CodeCall& call,
                         const std::string& name,
                         SymbolValues& values,
@@ -99,23 +98,6 @@ std::vector<std::string> LoopReader::variables_set(const AnalysedCode& code,
     }
   }
   return names;
-}
-
-std::optional<std::int64_t> LoopReader::left_of(const AnalysedCode& code, const CodeLoop& loop) {
-  const auto known = code.calls.iterators.find(loop.header);
-  if (known == code.calls.iterators.end()) {
-    return std::nullopt;
-  }
-  const Addr stack = value_stack(memory_, frame_);
-  const auto left = items_left(memory_, stack_value(memory_, stack, known->second - 1));
-  if (left) {
-    return left;
-  }
-  // From 3.15 on there is another slot above an iterator; for a list or tuple itself, it has the
-  // index of the next item.
-  const Addr below = stack_value(memory_, stack, known->second - 2);
-  const auto index = stack_number(memory_, stack, known->second - 1);
-  return index ? items_behind(memory_, below, *index) : items_left(memory_, below);
 }
 
 std::string LoopReader::object_of(const CodeCall& call,
@@ -184,11 +166,14 @@ Addr LoopReader::inner_code(const CodeCall& call, SymbolValues& values, const Co
 
 FrameLoop LoopReader::read(const AnalysedCode& code, const CodeLoop& loop) {
   FrameLoop result;
-  result.iterates = loop.iterates;
-  result.left = left_of(code, loop);
+  const auto end = LoopItems(memory_, analysis_).end(code, loop, frame_);
+  result.iterates = loop.iterates || (end && end->items);
+  result.left = end ? std::optional(end->left) : std::nullopt;
   SymbolValues values(memory_, code.calls, frame_);
   result.sets = variables_set(code, loop, values);
-  for (const CodeCall& call : code.calls.calls) {
+  const std::vector<bool> may_end = calls_that_may_end(code, loop);
+  for (std::size_t i = 0; i < code.calls.calls.size(); ++i) {
+    const CodeCall& call = code.calls.calls[i];
     if (!std::binary_search(loop.body.begin(), loop.body.end(), call.instruction)) {
       continue;
     }
@@ -204,7 +189,7 @@ FrameLoop LoopReader::read(const AnalysedCode& code, const CodeLoop& loop) {
     const AnalysedCode* nested = analysis_.of_code(inner);
     const std::size_t count = nested == nullptr ? 0 : nested->calls.calls.size();
     if (count == 0 || count > kMaxInner) {
-      add(result, {qualified(values.owner_of(call.callee), name), object, ends});
+      add(result, {qualified(values.owner_of(call.callee), name), object, ends, may_end[i]});
       continue;
     }
     // No frame runs it now, so its variables have no values here; a function of the same file
@@ -213,8 +198,8 @@ FrameLoop LoopReader::read(const AnalysedCode& code, const CodeLoop& loop) {
     for (const CodeCall& one : nested->calls.calls) {
       const std::string inner_name = inside.name_of(one.callee);
       const std::string own = object_of(one, inner_name, inside, nested->calls);
-      add(result,
-          {qualified(inside.owner_of(one.callee), inner_name), own.empty() ? object : own, ends});
+      add(result, {qualified(inside.owner_of(one.callee), inner_name), own.empty() ? object : own,
+                   ends, may_end[i]});
     }
   }
   return result;

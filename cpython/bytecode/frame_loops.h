@@ -24,14 +24,15 @@ struct FrameCall {
   std::string name;
   std::string object;  // text of the first argument with one, else of the method's object
   bool ends = false;   // if it returns, the loop ends: in every turn so far it, or another, raised
+  bool may_end = false;  // or it may end by what the call returns (loop_exits.h)
 
   bool operator==(const FrameCall&) const = default;
 };
 
 struct FrameLoop {
-  bool iterates = false;  // a `for` loop
+  bool iterates = false;  // over items: a `for` loop, or one that empties a container
   bool cut = false;       // it calls more than is listed
-  // How many items its iterable still has, if that is known (objects/iterators.h).
+  // How many items, or turns, it still has, if that is known (bytecode/loop_items.h).
   std::optional<std::int64_t> left;
   // In the order of the code, equal rows once. A function or method of the same file, or a
   // comprehension, is replaced by the calls that it makes.

@@ -31,10 +31,12 @@ enum class Op : std::uint8_t {
   kStoreTwoFast,
   kStoreDeref,
   kStoreName,
+  kStoreInto,  // an attribute, an item, a global
   kStoreLoadFast,
   kLoadDeref,
   kLoadDerefOf,  // takes a namespace
   kLoadConst,
+  kLoadNumber,  // 3.14+: its argument
   kLoadName,
   kLoadNameOf,  // takes a namespace
   kLoadGlobal,
@@ -43,6 +45,7 @@ enum class Op : std::uint8_t {
   kLoadSuper,
   kLoadSpecial,  // a method of `with`
   kEnterWith,
+  kExitWith,      // pushes whether the exception is swallowed
   kSetupWith,     // up to 3.10, like the next
   kSetupFinally,  // a branch: a `try` begins, whose handlers are where it leads
   kPopBlock,      // a `try` or `with` ends
@@ -65,7 +68,8 @@ enum class Op : std::uint8_t {
   kFormat,       // up to 3.12
   kFormatPlain,  // 3.13+: as str() does
   kBinary,       // 3.11+: an operator
-  kAddTwo,       // up to 3.10: +, and the next: /
+  kCompare,
+  kAddTwo,  // up to 3.10: +, and the next: /
   kDivideTwo,
   kInterpolate,
   kUnpack,

@@ -1,20 +1,32 @@
-// How many items an iterator, and so a `for` loop, still has before it.
+// How many items an iterator, and so a `for` loop, still has before it; and how many a container
+// has.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 
 #include "cpython/python_memory.h"
 
 namespace oddrank::cpython {
 
-// Returns how many items a range's, list's or tuple's iterator still has to give, also within
-// enumerate(). nullopt for any other object, and for numbers beyond 64 bits.
+// Returns how many items an iterator still has to give: of a range, list, tuple, dict, set or
+// deque, also backwards and within enumerate(), zip() (the shortest one), map() and filter() (at
+// most). `of_generator` answers for generators. nullopt for any other object, and for numbers
+// beyond 64 bits.
 //
-// Source: Objects/{rangeobject,listobject,tupleobject,enumobject}.c of 3.8 to 3.15.
-std::optional<std::int64_t> items_left(PythonMemory& memory, Addr iterator);
+// Source: Objects/{rangeobject,listobject,tupleobject,enumobject,dictobject,setobject}.c,
+// Python/bltinmodule.c, Modules/_collectionsmodule.c of 3.8 to 3.15.
+std::optional<std::int64_t> items_left(
+    PythonMemory& memory,
+    Addr iterator,
+    const std::function<std::optional<std::int64_t>(Addr)>& of_generator);
 
 // Returns how many items a list or tuple has from this index on; nullopt for any other object.
 std::optional<std::int64_t> items_behind(PythonMemory& memory, Addr sequence, std::int64_t index);
+
+// Returns how many items a list, tuple, dict, set, frozenset or deque has; nullopt for any other
+// object, null included.
+std::optional<std::int64_t> length_of(PythonMemory& memory, Addr container);
 
 }  // namespace oddrank::cpython

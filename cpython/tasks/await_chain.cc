@@ -183,18 +183,13 @@ AwaitChain Follower::take() {
 }
 
 Addr Follower::enter(Addr coroutine) {
-  const Layout& layout = memory_.layout();
-  const bool inside = layout.generator.state != kAbsent;
-  const Addr field = coroutine + layout.generator.frame;
-  const Addr address = inside ? field : memory_.pointer_or_null(field);
-  if (address == Addr{}) {
-    return end(TaskState::kEnded);
+  const GeneratorOffsets& offsets = memory_.layout().generator;
+  const bool inside = offsets.state != kAbsent;
+  const RawFrame frame = frame_of_generator(memory_, coroutine);
+  if (frame.address == Addr{}) {
+    const bool ended = !inside && memory_.pointer_or_null(coroutine + offsets.frame) == Addr{};
+    return end(ended ? TaskState::kEnded : TaskState::kUnknown);
   }
-  const auto read = read_chains(memory_, std::span(&address, 1), 1);
-  if (read.empty() || read.front().frames.empty()) {
-    return end(TaskState::kUnknown);
-  }
-  const RawFrame frame = read.front().frames.front();
   const TaskState state = inside ? stored_state(coroutine) : state_of(frame);
   if (state == TaskState::kEnded) {
     return end(state);

@@ -197,6 +197,7 @@ void fields(Io& io, Row& call) {
   io("object", call.object);
   io("moves_on", call.moves_on);
   io("ends", call.ends);
+  io("may_end", call.may_end);
 }
 
 template <typename Io, RowOf<PythonLoop> Row>

@@ -154,6 +154,20 @@ std::optional<AskingCall> find_asking_call(const NamedLoop& loop) {
   return found;
 }
 
+Known ends_by_answer(const NamedLoop& loop) {
+  Known result = Known::kNo;
+  for (const NamedCall& call : loop.calls) {
+    if (asked_by(call).value_or(PollOn::kUnknown) == PollOn::kUnknown) {
+      continue;
+    }
+    if (call.ends || call.may_end == Known::kYes) {
+      return Known::kYes;
+    }
+    result = call.may_end == Known::kUnknown ? Known::kUnknown : result;
+  }
+  return result;
+}
+
 bool only_rests(const NamedLoop& loop) {
   return !loop.cut && !loop.calls.empty() && !find_asking_call(loop);
 }

@@ -13,15 +13,17 @@
 #include <vector>
 
 #include "snapshot/loops/poll_on.h"
+#include "snapshot/wait.h"
 
 namespace oddrank::snapshot {
 
 struct NamedCall {
-  std::string_view name;   // "is_set"
-  std::string_view owner;  // "threading.Event"; "" if unknown
-  bool with_text = false;  // what it acts on is known as a text
-  bool moves_on = false;   // LoopCall::moves_on
-  bool ends = false;       // LoopCall::ends
+  std::string_view name;            // "is_set"
+  std::string_view owner;           // "threading.Event"; "" if unknown
+  bool with_text = false;           // what it acts on is known as a text
+  bool moves_on = false;            // LoopCall::moves_on
+  bool ends = false;                // LoopCall::ends
+  Known may_end = Known::kUnknown;  // LoopCall::may_end
 };
 
 // Splits the name of a call (LoopCall::name).
@@ -36,7 +38,7 @@ std::optional<PollOn> asked_by(const NamedCall& call);
 bool puts_out(const NamedCall& call);
 
 struct NamedLoop {
-  bool iterates = false;  // a `for` loop
+  bool iterates = false;  // PythonLoop::iterates
   bool cut = false;       // it calls more than is listed
   std::vector<NamedCall> calls;
 };
@@ -49,6 +51,10 @@ struct AskingCall {
 // Returns what the loop asks for, and the call that says most of it; nullopt if all of its calls
 // are of the language: the loop rests, and looks at clocks and variables.
 std::optional<AskingCall> find_asking_call(const NamedLoop& loop);
+
+// Returns whether an answer may end the loop: to one of its calls of which it is known what it asks
+// for. kUnknown: there are such calls, and it is not known whether the loop ends by them.
+Known ends_by_answer(const NamedLoop& loop);
 
 // Returns whether the loop makes calls, and asks for nothing.
 bool only_rests(const NamedLoop& loop);

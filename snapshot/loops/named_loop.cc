@@ -10,6 +10,7 @@ NamedLoop named_loop(const PythonLoop& loop, const Tables& tables) {
     named.calls.push_back(named_call(tables.text(call.name), call.object != StringId{}));
     named.calls.back().moves_on = call.moves_on;
     named.calls.back().ends = call.ends;
+    named.calls.back().may_end = call.may_end;
   }
   return named;
 }

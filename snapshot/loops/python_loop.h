@@ -10,6 +10,7 @@
 
 #include "base/small/slim_vector.h"
 #include "snapshot/ids.h"
+#include "snapshot/wait.h"
 
 namespace oddrank::snapshot {
 
@@ -26,18 +27,19 @@ struct LoopCall {
   // Texts that the code composes ("{folder}/{rank}.done") are composed from the current values of
   // their parts. Empty: there is none, or its value is unknown.
   StringId object{};
-  bool moves_on = false;  // in an earlier sample it acted on another one
-  bool ends = false;      // if it returns, the loop ends: `try: return load(open(path))`
+  bool moves_on = false;            // in an earlier sample it acted on another one
+  bool ends = false;                // if it returns, the loop ends: `try: return load(open(path))`
+  Known may_end = Known::kUnknown;  // the loop, by what the call returns
 
   bool operator==(const LoopCall&) const = default;
 };
 
 struct PythonLoop {
   std::uint32_t frame = 0;  // index into the frames of the last sample's (python_)stack
-  bool iterates = false;    // a `for` loop: it ends when its iterable does
+  bool iterates = false;    // over items: a `for` loop, or one that empties a container
   bool cut = false;         // it calls more than is listed
-  // How many items its iterable still has, in the last sample and in the first one in which the
-  // thread was in this loop; -1 = unknown.
+  // How many items it still has, or how far the number that it tests is from what ends it, in the
+  // last sample and in the first one in which the thread was in this loop; -1 = unknown.
   std::int64_t left = -1;
   std::int64_t left_before = -1;
   std::int64_t between_ms = 0;  // these two

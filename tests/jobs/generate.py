@@ -19,10 +19,11 @@ import source
 import steps
 import stories
 import words
+import work
 
 CATEGORIES = ("solo", "deep", "pair", "roles", "ring", "order", "skip", "swap", "leave", "setup",
-              "healthy", "slow")
-WEIGHTS = (30, 22, 11, 10, 1, 4, 6, 3, 4, 3, 6, 2)
+              "healthy", "slow", "work")
+WEIGHTS = (30, 22, 11, 10, 1, 4, 6, 3, 4, 3, 6, 2, 8)
 BYSTANDERS = 0.4  # share of jobs that have any
 
 
@@ -200,8 +201,9 @@ class Maker:
             while self.fault is None or (self.fault.not_rank_0 and self.rank == 0):
                 self.fault = random.choice(kinds)(random, self.names)
             return self.hook(self.fault.lines, here)
-        if self.category in ("pair", "roles"):
-            story = random.choice(stories.PAIRS if self.category == "pair" else services.ROLES)
+        if self.category in ("pair", "roles", "work"):
+            story = random.choice({"pair": stories.PAIRS, "roles": services.ROLES,
+                                   "work": work.WORK}[self.category])
             if story is stories.ended_rank:
                 self.rank = random.randrange(1, self.world)
             other = random.choice([rank for rank in range(self.world) if rank != self.rank])

@@ -148,16 +148,105 @@ for turn in range(10):
 """
 
 
+# For each line on stdin a loop that begins so, of an object below: how many items or turns it has left in its first turns.
+SHAPES = {
+    "for _ in dict.fromkeys(range(9)):": [8, 7],
+    "for _ in dict.fromkeys(range(9)).values():": [8, 7],
+    "for _, _ in dict.fromkeys(range(9)).items():": [8, 7],
+    "for _ in reversed(dict.fromkeys(range(9))):": [8, 7],
+    "for _ in set(range(9)):": [8, 7],
+    "for _ in frozenset(range(9)):": [8, 7],
+    "for _ in collections.deque(range(9)):": [8, 7],
+    "for _ in reversed([0] * 9):": [8, 7],
+    "for _ in reversed((0,) * 9):": [8, 7],
+    "for _ in zip([0] * 9, iter(int, 1), range(7)):": [6, 5],
+    "for _ in map(str, [0] * 9):": [8, 7],
+    "for _ in filter(None, [1] * 9):": [8, 7],
+    "for _ in enumerate(zip(set(range(9)))):": [8, 7],
+    "for _ in (x for x in [0] * 9):": [8, 7],
+    "for _ in doubled(y for y in dict.fromkeys(range(9))):": [8, 7],
+    "for _ in counted(9):": [9, 8],
+    "for _ in iter(int, 1):": [None, None],
+    "while todo: todo.pop()": [8, 7],
+    "while own.todo: own.todo.pop()": [8, 7],
+    "while len(todo): todo.pop()": [8, 7],
+    "while len(todo) > 2: todo.pop()": [6, 5],
+    "while keys: keys.popitem()": [8, 7],
+    "while names: names.pop()": [8, 7],
+    "while line: line.popleft()": [8, 7],
+    "while done < 9: done += 1": [8, 7],
+    "while own.done != total: own.done += 1": [8, 7],
+    "while done < total: done += 1; time.sleep(0)": [8, 7],
+    "while left: left -= 1": [8, 7],
+    "while len(found) < total: found.append(0)": [8, 7],
+    "while True: done += 1": [None, None],
+    "while time.time() < 10 ** 12: done += 1": [None, None],
+}
+ANY_LOOPS = """
+import collections, sys, threading, time
+class Own: pass
+lines, here = [threading.Event() for _ in range(TURNS)], threading.Semaphore(0)
+def come(turns):
+    turns.append(0)
+    here.release()
+    lines[len(turns) - 1].wait()
+def doubled(items):
+    for item in items:
+        yield item, item
+def counted(number):
+    while number > 0:
+        yield number
+        number -= 1
+def start(run):
+    todo, own, turns = [0] * 9, Own(), []
+    own.todo, own.done = [0] * 9, 0
+    threading.Thread(target=run, name=run.__name__, daemon=True, args=(todo, [], collections.deque(todo), 9, 0, 9,
+                     set(range(9)), dict.fromkeys(range(9)), own, turns)).start()
+LOOPS
+for line in lines:
+    for _ in range(SHAPES):
+        here.acquire()
+    print("ready", flush=True)
+    sys.stdin.readline()
+    line.set()
+"""
+ONE_LOOP = """
+def shape_{number}(todo, found, line, total, done, left, names, keys, own, turns):
+    {head}
+        {rest}
+        come(turns)
+start(shape_{number})
+"""
+TURNS = 2
+
+
+def left_in_turns(python):
+    """Returns how many items or turns each of these loops has left, in each of its turns."""
+    loops = ""
+    for number, head in enumerate(SHAPES):
+        line, _, rest = head.partition(": ")
+        loops += ONE_LOOP.format(number=number, head=line.rstrip(":") + ":", rest=rest or "pass")
+    script = ANY_LOOPS.replace("LOOPS", loops).replace("SHAPES", str(len(SHAPES))).replace("TURNS", str(TURNS))
+    found = in_turns(python, TURNS, script, lambda threads: {name: thread.get("loops", []) for name, thread in threads.items()})
+    return {head: [next(loop["left"] for loop in turn[f"shape_{number}"] if loop["place"].startswith("<string>"))
+                   for turn in found] for number, head in enumerate(SHAPES)}
+
+
 def items_left(python, turns):
     """Returns how many items the loops of the script have left, innermost first, in each of its turns."""
-    victim = subprocess.Popen([python, "-c", ITERATORS], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    return in_turns(python, turns, ITERATORS, lambda threads: [
+        loop["left"] for thread in threads.values() for loop in thread["loops"] if not loop["place"].startswith(OUTER)])
+
+
+def in_turns(python, turns, script, what):
+    """Returns what(threads) for each turn of a script that waits for a line in each."""
+    victim = subprocess.Popen([python, "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     try:
         found = []
         for _ in range(turns):
             victim.stdout.readline()
             proc_facts.wait_until(lambda: proc_facts.sleeping(victim.pid), "the script waits for a line")
-            (thread,) = look(victim.pid).values()
-            found.append([loop["left"] for loop in thread["loops"] if not loop["place"].startswith(OUTER)])
+            found.append(what(look(victim.pid)))
             victim.stdin.write("\n")
             victim.stdin.flush()
         return found
@@ -207,6 +296,12 @@ class Loops(unittest.TestCase):
         for version, python in interpreters().items():
             with self.subTest(version=version):
                 self.assertEqual(items_left(python, 4), [[2, 6, 9], [1, 6, 9], [0, 6, 9], [2, 5, 9]])
+
+    def test_how_far_any_loop_is_from_its_end(self):
+        for version, python in interpreters().items():
+            for head, found in left_in_turns(python).items():
+                with self.subTest(version=version, head=head):
+                    self.assertEqual(found, SHAPES[head])
 
     def test_tables(self):
         for (_, minor), python in interpreters().items():

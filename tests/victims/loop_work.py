@@ -3,13 +3,17 @@
 
     loop_work.py WORK
 
-WORK is the loop that rank 0 is in for good: "range", "list", "tuple" and "nested" get items done; "stands" is in one
-item, "asks" looks for a file at each, "endless" ends never. Prints a line when it is there.
+WORK is the loop that rank 0 is in for good. Those of GETS_DONE get items done; those of WAITS come nearer to an end, too,
+but ask for something at each turn, stand in one item, or end never. Prints a line when it is there.
 """
 
+import concurrent.futures
 import os
+import queue
 import socket
+import subprocess
 import sys
+import threading
 import time
 
 ITEMS = 10**5
@@ -61,8 +65,96 @@ def endless():
         evaluate(NAP)
 
 
-WORK = {"range": in_range, "list": in_list, "tuple": in_tuple, "nested": in_nested, "stands": stands, "asks": asks,
-        "endless": endless}
+def emptied():
+    items = list(range(ITEMS))
+    while items:
+        items.pop()
+        evaluate(NAP)
+
+
+def counted():
+    done = 0
+    while done < ITEMS:
+        done += 1
+        evaluate(NAP)
+
+
+def children():
+    for _ in range(ITEMS):
+        subprocess.run(["sleep", str(NAP)], check=True)
+
+
+def of_queue():
+    box = queue.Queue(1)
+
+    def fill():
+        while True:
+            evaluate(NAP)
+            box.put(None)
+
+    threading.Thread(target=fill, daemon=True).start()
+    for _ in dict.fromkeys(range(ITEMS)):
+        box.get(timeout=60)
+
+
+def completed():
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        for done in concurrent.futures.as_completed([pool.submit(evaluate, NAP) for _ in range(1000)]):
+            done.result()
+
+
+def looks_aside():
+    for _ in range(ITEMS):
+        os.path.exists(MISSING)
+        evaluate(NAP)
+
+
+def tries():
+    box = queue.Queue()
+    for _ in range(ITEMS):
+        try:
+            box.get(timeout=NAP)
+            break
+        except queue.Empty:
+            continue
+
+
+def checks():
+    left = ITEMS
+    while left > 0:
+        left -= 1
+        if os.path.exists(MISSING):
+            return
+        time.sleep(NAP)
+
+
+def remembers():
+    for _ in range(ITEMS):
+        found = os.path.exists(MISSING)
+        time.sleep(NAP)
+        if found:
+            break
+
+
+def gathers():
+    found = []
+    for _ in range(ITEMS):
+        found.append(os.path.exists(MISSING))
+        if any(found):
+            break
+        time.sleep(NAP)
+
+
+def waits_for_event():
+    done = threading.Event()
+    for _ in range(ITEMS):
+        if done.wait(NAP):
+            break
+
+
+GETS_DONE = (in_range, in_list, in_tuple, in_nested, emptied, counted, children, of_queue, completed, looks_aside)
+WAITS = (stands, asks, endless, tries, checks, remembers, gathers, waits_for_event)
+WORK = {work.__name__: work for work in GETS_DONE + WAITS}
 
 
 def main():

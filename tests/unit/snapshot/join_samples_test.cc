@@ -68,6 +68,50 @@ TEST_CASE("a loop keeps how many items it had left when the thread was first see
   CHECK(process.threads.front().loops[0].left_before == -1);
 }
 
+TEST_CASE("a loop is found again if a sample has only Python frames") {
+  Tables tables;
+  const auto sample = [&tables](const std::vector<FrameKind>& kinds, std::int64_t left) {
+    ProcessCapture process = process_with({{1, 0}});
+    ThreadCapture& thread = process.threads.front();
+    Stack stack;
+    for (const FrameKind kind : kinds) {
+      stack.frames.push_back(tables.frame({.kind = kind, .function = tables.string("run")}));
+    }
+    thread.samples.edit(0).stack = tables.stack(stack);
+    thread.loops.emplace_back().left = left;
+    return process;
+  };
+  ProcessCapture process = sample({FrameKind::kPython, FrameKind::kPython}, 9);
+  append_samples(tables, process,
+                 sample({FrameKind::kPython, FrameKind::kPython, FrameKind::kNative}, 7));
+  CHECK(process.threads.front().loops[0].left_before == 9);
+  append_samples(tables, process, sample({FrameKind::kPython, FrameKind::kNative}, 6));
+  CHECK(process.threads.front().loops[0].left_before == -1);  // another activation
+}
+
+TEST_CASE("an outer loop is found again if the thread has entered or left an inner one") {
+  Tables tables;
+  const auto sample = [&tables](const std::vector<std::int64_t>& left) {  // innermost first
+    ProcessCapture process = process_with({{1, 0}});
+    ThreadCapture& thread = process.threads.front();
+    Stack stack;
+    stack.frames = {tables.frame({.kind = FrameKind::kPython, .function = tables.string("run")})};
+    thread.samples.edit(0).stack = tables.stack(stack);
+    for (std::size_t i = 0; i < left.size(); ++i) {
+      PythonLoop& loop = thread.loops.emplace_back();
+      loop.left = left[i];
+      loop.calls.push_back({.name = tables.string(i + 1 == left.size() ? "outer" : "inner")});
+    }
+    return process;
+  };
+  ProcessCapture process = sample({2, 9});
+  append_samples(tables, process, sample({7}));
+  CHECK(process.threads.front().loops[0].left_before == 9);
+  append_samples(tables, process, sample({1, 5}));
+  CHECK(process.threads.front().loops[0].left_before == -1);
+  CHECK(process.threads.front().loops[1].left_before == 9);
+}
+
 TEST_CASE("a loop is compared with itself, not with one around it that calls the same") {
   Tables tables;
   const auto sample = [&tables](const std::vector<std::int64_t>& left) {  // innermost first

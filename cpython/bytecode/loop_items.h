@@ -1,0 +1,45 @@
+// How far a loop is from its end: how many items a `for` loop's iterator still has to give, and how
+// far what a `while` loop tests is from what ends it.
+//
+// Two samples of the same loop then show whether it gets on. `while todo:` ends when the list is
+// empty, `while done < total:` when the two numbers meet, `while len(found) < 8:` alike; so does
+// `if not todo: break`. What another loop of Python code hands out, a generator, is as far from its
+// end as that loop is.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "cpython/bytecode/code_analysis.h"
+#include "cpython/bytecode/loops.h"
+#include "cpython/frame_chain.h"
+#include "cpython/python_memory.h"
+
+namespace oddrank::cpython {
+
+struct LoopEnd {
+  std::int64_t left = 0;  // never negative
+  bool items = false;     // of an iterator or a container, and there are some; else a number's
+};
+
+class LoopItems {
+ public:
+  // Both must outlive the object.
+  LoopItems(PythonMemory& memory, CodeAnalysis& analysis);
+
+  // Returns the end of a loop of the frame's code; the nearest if it has several. nullopt: none is
+  // known.
+  std::optional<LoopEnd> end(const AnalysedCode& code, const CodeLoop& loop, const RawFrame& frame);
+
+ private:
+  std::optional<std::int64_t> left_of_iterator(const AnalysedCode& code,
+                                               const CodeLoop& loop,
+                                               const RawFrame& frame);
+  std::optional<std::int64_t> left_of_generator(Addr generator);
+
+  PythonMemory& memory_;
+  CodeAnalysis& analysis_;
+  int generators_ = 0;  // one within the other, that are being read
+};
+
+}  // namespace oddrank::cpython
