@@ -1,14 +1,19 @@
 // Ranks of one group are at the same sequence number with different operations. The smaller side
 // deviates; on a tie both are named. Members that have yet to come side with one of two if they
-// wait elsewhere for the other: a rank that is awaited in an earlier call has left that out.
+// wait elsewhere for the other: a rank that is awaited in an earlier call has left that out. If
+// only the root differs, members that have gone on side with one: a variable that has the root on
+// all that are still there mostly has it on them, too.
 #include <algorithm>
 #include <map>
+#include <optional>
+#include <set>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "aggregate/rules/all_rules.h"
 #include "aggregate/rules/left_pattern.h"
+#include "aggregate/view/plain_locals.h"
 #include "aggregate/words/wait_words.h"
 
 namespace oddrank::aggregate {
@@ -26,8 +31,9 @@ const Slot& slot_without(const RuleInput& input,
 struct NumberSide {
   const Slot* slot = nullptr;
   std::vector<std::size_t> with_it;  // members that wait elsewhere for the other side, and only it
+  std::vector<std::size_t> gone_on;  // members in a later call, with this root
 
-  std::size_t weight() const { return slot->inside.size() + with_it.size(); }
+  std::size_t weight() const { return slot->inside.size() + with_it.size() + gone_on.size(); }
 };
 
 // Returns the distance of each rank to `side`, by waits that do not lead through a call at this
@@ -47,12 +53,63 @@ std::vector<std::size_t> distances_elsewhere(const WaitGraph& graph,
   return distances(in, side.inside);
 }
 
+using Numbers = std::map<Variable, std::int64_t>;
+
+Numbers numbers_of(PlainLocals& locals, const RankView& rank) {
+  Numbers numbers;
+  for (const PlainLocal& local : locals.of(rank)) {
+    if (const auto number = locals.number_of(local)) {
+      numbers.emplace(locals.variable_of(local), *number);
+    }
+  }
+  return numbers;
+}
+
+// Adds to sides of different roots the members that are in a later call of the group.
+void add_gone_on(const RuleInput& input, std::vector<NumberSide>& sides) {
+  const Slot& first = *sides.front().slot;
+  PlainLocals locals(input.view);
+  std::optional<std::set<Variable>> roots;  // the variables that have the root on all sides
+  for (const NumberSide& side : sides) {
+    for (const std::size_t at : side.slot->inside) {
+      const Numbers numbers = numbers_of(locals, input.rank(at));
+      std::set<Variable> those;
+      for (const auto& [variable, number] : numbers) {
+        if (number == side.slot->root && (!roots || roots->contains(variable))) {
+          those.insert(variable);
+        }
+      }
+      roots = std::move(those);
+    }
+  }
+  for (const Slot& later : input.graph.slots) {
+    if (later.group != first.group || later.sequence <= first.sequence) {
+      continue;
+    }
+    for (const std::size_t at : later.inside) {
+      std::set<std::int64_t> given;
+      for (const auto& [variable, number] : numbers_of(locals, input.rank(at))) {
+        if (roots->contains(variable)) {
+          given.insert(number);
+        }
+      }
+      const auto side = std::ranges::find_if(sides, [&](const NumberSide& one) {
+        return given == std::set{std::int64_t{one.slot->root}};
+      });
+      if (side != sides.end()) {
+        side->gone_on.push_back(at);
+      }
+    }
+  }
+}
+
 // Returns the sides, the heaviest first.
-std::vector<NumberSide> sides_of(const WaitGraph& graph, const std::vector<const Slot*>& slots) {
+std::vector<NumberSide> sides_of(const RuleInput& input, const std::vector<const Slot*>& slots) {
+  const WaitGraph& graph = input.graph;
   std::vector<NumberSide> sides;
   sides.reserve(slots.size());
   for (const Slot* slot : slots) {
-    sides.push_back({slot, {}});
+    sides.push_back({slot, {}, {}});
   }
   if (sides.size() == 2) {
     const auto to_first = distances_elsewhere(graph, *slots[0], slots);
@@ -64,6 +121,9 @@ std::vector<NumberSide> sides_of(const WaitGraph& graph, const std::vector<const
         sides[for_first ? 1 : 0].with_it.push_back(at);
       }
     }
+  }
+  if (std::ranges::all_of(slots, [](const Slot* slot) { return slot->root >= 0; })) {
+    add_gone_on(input, sides);
   }
   std::ranges::stable_sort(
       sides, [](const NumberSide& a, const NumberSide& b) { return a.weight() > b.weight(); });
@@ -85,7 +145,7 @@ std::vector<Finding> mismatched_collective(const RuleInput& input) {
     if (slots.size() < 2) {
       continue;
     }
-    const std::vector<NumberSide> sides = sides_of(input.graph, slots);
+    const std::vector<NumberSide> sides = sides_of(input, slots);
     const bool tie = sides[0].weight() == sides[1].weight();
     std::vector<std::size_t> elsewhere = slots[0]->absent;
     std::vector<std::size_t> ranks;
@@ -112,9 +172,10 @@ std::vector<Finding> mismatched_collective(const RuleInput& input) {
     const std::vector<std::size_t>& with_most = sides.front().with_it;
     const bool any_elsewhere =
         std::ranges::any_of(sides, [](const NumberSide& side) { return !side.with_it.empty(); });
-    finding.at_most(tie && any_elsewhere   ? Confidence::kPossible
-                    : tie || any_elsewhere ? Confidence::kLikely
-                                           : Confidence::kCertain);
+    const std::vector<std::size_t>& gone_on = sides.front().gone_on;
+    finding.at_most(!gone_on.empty() || (tie && any_elsewhere) ? Confidence::kPossible
+                    : tie || any_elsewhere                     ? Confidence::kLikely
+                                                               : Confidence::kCertain);
     finding.summary = places(input, ranks, [&](const RankView& rank) {
       const Slot& others = slot_without(input, slots, rank);
       return fmt::format("is in {}, {} at the same number in {}", call_at_words(input, rank),
@@ -126,6 +187,11 @@ std::vector<Finding> mismatched_collective(const RuleInput& input) {
           fmt::format("; {}, which {} not come to it, {} for {} elsewhere",
                       ranks_words(input, with_most), with_most.size() == 1 ? "has" : "have",
                       with_most.size() == 1 ? "waits" : "wait", ranks_words(input, ranks));
+    }
+    if (!tie && !gone_on.empty()) {
+      finding.summary +=
+          fmt::format("; {} {} gone on with root {}", ranks_words(input, gone_on),
+                      gone_on.size() == 1 ? "has" : "have", sides.front().slot->root);
     }
     if (!deviating.empty()) {
       finding.summary += pattern_words(input, deviating);

@@ -189,9 +189,25 @@ def side_story(random, names, late, absent):
         "for", [late], prepare=[f"ctx.{group} = dist.new_group(list(range(WORLD)))"])
 
 
+def another_root(random, names, rank, root):
+    """The rank sends from itself, the others from `root`: those that get that go on."""
+    name = names.noun()
+    chosen = f"{rank} if RANK == {rank} else {root}"
+    call = random.choice(([f"{name} = {chosen}", f"dist.broadcast(torch.ones(64), src={name})"],
+                          [f"ctx.{name} = {chosen}", f"dist.broadcast(torch.ones(64), ctx.{name})"],
+                          [f"def {name}(src):", "    dist.broadcast(torch.ones(64), src)", "",
+                           f"{name}({chosen})"]))
+    after = random.choice((["dist.all_reduce(torch.ones(4))"], ["dist.barrier()"], call[-1:]))
+    # If those that have gone on show no more which root they had, both sides may be named.
+    shows = call[0].startswith(f"{name} =") or after == call[-1:]
+    sides = [] if shows else [sorted((rank, each)) for each in range(8) if each != rank]
+    return Story("another_root", [FAULTY, *call, *after], [[rank], *sides], MATCH,
+                 f"rank {rank} broadcasts from itself, the others from rank {root}", [rank])
+
+
 PAIRS = (lock_of_rank, file_of_rank, key_of_rank, service_of_rank, lock_circle, lock_circle,
          server_circle, receive_circle, receives_cross, ended_rank, ended_rank, two_late,
-         side_story)
+         side_story, another_root)
 
 
 def receives_ring(random, names, world):
