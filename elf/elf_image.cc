@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <functional>
 #include <utility>
@@ -37,6 +38,8 @@ Error elf_error(const std::string& what) {
 }  // namespace
 
 struct ElfImage::Impl {
+  class NameBlock;
+
   explicit Impl(FileBytes all) : bytes(std::move(all)) {}
 
   FileBytes bytes;
@@ -57,6 +60,8 @@ struct ElfImage::Impl {
   std::optional<SymbolTable> symbol_table(Elf_Scn* section, const GElf_Shdr& header) const;
   std::span<const std::byte> file_range(std::uint64_t offset, std::uint64_t size) const;
   bool has_large_table() const;
+  // Returns where in the file mapped bytes are; nullopt if they are not, or it has no large table.
+  std::optional<off_t> offset_of(std::span<const std::byte> mapped) const;
   // Returns some of the symbols: a copy in `room`, which is not empty, or else the mapped ones.
   SymbolTable fetched(const SymbolTable& mapped, std::vector<Elf64_Sym>& room) const;
   // Calls `visit` with parts of all tables; what it gets is there until it returns. The pages of
@@ -73,15 +78,20 @@ bool ElfImage::Impl::has_large_table() const {
                      [](const SymbolTable& table) { return table.symbols().size() > kLargeTable; });
 }
 
-SymbolTable ElfImage::Impl::fetched(const SymbolTable& mapped, std::vector<Elf64_Sym>& room) const {
-  const auto symbols = std::as_bytes(mapped.symbols());
+std::optional<off_t> ElfImage::Impl::offset_of(std::span<const std::byte> mapped) const {
   const auto all = bytes.span();
   // libelf copies a table that is not aligned, and gives all others as they lie there.
   const std::less_equal<> not_after;
-  const bool in_file = file.valid() && not_after(all.data(), symbols.data()) &&
-                       not_after(symbols.data() + symbols.size(), all.data() + all.size());
-  return in_file && ::pread(file.get(), room.data(), symbols.size(), symbols.data() - all.data()) ==
-                        static_cast<ssize_t>(symbols.size())
+  const bool in_file = file.valid() && not_after(all.data(), mapped.data()) &&
+                       not_after(mapped.data() + mapped.size(), all.data() + all.size());
+  return in_file ? std::optional<off_t>(mapped.data() - all.data()) : std::nullopt;
+}
+
+SymbolTable ElfImage::Impl::fetched(const SymbolTable& mapped, std::vector<Elf64_Sym>& room) const {
+  const auto symbols = std::as_bytes(mapped.symbols());
+  const auto offset = offset_of(symbols);
+  return offset && ::pread(file.get(), room.data(), symbols.size(), *offset) ==
+                       static_cast<ssize_t>(symbols.size())
              ? mapped.with(std::span(room).first(mapped.symbols().size()))
              : mapped;
 }
@@ -91,12 +101,45 @@ void ElfImage::Impl::visit_large(const SymbolTable& table, Visit visit) const {
   constexpr std::size_t kCopied = 8192;  // symbols; 192 KiB, which the next cache holds
   std::vector<Elf64_Sym> room(kCopied);
   for (std::size_t first = 0; first < table.symbols().size(); first += kCopied) {
-    visit(fetched(table.part(first, kCopied), room));
-    if ((first + kCopied) % kLargeTable == 0) {
+    const SymbolTable part = fetched(table.part(first, kCopied), room);
+    visit(part);
+    if ((first + kCopied) % kLargeTable == 0 && part.symbols().data() != room.data()) {
       bytes.forget_pages();
     }
   }
   bytes.forget_pages();
+}
+
+// Copies names of a large table from the file, block by block: they are spread over tens of
+// megabytes, and each page that is brought into the mapping brings fifteen others with it.
+class ElfImage::Impl::NameBlock {
+ public:
+  explicit NameBlock(const Impl& image) : image_(image) {}
+  std::string_view text(std::string_view mapped);
+
+ private:
+  static constexpr off_t kAligned = 4096;
+  static constexpr off_t kBehind = 256;  // of a name that begins in the block
+
+  const Impl& image_;
+  std::array<char, kAligned + kBehind> bytes_{};
+  off_t start_ = 0;
+  off_t size_ = 0;
+};
+
+std::string_view ElfImage::Impl::NameBlock::text(std::string_view mapped) {
+  const auto offset = image_.offset_of(std::as_bytes(std::span(mapped)));
+  const auto size = static_cast<off_t>(mapped.size());
+  if (!offset || size > kBehind) {
+    return mapped;
+  }
+  if (*offset < start_ || *offset + size > start_ + size_) {
+    start_ = *offset - *offset % kAligned;
+    size_ = std::max<off_t>(::pread(image_.file.get(), bytes_.data(), bytes_.size(), start_), 0);
+  }
+  return *offset + size <= start_ + size_
+             ? std::string_view(bytes_.data() + (*offset - start_), mapped.size())
+             : mapped;
 }
 
 template <typename Visit>
@@ -307,7 +350,9 @@ bool ElfImage::has_own_symbols() const {
 }
 
 void ElfImage::find_variables(VariableSearch& search) const {
-  impl_->visit_symbols([&](const SymbolTable& part) { part.append_variables(search); });
+  Impl::NameBlock names(*impl_);
+  const auto text = [&names](std::string_view mapped) { return names.text(mapped); };
+  impl_->visit_symbols([&](const SymbolTable& part) { part.append_variables(search, text); });
 }
 
 std::span<const std::byte> ElfImage::bytes_at(std::uint64_t address, std::uint64_t size) const {
@@ -329,10 +374,12 @@ std::span<const std::byte> ElfImage::bytes_at(std::uint64_t address, std::uint64
 std::vector<std::string> ElfImage::names_of(std::span<const std::uint64_t> sorted_addresses,
                                             VariableSearch* search) const {
   SymbolSearch names(sorted_addresses);
+  Impl::NameBlock block(*impl_);
+  const auto text = [&block](std::string_view mapped) { return block.text(mapped); };
   impl_->visit_symbols([&](const SymbolTable& part) {
     names.visit(part);
     if (search != nullptr) {
-      part.append_variables(*search);
+      part.append_variables(*search, text);
     }
   });
   return names.names();

@@ -25,6 +25,11 @@ bool may_be_code(const Elf64_Sym& symbol) {
   return is_function(symbol) || ELF64_ST_TYPE(symbol.st_info) == STT_NOTYPE;
 }
 
+// Static variables of inline functions are weak or unique, those of all others are local.
+bool may_be_of_function(const Elf64_Sym& symbol) {
+  return ELF64_ST_BIND(symbol.st_info) != STB_GLOBAL;
+}
+
 // Marks of where code and data begin ("$x", "$d.7"), not functions.
 bool is_mapping_mark(std::string_view name) {
   return name.starts_with('$');
@@ -54,15 +59,15 @@ std::optional<ElfRange> SymbolTable::find(std::string_view name) const {
   return std::nullopt;
 }
 
-void SymbolTable::append_variables(VariableSearch& search) const {
+void SymbolTable::append_variables(VariableSearch& search, const Text& text) const {
   const auto sizes = search.sizes;
   const ElfRange within = search.within;
   for (const Elf64_Sym& symbol : symbols_) {
     if ((symbol.st_size == sizes[0] || symbol.st_size == sizes[1]) &&
         symbol.st_value - within.address < within.size &&
-        ELF64_ST_TYPE(symbol.st_info) == STT_OBJECT && is_defined(symbol) &&
-        symbol.st_name < names_.size() &&
-        names_.substr(symbol.st_name).starts_with(search.prefix)) {
+        ELF64_ST_TYPE(symbol.st_info) == STT_OBJECT && may_be_of_function(symbol) &&
+        is_defined(symbol) && symbol.st_name < names_.size() &&
+        text(names_.substr(symbol.st_name, search.prefix.size())) == search.prefix) {
       search.found.push_back({std::string(name(symbol)), {symbol.st_value, symbol.st_size}});
     }
   }

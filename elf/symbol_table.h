@@ -10,6 +10,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -45,8 +46,9 @@ class SymbolTable {
   void append_functions(std::string_view prefix, std::vector<ElfRange>& into) const;
   // Narrows the range of code around `address` by each function and label.
   void narrow(std::uint64_t address, CodeRange& range) const;
-  // Adds each variable that is searched for.
-  void append_variables(VariableSearch& search) const;
+  // Adds each variable that is searched for. `text`: returns a copy of names, or these themselves.
+  using Text = std::function<std::string_view(std::string_view)>;
+  void append_variables(VariableSearch& search, const Text& text) const;
 
  private:
   std::span<const Elf64_Sym> symbols_;
