@@ -59,13 +59,13 @@ Result<OpenFd> read_fd(pid_t pid, int fd) {
   return parse_fd_link(fd, link, link.starts_with('/') ? RootPath::of(pid) : RootPath());
 }
 
-Result<std::vector<OpenFd>> read_fds(pid_t pid, std::size_t limit) {
+Result<std::vector<OpenFd>> read_fds(pid_t pid, std::size_t limit, FdPaths paths) {
   const std::string path = process_folder(pid) + "/fd";
   const Directory directory(::opendir(path.c_str()));
   if (directory == nullptr) {
     return fail(errno_code(errno), "cannot list " + path + ": " + errno_text(errno));
   }
-  const RootPath root = RootPath::of(pid);
+  const RootPath root = paths == FdPaths::kBelowRoot ? RootPath::of(pid) : RootPath();
   std::vector<OpenFd> fds;
   std::array<char, 4096> link{};
   while (fds.size() < limit) {

@@ -26,13 +26,17 @@ void reserve_all(int fd, std::size_t limit, std::string& bytes) {
 }
 
 enum class EndsAt : std::uint8_t { kEmptyRead, kShortRead };
+enum class From : std::uint8_t { kPosition, kStart };
 
-Result<std::string> read_until(int fd, const std::string& path, std::size_t limit, EndsAt end) {
+Result<std::string> read_until(
+    int fd, const std::string& path, std::size_t limit, EndsAt end, From from = From::kPosition) {
   std::string bytes;
   std::array<char, 16384> block;  // not cleared: /proc has thousands of files of some bytes
   while (bytes.size() < limit) {
     const std::size_t want = std::min(block.size(), limit - bytes.size());
-    const ssize_t got = ::read(fd, block.data(), want);
+    const ssize_t got = from == From::kStart
+                            ? ::pread(fd, block.data(), want, static_cast<off_t>(bytes.size()))
+                            : ::read(fd, block.data(), want);
     if (got < 0) {
       if (errno == EINTR) {
         continue;
@@ -75,10 +79,7 @@ Result<std::string> read_record_of(int fd, const std::string& path, std::size_t 
 }
 
 Result<std::string> reread_record(int fd, const std::string& path, std::size_t limit) {
-  if (::lseek(fd, 0, SEEK_SET) != 0) {
-    return fail(errno_code(errno), "cannot read " + path + " again: " + errno_text(errno));
-  }
-  return read_record_of(fd, path, limit);
+  return read_until(fd, path, limit, EndsAt::kShortRead, From::kStart);
 }
 
 Result<std::string> read_all(int fd, const std::string& path, std::size_t limit) {

@@ -66,7 +66,9 @@ void add_file(const attach::OpenFd& fd, pid_t pid, NodeEnds& node) {
 }
 
 void add_process(pid_t pid, std::size_t process, const Wanted& wanted, NodeEnds& node) {
-  auto fds = attach::read_fds(pid, kMaxProcessFds + 1);
+  const bool by_path = !wanted.files.empty() || !node.named_pipes.empty();
+  auto fds = attach::read_fds(pid, kMaxProcessFds + 1,
+                              by_path ? attach::FdPaths::kBelowRoot : attach::FdPaths::kAsShown);
   if (!fds) {
     return;
   }
