@@ -65,6 +65,7 @@ using snapshot::ReadState;
 using std::chrono::milliseconds;
 
 constexpr milliseconds kProgramPatience{1000};
+constexpr milliseconds kDirectPatience{500};
 
 Result<Capture> find_processes(const NodeRequest& request, Capture node, milliseconds timeout) {
   ranks::DiscoverOptions discover;
@@ -76,13 +77,23 @@ Result<Capture> find_processes(const NodeRequest& request, Capture node, millise
   }
   discover.exclude = {::getpid()};
   discover.ask = ask_process;
-  const IsolatedTask task{[&](int fd) {
-                            const Status status = ranks::discover(discover, node);
-                            send_capture(fd, status ? Result<Capture>(std::move(node))
-                                                    : Result<Capture>(fail(status.error())));
-                          },
-                          timeout};
-  const IsolatedResult result = run_isolated({task}, 1).front();
+  IsolatedTask task{[&](int fd) {
+                      const Status status = ranks::discover(discover, node);
+                      send_capture(fd, status ? Result<Capture>(std::move(node))
+                                              : Result<Capture>(fail(status.error())));
+                    },
+                    std::min(timeout, kDirectPatience)};
+  // The family of given processes is small, and mostly all processes of a node answer.
+  discover.directly = !request.pids.empty();
+  IsolatedResult result;
+  if (discover.directly) {
+    result = run_isolated({task}, 1).front();
+  }
+  if (result.end != IsolatedEnd::kFinished) {
+    discover.directly = false;
+    task.timeout = timeout;
+    result = run_isolated({task}, 1).front();
+  }
   if (result.end == IsolatedEnd::kDeadline) {
     return fail(Errc::kTimeout, "looking for ranks did not end in time",
                 "a process in state D may hold its memory map; give the pids of the ranks");

@@ -94,7 +94,7 @@ Status discover(const DiscoverOptions& options, Capture& capture) {
   known.reader = ::geteuid();
   std::vector<std::string> notes;
   ODDRANK_TRY(const auto unread, check_pids(known));
-  ODDRANK_TRY(std::vector<ProcessFacts> facts, read_process_facts(known.pids));
+  ODDRANK_TRY(std::vector<ProcessFacts> facts, read_process_facts(known.pids, known.directly));
   for (int round = 0; round < kMaxAskingRounds; ++round) {
     const std::vector<std::size_t> which = processes_to_ask(facts, known);
     if (which.empty()) {

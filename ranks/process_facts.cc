@@ -252,15 +252,27 @@ BatchEnd read_batch(const std::vector<ProcessFacts*>& wanted,
   return end;
 }
 
-}  // namespace
-
-void read_details_of(std::vector<ProcessFacts>& all, const DetailReader& read) {
+std::vector<ProcessFacts*> living(std::vector<ProcessFacts>& all) {
   std::vector<ProcessFacts*> wanted;
   for (ProcessFacts& facts : all) {
     if (facts.stat.state != 'Z' && facts.stat.state != 'X') {
       wanted.push_back(&facts);
     }
   }
+  return wanted;
+}
+
+void read_directly(std::vector<ProcessFacts>& all, const DetailReader& read) {
+  for (ProcessFacts* facts : living(all)) {
+    read.details(*facts);
+    facts->loaded = read.loaded(*facts);
+  }
+}
+
+}  // namespace
+
+void read_details_of(std::vector<ProcessFacts>& all, const DetailReader& read) {
+  std::vector<ProcessFacts*> wanted = living(all);
   // Processes that may block come last, so that the others do not wait for them.
   std::stable_partition(wanted.begin(), wanted.end(),
                         [](const ProcessFacts* facts) { return facts->stat.state != 'D'; });
@@ -304,7 +316,8 @@ void read_conducts(const std::vector<std::size_t>& which, std::vector<ProcessFac
   }
 }
 
-Result<std::vector<ProcessFacts>> read_process_facts(const std::vector<pid_t>& given) {
+Result<std::vector<ProcessFacts>> read_process_facts(const std::vector<pid_t>& given,
+                                                     bool directly) {
   ODDRANK_TRY(const std::vector<pid_t> pids, attach::list_pids());
   std::vector<ProcessFacts> all;
   all.reserve(pids.size());
@@ -321,9 +334,10 @@ Result<std::vector<ProcessFacts>> read_process_facts(const std::vector<pid_t>& g
   const auto of_family = [&](const ProcessFacts& facts) {
     return given.empty() || family.contains(facts.stat.pid);
   };
-  read_details_of(
-      all, {[&](ProcessFacts& facts) { read_details(facts, of_family(facts)); },
-            [&](const ProcessFacts& facts) { return of_family(facts) && has_libraries(facts); }});
+  const DetailReader read{
+      [&](ProcessFacts& facts) { read_details(facts, of_family(facts)); },
+      [&](const ProcessFacts& facts) { return of_family(facts) && has_libraries(facts); }};
+  directly ? read_directly(all, read) : read_details_of(all, read);
   add_slurm_steps(all, cgroups_of, is_of_root);
   return all;
 }

@@ -51,9 +51,10 @@ struct ProcessFacts {
 };
 
 // Returns all processes of our pid namespace but kernel threads. `given`: the processes that are
-// asked for; if there are any, only their family is looked at for libraries. Precondition: the
-// caller has one thread (it forks).
-Result<std::vector<ProcessFacts>> read_process_facts(const std::vector<pid_t>& given);
+// asked for; if there are any, only their family is looked at for libraries. `directly`: reads them
+// here, where one that blocks is waited for. Precondition: the caller has one thread (it forks).
+Result<std::vector<ProcessFacts>> read_process_facts(const std::vector<pid_t>& given,
+                                                     bool directly = false);
 
 // The reads that may block, for one process.
 struct DetailReader {

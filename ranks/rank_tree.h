@@ -44,6 +44,9 @@ struct DiscoverOptions {
   // a watch of sleepers would raise an alarm.
   bool training_only = false;
   AskProcess ask = {};  // how a process is asked what it says of itself; empty: none is asked
+  // Reads all processes without children of its own: sooner, but a single one that does not answer
+  // keeps it from ending.
+  bool directly = false;
 };
 
 struct RankRow {
