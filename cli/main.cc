@@ -1,9 +1,12 @@
 // oddrank: which rank holds the job up, and why?
 
+#include <algorithm>
+#include <array>
 #include <csignal>
 #include <exception>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/base_name.h"
@@ -63,6 +66,36 @@ CommandLine split_command(int& argc, char** argv) {
   return command;
 }
 
+using AddCommand = void (*)(Parser& parser);
+constexpr std::array<std::pair<std::string_view, AddCommand>, 10> kCommands = {{
+    {"job", add_job_command},
+    {"node", add_node_command},
+    {"hosts", add_hosts_command},
+    {"kube", add_kube_command},
+    {"core", add_core_command},
+    {"report", add_report_command},
+    {"fr", add_fr_command},
+    {"doctor", add_doctor_command},
+    {"demo", add_demo_command},
+    {"agent", add_agent_command},
+}};
+
+// Adds the command of that name alone, if the first word is one: all options of all commands take
+// as long as the rest of a start, and each child that is forked has them in its memory. Otherwise
+// adds all: any of them may be meant, or listed.
+void add_commands(std::string_view first, Parser& parser, const CommandLine& command) {
+  const auto only = std::ranges::find(kCommands, first, [](const auto& one) { return one.first; });
+  if (only != kCommands.end()) {
+    only->second(parser);
+    return;
+  }
+  for (const auto& [name, add] : kCommands) {
+    add(parser);
+  }
+  add_watch_command(parser, command);
+  add_manual_commands(parser);
+}
+
 int run(int argc, char** argv, bool ignored_broken_pipe) {
   std::string kube = "kube";
   std::vector<char*> words(argv, argv + argc);
@@ -75,18 +108,7 @@ int run(int argc, char** argv, bool ignored_broken_pipe) {
   CommandLine command = split_command(argc, argv);
   command.ignored_broken_pipe = ignored_broken_pipe;
   Parser parser(kDescription, kFooter, version_text);
-  add_job_command(parser);
-  add_node_command(parser);
-  add_hosts_command(parser);
-  add_kube_command(parser);
-  add_core_command(parser);
-  add_report_command(parser);
-  add_fr_command(parser);
-  add_doctor_command(parser);
-  add_demo_command(parser);
-  add_agent_command(parser);
-  add_watch_command(parser, command);
-  add_manual_commands(parser);
+  add_commands(argc > 1 ? argv[1] : "", parser, command);
   if (argc == 1) {
     log_line(LogLevel::kError, "no command given\n  hint: you could type" + first_steps());
     return kWrongUsage;
