@@ -56,7 +56,8 @@ Result<std::optional<Mapping>> ask(int maps,
                                    const RootPath& root,
                                    Addr address,
                                    std::uint64_t flags) {
-  std::array<char, PATH_MAX> name{};
+  std::array<char, PATH_MAX> name;  // not cleared: there are hundreds of queries
+  name.front() = '\0';
   Query query;
   query.flags = flags;
   query.address = value_of(address);

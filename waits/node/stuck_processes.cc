@@ -39,7 +39,7 @@ std::string description(const Stuck& stuck) {
 
 }  // namespace
 
-std::string stuck_processes_note(const snapshot::Capture& capture) {
+std::string stuck_processes_note(const snapshot::Capture& capture, const SleepersInD& before) {
   auto clock = attach::RunClock::here();
   if (!clock) {
     return {};
@@ -51,7 +51,9 @@ std::string stuck_processes_note(const snapshot::Capture& capture) {
   const Deadline end = Deadline::after(kSearchPatience);
   std::optional<Stuck> longest;
   std::size_t count = 0;
-  for (const pid_t pid : attach::list_pids().value_or(std::vector<pid_t>())) {
+  const bool recent = Deadline::Clock::now() - before.seen < kLong;
+  for (const pid_t pid :
+       recent ? before.pids : attach::list_pids().value_or(std::vector<pid_t>())) {
     if (end.passed()) {
       break;
     }
