@@ -31,14 +31,17 @@ MemoryMap::MemoryMap(std::vector<Mapping> mappings, std::shared_ptr<const Mappin
 }
 
 const Mapping* MemoryMap::find(Addr address) const {
+  const Mapping* const listed = find_listed(address);
+  return listed == nullptr && others_ ? ask(address) : listed;
+}
+
+const Mapping* MemoryMap::find_listed(Addr address) const {
   const std::uint64_t wanted = value_of(address);
   const auto after = std::upper_bound(
       mappings_.begin(), mappings_.end(), wanted,
       [](std::uint64_t value, const Mapping& mapping) { return value < mapping.start; });
-  if (after != mappings_.begin() && wanted < std::prev(after)->end) {
-    return &*std::prev(after);
-  }
-  return others_ ? ask(address) : nullptr;
+  return after != mappings_.begin() && wanted < std::prev(after)->end ? &*std::prev(after)
+                                                                      : nullptr;
 }
 
 const Mapping* MemoryMap::ask(Addr address) const {

@@ -48,6 +48,8 @@ class MemoryMap {
 
   // Returns the mapping that holds the address; nullptr if none does. Valid as long as the map is.
   const Mapping* find(Addr address) const;
+  // The same without a query, among those that are listed.
+  const Mapping* find_listed(Addr address) const;
   // Returns the mappings that are known without a query, sorted: at least all mapped files, the
   // vdso and the main thread's stack; all mappings if the map has no source.
   const std::vector<Mapping>& listed() const { return mappings_; }

@@ -113,7 +113,7 @@ bool TransferReader::may_be_table(std::uint64_t word) const {
   if (word == 0 || word % kWordBytes != 0) {
     return false;
   }
-  const attach::Mapping* mapping = target_.maps().find(Addr{word});
+  const attach::Mapping* mapping = target_.maps().find_listed(Addr{word});
   return mapping != nullptr && !mapping->executable && !mapping->path.empty();
 }
 
