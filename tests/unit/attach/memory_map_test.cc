@@ -93,6 +93,9 @@ TEST_CASE("a mapping that is not listed is queried once") {
   CHECK(map.find(Addr{0x7000}) == nullptr);
   CHECK(source->asked == 3);
   CHECK(map.listed().size() == 1);
+  CHECK(map.find_listed(Addr{0x1800})->path == "a");
+  CHECK(map.find_listed(Addr{0x5008}) == nullptr);
+  CHECK(source->asked == 3);
 }
 
 TEST_CASE("words that cannot be addresses are not queried") {

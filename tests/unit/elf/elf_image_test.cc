@@ -3,11 +3,16 @@
 #include <elf.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <random>
+#include <string>
+#include <vector>
 
+#include "base/machine.h"
 #include "tests/support/catch.h"
 #include "tests/support/machine_code.h"
+#include "tests/support/scratch_folder.h"
 #include "tests/unit/elf/elf_samples.h"
 
 namespace oddrank::elf {
@@ -175,6 +180,89 @@ TEST_CASE("elf_image: damaged bytes give an error or less, never a crash") {
     damage(random() % whole.size(), static_cast<std::byte>(random()));
   }
   SUCCEED("still here");
+}
+
+// A library whose symbol table is large: each symbol is a variable of eight bytes, and every
+// thousandth is a static one of a function that is searched for.
+class LargeLibrary {
+ public:
+  LargeLibrary();
+  const std::string& bytes() const { return bytes_; }
+  const std::vector<std::string>& wanted() const { return wanted_; }
+
+ private:
+  std::string names_ = std::string(1, '\0');
+  std::vector<Elf64_Sym> symbols_{1};
+  std::vector<std::string> wanted_;
+  std::string bytes_;
+};
+
+LargeLibrary::LargeLibrary() {
+  constexpr std::array<unsigned char, 3> kBinds = {STB_LOCAL, STB_WEAK, STB_GLOBAL};
+  for (std::size_t i = 0; i < 70000; ++i) {
+    const bool hit = i % 1000 == 999;
+    const std::string name =
+        (hit ? "_ZZN4c10d1" : "_ZGVZN4c10d1") + std::string(i % 37, 'x') + std::to_string(i);
+    Elf64_Sym& symbol = symbols_.emplace_back();
+    symbol.st_name = static_cast<Elf64_Word>(names_.size());
+    symbol.st_info = static_cast<unsigned char>(
+        ELF64_ST_INFO(kBinds.at(i / 1000 % kBinds.size()), STT_OBJECT));
+    symbol.st_shndx = 1;
+    symbol.st_value = 0x1000 + 8 * i;
+    symbol.st_size = 8;
+    names_ += name + '\0';
+    if (hit && ELF64_ST_BIND(symbol.st_info) != STB_GLOBAL) {
+      wanted_.push_back(name);
+    }
+  }
+  std::array<Elf64_Shdr, 3> sections{};
+  const std::size_t table = symbols_.size() * sizeof(Elf64_Sym);
+  sections[1].sh_type = SHT_SYMTAB;
+  sections[1].sh_offset = sizeof(Elf64_Ehdr);
+  sections[1].sh_size = table;
+  sections[1].sh_entsize = sizeof(Elf64_Sym);
+  sections[1].sh_link = 2;
+  sections[2].sh_type = SHT_STRTAB;
+  sections[2].sh_offset = sizeof(Elf64_Ehdr) + table;
+  sections[2].sh_size = names_.size();
+  names_.resize((names_.size() + 7) / 8 * 8);
+  Elf64_Ehdr header{};
+  std::memcpy(header.e_ident, ELFMAG, SELFMAG);
+  header.e_ident[EI_CLASS] = ELFCLASS64;
+  header.e_ident[EI_DATA] = ELFDATA2LSB;
+  header.e_ident[EI_VERSION] = EV_CURRENT;
+  header.e_type = ET_DYN;
+  header.e_machine = elf_machine(kOurMachine);
+  header.e_version = EV_CURRENT;
+  header.e_shoff = sizeof header + table + names_.size();
+  header.e_ehsize = sizeof header;
+  header.e_shentsize = sizeof(Elf64_Shdr);
+  header.e_shnum = sections.size();
+  const auto add = [this](const void* from, std::size_t size) {
+    bytes_.append(static_cast<const char*>(from), size);
+  };
+  add(&header, sizeof header);
+  add(symbols_.data(), table);
+  add(names_.data(), names_.size());
+  add(sections.data(), sizeof sections);
+}
+
+TEST_CASE("elf_image: variables of a large table are found in a file as in memory") {
+  const LargeLibrary library;
+  const test::ScratchFolder folder;
+  const auto file = test::open_image(folder.put("library.so", library.bytes()));
+  const auto bytes = std::as_bytes(std::span(library.bytes()));
+  const auto memory = ElfImage::from_memory({bytes.begin(), bytes.end()});
+  for (const auto* image : {&file, &memory}) {
+    REQUIRE(*image);
+    VariableSearch search{"_ZZN4c10d1", {8, 56}, {0x1000, std::uint64_t{1} << 30}, {}};
+    (*image)->find_variables(search);
+    std::vector<std::string> names;
+    for (const NamedRange& each : search.found) {
+      names.push_back(each.name);
+    }
+    CHECK(names == library.wanted());
+  }
 }
 
 }  // namespace
