@@ -205,8 +205,8 @@ LargeLibrary::LargeLibrary() {
         (hit ? "_ZZN4c10d1" : "_ZGVZN4c10d1") + std::string(i % 37, 'x') + std::to_string(i);
     Elf64_Sym& symbol = symbols_.emplace_back();
     symbol.st_name = static_cast<Elf64_Word>(names_.size());
-    symbol.st_info = static_cast<unsigned char>(
-        ELF64_ST_INFO(kBinds.at(i / 1000 % kBinds.size()), STT_OBJECT));
+    symbol.st_info =
+        static_cast<unsigned char>(ELF64_ST_INFO(kBinds.at(i / 1000 % kBinds.size()), STT_OBJECT));
     symbol.st_shndx = 1;
     symbol.st_value = 0x1000 + 8 * i;
     symbol.st_size = 8;
