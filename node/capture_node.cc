@@ -20,7 +20,6 @@
 #include "base/clock_us.h"
 #include "base/deadline.h"
 #include "base/isolated.h"
-#include "base/parse_number.h"
 #include "base/proc/own_proc.h"
 #include "base/shell_words.h"
 #include "base/split.h"
@@ -68,30 +67,7 @@ using std::chrono::milliseconds;
 constexpr milliseconds kProgramPatience{1000};
 constexpr milliseconds kDirectPatience{500};
 
-// The child sends the processes in state D, on a line, before the capture.
-void send_asleep(int fd, const std::vector<pid_t>& asleep) {
-  std::string line;
-  for (const pid_t pid : asleep) {
-    line += std::to_string(pid) + " ";
-  }
-  send_bytes(fd, line + "\n");
-}
-
-void take_asleep(std::string& bytes, waits::SleepersInD& asleep) {
-  const auto end = bytes.find('\n');
-  if (end == std::string::npos) {
-    return;
-  }
-  for (const std::string_view word : split_blanks(std::string_view(bytes).substr(0, end))) {
-    asleep.pids.push_back(parse_number<pid_t>(word).value_or(0));
-  }
-  bytes.erase(0, end + 1);
-}
-
-Result<Capture> find_processes(const NodeRequest& request,
-                               Capture node,
-                               milliseconds timeout,
-                               waits::SleepersInD& asleep) {
+Result<Capture> find_processes(const NodeRequest& request, Capture node, milliseconds timeout) {
   ranks::DiscoverOptions discover;
   discover.pids = request.pids;
   discover.slurm_job = request.slurm_job;
@@ -102,9 +78,7 @@ Result<Capture> find_processes(const NodeRequest& request,
   discover.exclude = {::getpid()};
   discover.ask = ask_process;
   IsolatedTask task{[&](int fd) {
-                      std::vector<pid_t> found;
-                      const Status status = ranks::discover(discover, node, &found);
-                      send_asleep(fd, found);
+                      const Status status = ranks::discover(discover, node);
                       send_capture(fd, status ? Result<Capture>(std::move(node))
                                               : Result<Capture>(fail(status.error())));
                     },
@@ -120,7 +94,6 @@ Result<Capture> find_processes(const NodeRequest& request,
     task.timeout = timeout;
     result = run_isolated({task}, 1).front();
   }
-  take_asleep(result.bytes, asleep);
   if (result.end == IsolatedEnd::kDeadline) {
     return fail(Errc::kTimeout, "looking for ranks did not end in time",
                 "a process in state D may hold its memory map; give the pids of the ranks");
@@ -463,9 +436,7 @@ Result<Capture> capture_node(NodeRequest request, const CaptureOptions& options)
   name_processes(request, node.nodes.front().notes);
   waits::NodeStart start;
   attach::note_kernel_threads();
-  start.asleep.seen = started;
-  ODDRANK_TRY(Capture capture,
-              find_processes(request, std::move(node), options.timeout, start.asleep));
+  ODDRANK_TRY(Capture capture, find_processes(request, std::move(node), options.timeout));
   ODDRANK_TRY_STATUS(check_jobs(capture, request));
   steps.done(words_of_processes(capture));
   if (capture.processes.empty()) {

@@ -89,17 +89,12 @@ void append_unread(const std::map<pid_t, std::string>& unread,
 
 }  // namespace
 
-Status discover(const DiscoverOptions& options, Capture& capture, std::vector<pid_t>* asleep) {
+Status discover(const DiscoverOptions& options, Capture& capture) {
   DiscoverOptions known = options;
   known.reader = ::geteuid();
   std::vector<std::string> notes;
   ODDRANK_TRY(const auto unread, check_pids(known));
   ODDRANK_TRY(std::vector<ProcessFacts> facts, read_process_facts(known.pids, known.directly));
-  for (const ProcessFacts& process : facts) {
-    if (asleep != nullptr && process.stat.state == 'D') {
-      asleep->push_back(process.stat.pid);
-    }
-  }
   for (int round = 0; round < kMaxAskingRounds; ++round) {
     const std::vector<std::size_t> which = processes_to_ask(facts, known);
     if (which.empty()) {

@@ -1,10 +1,6 @@
 // Finds the ranks of this node, and the processes that belong to them.
 #pragma once
 
-#include <sys/types.h>
-
-#include <vector>
-
 #include "base/result.h"
 #include "ranks/rank_tree.h"
 #include "snapshot/capture.h"
@@ -21,12 +17,8 @@ namespace oddrank::ranks {
 // With options.ask: reads the memory of processes that are not identified otherwise
 // (self_reports.h).
 //
-// With `asleep`: adds all processes of the node that were in state D.
-//
 // Precondition: one thread (it forks). Takes some 10 ms, and as much for each process that is
 // asked; some seconds if processes do not answer.
-Status discover(const DiscoverOptions& options,
-                snapshot::Capture& capture,
-                std::vector<pid_t>* asleep = nullptr);
+Status discover(const DiscoverOptions& options, snapshot::Capture& capture);
 
 }  // namespace oddrank::ranks

@@ -30,12 +30,11 @@ namespace {
 using snapshot::Capture;
 
 // Reads file systems, which may block: in a child, while the waits are joined.
-PendingTask read_pressure(const NodeStart& before, const Capture& capture) {
+PendingTask read_pressure(const MajorFaults& before, const Capture& capture) {
   constexpr std::chrono::milliseconds kPatience{1000};
   return PendingTask({[&](int fd) {
                         std::string lines;
-                        for (const std::string& note :
-                             node_pressure(capture, before.faults, before.asleep)) {
+                        for (const std::string& note : node_pressure(capture, before)) {
                           lines += note + "\n";
                         }
                         send_bytes(fd, lines);
@@ -62,7 +61,7 @@ void join_node(NodeStart& start,
                const OpenTarget& open,
                Capture& capture,
                std::chrono::milliseconds patience) {
-  PendingTask pressure = read_pressure(start, capture);
+  PendingTask pressure = read_pressure(start.faults, capture);
   WrittenBytes written(capture);
   name_polled_locks(start.locks.finish(), capture);
   name_lock_holders(capture);

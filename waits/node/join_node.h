@@ -24,7 +24,6 @@ namespace oddrank::waits {
 // last.
 struct NodeStart {
   HeldLocksReader locks;                // all file locks of the node; read from now on
-  SleepersInD asleep;                   // the caller's; if it is not set, all are looked at
   MajorFaults faults;                   // of the capture's processes
   std::optional<WrittenBytes> written;  // of its ranks
 };

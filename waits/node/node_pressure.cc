@@ -257,8 +257,7 @@ double parse_pressure(std::string_view text) {
 }
 
 std::vector<std::string> node_pressure(const snapshot::Capture& capture,
-                                       const MajorFaults& before,
-                                       const SleepersInD& asleep) {
+                                       const MajorFaults& before) {
   std::vector<std::string> notes;
   std::set<std::string> folders;
   std::set<std::string> file_systems;
@@ -283,7 +282,7 @@ std::vector<std::string> node_pressure(const snapshot::Capture& capture,
   const long cpus = ::sysconf(_SC_NPROCESSORS_ONLN);
   notes.push_back(load_note(text_of("/proc", "loadavg"),
                             cpus > 0 ? static_cast<std::size_t>(cpus) : 0, capture));
-  notes.push_back(stuck_processes_note(capture, asleep));
+  notes.push_back(stuck_processes_note(capture));
   std::erase(notes, std::string());
   return notes;
 }

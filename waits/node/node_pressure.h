@@ -13,7 +13,6 @@
 #include <vector>
 
 #include "snapshot/capture.h"
-#include "waits/node/stuck_processes.h"
 
 namespace oddrank::waits {
 
@@ -46,8 +45,6 @@ MajorFaults read_major_faults(const snapshot::Capture& capture);
 // cgroup /slurm/job_7 were killed for lack of memory". `before` is what read_major_faults returned
 // before the first sample. Asks local file systems how full they are, by the processes' own mounts,
 // so it may block: run it in a child (base/isolated.h).
-std::vector<std::string> node_pressure(const snapshot::Capture& capture,
-                                       const MajorFaults& before,
-                                       const SleepersInD& asleep);
+std::vector<std::string> node_pressure(const snapshot::Capture& capture, const MajorFaults& before);
 
 }  // namespace oddrank::waits

@@ -39,7 +39,7 @@ std::string description(const Stuck& stuck) {
 
 }  // namespace
 
-std::string stuck_processes_note(const snapshot::Capture& capture, const SleepersInD& before) {
+std::string stuck_processes_note(const snapshot::Capture& capture) {
   auto clock = attach::RunClock::here();
   if (!clock) {
     return {};
@@ -51,9 +51,7 @@ std::string stuck_processes_note(const snapshot::Capture& capture, const Sleeper
   const Deadline end = Deadline::after(kSearchPatience);
   std::optional<Stuck> longest;
   std::size_t count = 0;
-  const bool recent = Deadline::Clock::now() - before.seen < kLong;
-  for (const pid_t pid :
-       recent ? before.pids : attach::list_pids().value_or(std::vector<pid_t>())) {
+  for (const pid_t pid : attach::list_pids().value_or(std::vector<pid_t>())) {
     if (end.passed()) {
       break;
     }
