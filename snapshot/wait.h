@@ -55,6 +55,10 @@ enum class WaitHow : std::uint8_t {
   kFrozen,    // by its cgroup
   kObject,    // at an object (queue.Queue, Event) that only the holder's thread has, too
   kClock,     // poll or select of no file: a sleep, as Python's up to 3.10
+  // For a future whose work is still in the queue of a pool of which the holder is a thread, the
+  // only one or one of several that wait for each other.
+  kFutureOfPool,
+  kFutureOfLoop,  // for a coroutine of the event loop that the holder runs, which stands in a task
 };
 
 // Other processes that a wait is about, as their frames show.

@@ -15,6 +15,7 @@ namespace oddrank::aggregate {
 namespace {
 
 using snapshot::ThreadCapture;
+using snapshot::WaitHow;
 using snapshot::WaitOn;
 
 constexpr std::size_t kMaxThreads = 8;  // of a circle, in the sentence
@@ -33,6 +34,10 @@ std::string place(const JobView& view, const ThreadCapture& thread) {
 
 std::string hop(const JobView& view, const ThreadCapture& thread, const ThreadCapture& next) {
   const bool itself = &thread == &next;
+  if (const std::string_view result = future_words(thread.wait); !result.empty()) {
+    return fmt::format("{}{} waits for {}: {}", thread_words(view, thread), place(view, thread),
+                       itself ? "itself" : fmt::format("thread {}", next.tid), result);
+  }
   const std::string held = thread.wait.on == WaitOn::kThread
                                ? fmt::format("the end of thread {}", next.tid)
                                : fmt::format("{}, which {} holds", awaited_thing(thread),
@@ -88,7 +93,17 @@ std::string deadlock_predicate(const JobView& view, const RankView& rank) {
 std::vector<Advice> deadlock_advice(const RankView& rank, const ThreadChain& chain) {
   std::vector<Advice> advice = {
       on_live(rank, fmt::format("oddrank node {} --all-threads", rank.pid()))};
-  if (has_gil(chain.circle) || chain.circle.empty()) {
+  const auto waits_as = [&chain](WaitHow how) {
+    return std::ranges::any_of(chain.circle,
+                               [how](const auto* thread) { return thread->wait.how == how; });
+  };
+  if (waits_as(WaitHow::kFutureOfPool)) {
+    advice.emplace_back("run the inner work in a pool of its own, or call it directly");
+  } else if (waits_as(WaitHow::kFutureOfLoop)) {
+    advice.emplace_back(
+        "await the coroutine, or wait for it in another thread than the event loop's "
+        "(asyncio.to_thread)");
+  } else if (has_gil(chain.circle) || chain.circle.empty()) {
     advice.emplace_back(
         "release the GIL around the native call that waits (py::gil_scoped_release, "
         "Py_BEGIN_ALLOW_THREADS)");

@@ -184,6 +184,12 @@ std::string Sentence::doing() const {
       return "waits for a future";
     case WaitHow::kFutureOfThread:
       return fmt::format("waits for a future that thread {} is at work on", wait_.holder_tid);
+    case WaitHow::kFutureOfPool:
+      return fmt::format("waits for a future in the queue of the pool of thread {}",
+                         wait_.holder_tid);
+    case WaitHow::kFutureOfLoop:
+      return fmt::format("waits for a coroutine of the event loop that thread {} runs",
+                         wait_.holder_tid);
     case WaitHow::kFutureNotBegun:
       return "waits for a future that nobody has begun";
     case WaitHow::kFiles:

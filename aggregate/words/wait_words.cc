@@ -270,13 +270,27 @@ std::string process_words(const JobView& view, const ProcessCapture& process) {
                            : JobView::titled(view.text(process.label), process.pid);
 }
 
+std::string_view future_words(const Wait& wait) {
+  switch (wait.how) {
+    case snapshot::WaitHow::kFutureOfThread:
+      return "the result of its work";
+    case snapshot::WaitHow::kFutureOfPool:
+      return "work in the queue of its pool, which has no free thread";
+    case snapshot::WaitHow::kFutureOfLoop:
+      return "a coroutine of the event loop that it runs";
+    default:
+      return {};
+  }
+}
+
 std::string awaited_thing(const ThreadCapture& thread) {
   const snapshot::Wait& wait = thread.wait;
   if (wait.on == WaitOn::kGil) {
     return "the GIL";
   }
   if (wait.on == WaitOn::kThread) {
-    return "its end";
+    const std::string_view result = future_words(wait);
+    return result.empty() ? "its end" : std::string(result);
   }
   if (wait.on == WaitOn::kSocket || wait.on == WaitOn::kPipe) {
     return "what comes from its own process";

@@ -32,6 +32,10 @@ std::string child_words(const JobView& view, const snapshot::ProcessCapture& chi
 // Returns "rank 3", or the result of child_words.
 std::string process_words(const JobView& view, const snapshot::ProcessCapture& process);
 
+// Returns what a thread waits for another one to give, if that is the result of a future: "the
+// result of its work"; else "".
+std::string_view future_words(const snapshot::Wait& wait);
+
 // Returns what a thread that waits for another one waits for: "the GIL", "its end", "the lock at
 // 0x55d0c0", "what comes from its own process".
 std::string awaited_thing(const snapshot::ThreadCapture& thread);

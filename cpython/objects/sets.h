@@ -1,4 +1,5 @@
-// Members of Python's sets and of collections.deque, read from the target's memory.
+// Members of Python's sets and lists, and of what waits in a collections.deque or a
+// queue.SimpleQueue, read from the target's memory.
 #pragma once
 
 #include <cstddef>
@@ -16,5 +17,12 @@ std::vector<Addr> read_set(PythonMemory& memory, Addr set, std::size_t limit);
 // Returns the first items of a deque, at most `limit`. Empty if its type has another name, or it
 // cannot be read.
 std::vector<Addr> read_deque(PythonMemory& memory, Addr deque, std::size_t limit);
+
+// Returns the first items of a list, at most `limit`. Empty if it is no list, or cannot be read.
+std::vector<Addr> read_list(PythonMemory& memory, Addr list, std::size_t limit);
+
+// Returns the items that nobody has taken from a queue.SimpleQueue, oldest first, at most `limit`.
+// Empty if its type has another name, or it cannot be read.
+std::vector<Addr> read_simple_queue(PythonMemory& memory, Addr queue, std::size_t limit);
 
 }  // namespace oddrank::cpython

@@ -28,7 +28,8 @@ std::vector<Addr> pointed_at(PythonMemory& memory,
   return found;
 }
 
-// Returns the variables of an outer function that the function uses.
+}  // namespace
+
 std::vector<Addr> closure_of(PythonMemory& memory, Addr function) {
   constexpr std::size_t kFunctionWords = 16;
   constexpr std::uint64_t kMaxCells = 16;
@@ -46,8 +47,6 @@ std::vector<Addr> closure_of(PythonMemory& memory, Addr function) {
   }
   return values;
 }
-
-}  // namespace
 
 std::vector<Addr> objects_of_callback(PythonMemory& memory, Addr future) {
   constexpr std::size_t kFutureWords = 4;  // the loop and the first callback

@@ -11,6 +11,9 @@
 
 namespace oddrank::cpython {
 
+// Returns the variables of an outer function that the function uses.
+std::vector<Addr> closure_of(PythonMemory& memory, Addr function);
+
 // Returns the objects bound in the first callback of an asyncio future or task: the other future is
 // among them, if it is chained to one. Empty if there is no such callback.
 std::vector<Addr> objects_of_callback(PythonMemory& memory, Addr future);

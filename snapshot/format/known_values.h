@@ -24,7 +24,7 @@ constexpr WaitOn last_value(WaitOn /*type*/) {
   return WaitOn::kNothing;
 }
 constexpr WaitHow last_value(WaitHow /*type*/) {
-  return WaitHow::kClock;
+  return WaitHow::kFutureOfLoop;
 }
 constexpr JobRole last_value(JobRole /*type*/) {
   return JobRole::kService;

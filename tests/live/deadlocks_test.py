@@ -188,6 +188,33 @@ class Python(Circles):
     def test_a_queue_s_lock_taken_twice_beside_a_reader(self):
         self.each(lambda victim: self.check(victim, [(victim.pid, victim.pid)]), "twice_beside_a_reader")
 
+    def check_futures(self, mode, words, alone):
+        def check(victim):
+            first, second = (victim.tids * 2)[:2]
+            circle = [(first, first)] if alone else [(first, second), (second, first)]
+            verdict = self.check(victim, [(victim.pid, first), *circle])
+            self.assertEqual(verdict["confidence"], "likely", verdict)  # one process, no job
+            self.assertIn(words, verdict["summary"], verdict)
+
+        self.each(check, mode)
+
+    def test_a_pool_whose_only_thread_waits_for_work_of_the_pool(self):
+        self.check_futures("one_thread_pool", "waits for itself: work in the queue of its pool", True)
+
+    def test_a_pool_all_of_whose_threads_wait_for_work_of_the_pool(self):
+        self.check_futures("full_pool", "work in the queue of its pool", False)
+
+    def test_two_pools_that_wait_for_each_other(self):
+        self.check_futures("two_pools", "work in the queue of its pool", False)
+
+    def test_an_event_loop_that_waits_for_a_coroutine_of_its_own(self):
+        for mode in ("loop_s_own_coroutine", "loop_s_begun_coroutine"):
+            self.check_futures(mode, "waits for itself: a coroutine of the event loop that it runs", True)
+
+    def test_futures_that_somebody_else_may_give(self):
+        for mode in ("pool_with_a_free_way", "loop_s_other_future"):
+            self.check_nobody(mode, "waits for a future")
+
     def test_a_recursive_lock(self):
         self.check_owner("recursive", False, "Python RLock, held by thread")
 

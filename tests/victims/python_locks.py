@@ -1,6 +1,7 @@
 """Python threads that wait for each other's locks: `python_locks.py MODE`. Prints "ready" and tids
 before it blocks: first the thread that the main thread's wait must name (0: no thread may be named),
 then a second one. Runs on every Python that oddrank reads."""
+import asyncio
 import concurrent.futures
 import ctypes
 import queue
@@ -232,6 +233,109 @@ def event():
 def future():
     ready()
     concurrent.futures.Future().result()
+
+
+def one_thread_pool():
+    """The work that a pool's only thread does waits for other work of the same pool."""
+    pool = concurrent.futures.ThreadPoolExecutor(1)
+
+    def outer():
+        ready(here())
+        pool.submit(int).result()
+
+    pool.submit(outer).result()
+
+
+def full_pool():
+    """All of a pool's threads wait for work that is in its queue, behind other work."""
+    pool = concurrent.futures.ThreadPoolExecutor(2)
+    both = threading.Barrier(2)
+    tids = [0, 0]
+
+    def outer(at):
+        tids[at] = here()
+        both.wait()
+        return pool.submit(int).result()
+
+    tasks = [pool.submit(outer, at) for at in range(2)]
+    while pool._work_queue.qsize() < 2:
+        time.sleep(0.001)
+    ready(*tids)
+    tasks[0].result()
+
+
+def two_pools():
+    """Each of two pools' only threads waits for work in the other's queue."""
+    pools = [concurrent.futures.ThreadPoolExecutor(1) for _ in range(2)]
+    both = threading.Barrier(2)
+    tids = [0, 0]
+
+    def outer(of):
+        tids[of] = here()
+        both.wait()
+        return pools[1 - of].submit(int).result()
+
+    tasks = [pools[of].submit(outer, of) for of in range(2)]
+    while not all(pool._work_queue.qsize() for pool in pools):
+        time.sleep(0.001)
+    ready(*tids)
+    tasks[0].result()
+
+
+def pool_with_a_free_way():
+    """One of a pool's threads sleeps, so that the work in its queue is done some time: nobody may be
+    named for it."""
+    pool = concurrent.futures.ThreadPoolExecutor(2)
+    pool.submit(for_ever)
+
+    def outer():
+        inner = pool.submit(int)
+        ready()
+        inner.result()
+
+    pool.submit(outer)
+    while pool._work_queue.qsize() < 1:
+        time.sleep(0.001)
+    pool.submit(int).result()
+
+
+def loop_s_own_coroutine(started=False):
+    """A coroutine waits, in the loop's thread, for what another one of the same loop returns."""
+    loop = asyncio.new_event_loop()
+    slow = asyncio.run_coroutine_threadsafe(asyncio.sleep(3600), loop)
+
+    async def blocks():
+        await asyncio.sleep(0.01)
+        ready(here())
+        if started:
+            slow.result()
+        else:
+            asyncio.run_coroutine_threadsafe(asyncio.sleep(0), loop).result()
+
+    threading.Thread(target=loop.run_forever, daemon=True).start()
+    asyncio.run_coroutine_threadsafe(blocks(), loop).result()
+
+
+def loop_s_begun_coroutine():
+    loop_s_own_coroutine(started=True)
+
+
+def loop_s_other_future():
+    """A coroutine waits, in the loop's thread, for a future that the loop waits for, too, and does not
+    give."""
+    other = concurrent.futures.Future()
+
+    async def awaits():
+        await asyncio.wrap_future(other)
+
+    async def blocks():
+        task = asyncio.ensure_future(awaits())
+        await asyncio.sleep(0.01)
+        ready()
+        other.result()
+        await task
+
+    asyncio.run(blocks())
 
 
 def gil():

@@ -332,7 +332,8 @@ void join_thread(Capture& capture, std::size_t process, Wait& wait, const Thread
   if (wait.on == WaitOn::kNothing || wait.on == WaitOn::kGil || wait.on == WaitOn::kDevice) {
     return;
   }
-  if (wait.how == WaitHow::kFutureOfThread ||
+  if (wait.how == WaitHow::kFutureOfThread || wait.how == WaitHow::kFutureOfPool ||
+      wait.how == WaitHow::kFutureOfLoop ||
       may_wait_for_threads(capture.processes[process], wait, capture.tables)) {
     return;
   }

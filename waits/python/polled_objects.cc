@@ -89,6 +89,7 @@ class PolledObjects {
   PythonSample& python_;
   FrameValues values_;
   ObjectProviders providers_{python_, values_};
+  PythonFutures futures_{python_, values_};
 };
 
 std::set<Addr> PolledObjects::objects_of(const RawFrame& frame) {
@@ -125,7 +126,7 @@ Lead PolledObjects::of_future(const SampledThread& waiter, Addr object) {
     return {};
   }
   const bool open = state->utf8 == "PENDING" || state->utf8 == "RUNNING";
-  return {open, open ? find_future_worker(python_, values_, waiter, object) : nullptr};
+  return {open, open ? futures_.worker_on(waiter, object) : nullptr};
 }
 
 Lead PolledObjects::of_event(const SampledThread& waiter, Addr object) {

@@ -57,7 +57,7 @@ class PythonLocks {
   const SampledThread* joined(const SampledThread& thread);
 
   std::optional<FutureWait> future(const SampledThread& thread) {
-    return find_future_wait(python_, values_, thread);
+    return futures_.wait_of(thread);
   }
 
   const SampledThread* provider(const SampledThread& thread) { return providers_.find(thread); }
@@ -81,6 +81,7 @@ class PythonLocks {
   PythonSample& python_;
   FrameValues values_;
   ObjectProviders providers_{python_, values_};
+  PythonFutures futures_{python_, values_};
   LockObjects objects_;
   bool scanned_ = false;
   std::unordered_map<std::uint64_t, std::vector<Holding>> held_;  // by word
@@ -257,7 +258,9 @@ void Resolver::resolve_future(const FutureWait& future, ThreadWait& wait) {
   }
   if (wait.holder_tid != 0) {
     wait.on = WaitOn::kThread;
-    wait.how = WaitHow::kFutureOfThread;
+    wait.how = future.how == FutureWorker::kPool   ? WaitHow::kFutureOfPool
+               : future.how == FutureWorker::kLoop ? WaitHow::kFutureOfLoop
+                                                   : WaitHow::kFutureOfThread;
   } else {
     wait.how = future.begun ? WaitHow::kFuture : WaitHow::kFutureNotBegun;
   }

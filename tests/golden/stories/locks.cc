@@ -74,6 +74,52 @@ CaptureBuilder finaliser() {
   return job;
 }
 
+// A wait for a future, on which a thread of the same process depends.
+ThreadSpec on_future(pid_t pid, pid_t holder, snapshot::WaitHow how, std::uint32_t line) {
+  ThreadSpec spec =
+      on_lock(pid, holder, 0,
+              Frames{in_libc("__futex_abstimed_wait_common"),
+                     std_py("concurrent/futures/_base.py", "Future.result", 451),
+                     user_py("tts/features.py", "tiles", line)} +
+                  thread_end());
+  spec.wait.on = WaitOn::kThread;
+  spec.wait.how = how;
+  return spec;
+}
+
+// A pool's two threads wait for work that they have given to the pool; the main thread for one.
+CaptureBuilder full_pool() {
+  CaptureBuilder job = job_with_locks();
+  const pid_t pid = pid_of(3);
+  ThreadSpec main = on_future(pid, 7651, snapshot::WaitHow::kFutureOfThread, 20);
+  replace(job, 3, main);
+  for (const pid_t tid : {7651, 7652}) {
+    ThreadSpec waits =
+        on_future(pid, tid == 7651 ? 7652 : 7651, snapshot::WaitHow::kFutureOfPool, 31);
+    waits.python_name = tid == 7651 ? "feat_0" : "feat_1";
+    add_thread(job, 3, tid, waits);
+  }
+  return job;
+}
+
+// A coroutine waits in its event loop's thread for another one of that loop.
+CaptureBuilder loop_waits_for_itself() {
+  CaptureBuilder job = job_with_locks();
+  const pid_t pid = pid_of(6);
+  replace(job, 6, on_future(pid, 7651, snapshot::WaitHow::kFutureOfLoop, 20));
+  add_thread(job, 6, 7651, on_future(pid, 7651, snapshot::WaitHow::kFutureOfLoop, 44));
+  return job;
+}
+
+// The thread that does the work for which the main thread waits does it.
+CaptureBuilder future_in_work() {
+  CaptureBuilder job = job_with_locks();
+  const pid_t pid = pid_of(6);
+  replace(job, 6, on_future(pid, 7651, snapshot::WaitHow::kFutureOfPool, 20));
+  add_thread(job, 6, 7651, running(Frames{user_py("tts/features.py", "mel", 52)} + thread_end(), 4'900'000));
+  return job;
+}
+
 // SIGTERM arrived while malloc held its lock, and the handler wants memory.
 CaptureBuilder signal_handler() {
   CaptureBuilder job = job_with_locks();
@@ -225,6 +271,22 @@ std::vector<Story> stories_of_locks() {
        {7},
        signal_handler},
       {"three_threads", "D3 with three threads", Kind::kLockDeadlock, {0}, three_threads},
+      {"full_pool",
+       "all threads of a pool wait for work in its queue",
+       Kind::kLockDeadlock,
+       {3},
+       full_pool},
+      {"loop_waits_for_itself",
+       "run_coroutine_threadsafe().result() within the loop",
+       Kind::kLockDeadlock,
+       {6},
+       loop_waits_for_itself},
+      {"future_in_work",
+       "the pool's only thread is at work",
+       Kind::kBusyRank,
+       {6},
+       future_in_work,
+       Kind::kLockDeadlock},
       {"the_owner_works",
        "a lock whose owner works",
        Kind::kBusyRank,
