@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
+#include <numeric>
 #include <optional>
 #include <string>
 #include <utility>
@@ -18,13 +19,22 @@ namespace oddrank::aggregate {
 namespace {
 
 constexpr std::string_view kMaker = "_new_process_group_helper";
-constexpr std::size_t kMaxMakers = 512;  // all pairs of them are compared
+constexpr std::int32_t kMaxMakers = 512;  // all pairs of them are compared
 
 // The groups that a rank has made, or makes, by their numbers.
 using MadeGroups = std::map<std::int64_t, std::vector<std::int32_t>>;
 
-// Returns the ranks of a list as Python writes it, "[0, 1]"; empty if it is cut.
-std::vector<std::int32_t> listed_ranks(std::string list) {
+// Returns the ranks of a list as Python writes it, "[0, 1]"; empty if it is cut, unless it is as
+// long as the list of the default group's ranks: "[0, 1, 2, 3, ... 5 items]" is all five.
+std::vector<std::int32_t> listed_ranks(const RankView& rank, std::string list) {
+  const auto& groups = rank.process->groups;
+  const auto world = std::ranges::find_if(groups, &snapshot::ProcessGroup::is_default);
+  if (world != groups.end() && world->size > 0 && world->size <= kMaxMakers &&
+      list.ends_with(fmt::format(", ... {} items]", world->size))) {
+    std::vector<std::int32_t> all(static_cast<std::size_t>(world->size));
+    std::iota(all.begin(), all.end(), 0);
+    return all;
+  }
   std::erase_if(list, [](char one) { return one == '[' || one == ']' || one == ' '; });
   std::vector<std::int32_t> ranks = snapshot::ranks_of(list);
   std::ranges::sort(ranks);
@@ -45,7 +55,7 @@ void add_new_group(const JobView& view, const RankView& rank, MadeGroups& made) 
       if (view.text(local.name) == "group_name") {
         name = view.text(local.value);
       } else if (view.text(local.name) == "global_ranks_in_group") {
-        members = listed_ranks(std::string(view.text(local.value)));
+        members = listed_ranks(rank, std::string(view.text(local.value)));
       }
     }
     const auto number = name.size() > 2
@@ -146,12 +156,12 @@ std::string conflict_words(const RuleInput& input,
 
 std::vector<Finding> made_another(const RuleInput& input) {
   std::map<std::size_t, MadeGroups> made;  // by rank (index); only ranks that make one now
-  for (std::size_t at = 0; at < input.view.ranks().size() && made.size() <= kMaxMakers; ++at) {
+  for (std::size_t at = 0; at < input.view.ranks().size() && std::ssize(made) <= kMaxMakers; ++at) {
     if (MadeGroups groups = made_groups(input.view, input.rank(at)); !groups.empty()) {
       made.emplace(at, std::move(groups));
     }
   }
-  if (made.size() > kMaxMakers) {
+  if (std::ssize(made) > kMaxMakers) {
     return {};
   }
   std::map<std::size_t, std::vector<std::size_t>> conflicts;

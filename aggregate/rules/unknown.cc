@@ -70,8 +70,7 @@ std::string describe(const RuleInput& input) {
   if (const Slot* slot = common_rendezvous(input)) {
     return fmt::format(
         "all {} are in the {}, and it does not end: it waits for more ranks than there are, or "
-        "they "
-        "have come to different stores",
+        "they have come to different stores, or under different names",
         count_of(total, input.view.unit()), slot->words);
   }
   for (std::size_t at = 0; at < input.view.ranks().size(); ++at) {

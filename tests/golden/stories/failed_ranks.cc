@@ -281,6 +281,24 @@ CaptureBuilder groups_in_another_order() {
   return job;
 }
 
+// Ranks 0 and 1 have made a group of their own before they make one of all, of which a report lists
+// the first four.
+CaptureBuilder group_of_all_after_own() {
+  const std::string all = "[0, 1, 2, 3, ... 5 items]";
+  CaptureBuilder job =
+      ranks_make_groups({{"'2'", all}, {"'2'", all}, {"'1'", all}, {"'1'", all}, {"'1'", all}});
+  for (std::int32_t rank = 0; rank < 5; ++rank) {
+    has_group(job, rank, "0", "");
+  }
+  for (snapshot::ProcessCapture& process : job.capture.processes) {
+    process.groups.front().is_default = true;
+    process.groups.front().size = 5;
+  }
+  has_group(job, 0, "1", "0-1");
+  has_group(job, 1, "1", "0-1");
+  return job;
+}
+
 // The parts of a split_group() have one number; what the ranks make now is the same for all.
 CaptureBuilder parts_of_a_split() {
   CaptureBuilder job = group_made_as(0, "'2'", "'2'");
@@ -401,6 +419,11 @@ std::vector<Story> stories_of_failed_ranks() {
        Kind::kRendezvous,
        {1},
        groups_in_another_order},
+      {"group_of_all_after_own",
+       "a tensor parallel head on two of five ranks",
+       Kind::kRendezvous,
+       {0, 1},
+       group_of_all_after_own},
       {"parts_of_a_split",
        "one number for several groups, as split_group gives it",
        Kind::kUnknown,
