@@ -140,7 +140,9 @@ void add_awaited(const JobView& view, const RankView& rank, ReportedGroup& group
   // A thread of its own, or the first of workers that are in the same call.
   const WaitEnd end(view, rank);
   for (const WaitEnd::Hop& hop : end.hops()) {
-    if (group.awaited.size() < kMaxAwaited && std::ranges::count(processes, hop.process) == 0) {
+    const bool is_told = is_coroutine(*hop.thread) ||  // its task was
+                         std::ranges::count(processes, hop.process) != 0;
+    if (group.awaited.size() < kMaxAwaited && !is_told) {
       group.awaited.push_back(
           report_awaited(view, *hop.process, hop.thread, "its " + end.hop_words(hop)));
     }

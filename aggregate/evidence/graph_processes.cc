@@ -112,7 +112,8 @@ void GraphBuilder::add_holder(std::size_t node,
     link(node, other, {"an answer", "it may be at work on it", HowKnown::kExclusion}, true);
     expand(other, to, each);
   }
-  std::string on = holder.thread != nullptr ? awaited_thing(*thread)
+  std::string on = holder.thread != nullptr && is_coroutine(*holder.thread) ? "its end"
+                   : holder.thread != nullptr ? awaited_thing(*thread)
                                             : fmt::format("{} ({})", wait_name(thread->wait.on),
                                                           process_words(view_, *holder.process));
   if (holder.thread != nullptr && holders.how == HowKnown::kExclusion) {
@@ -167,7 +168,8 @@ void GraphBuilder::expand(std::size_t node, std::size_t rank, const ThreadCaptur
   if (thread != nullptr && !thread->call) {
     add_holders(node, rank, process, *thread);
   }
-  if (thread != nullptr && is_coroutine(*thread) && graph_.net.out[graph_.net_node[node]].empty()) {
+  if (thread != nullptr && is_coroutine(*thread) && thread->wait.on == WaitOn::kThread &&
+      graph_.net.out[graph_.net_node[node]].empty()) {
     show(node, rank,
          {"what its process is to do", "no thread of it has the event loop at hand",
           HowKnown::kExclusion},

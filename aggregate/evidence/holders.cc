@@ -194,6 +194,13 @@ Holders of_coroutine(const ProcessCapture& process, const ThreadCapture& corouti
   return holders;
 }
 
+// Returns whether the coroutine waits at a connection for no process of the job.
+bool is_at_outside(const ProcessCapture& process, const ThreadCapture& coroutine) {
+  const Wait& wait = coroutine.wait;
+  return wait.on == snapshot::WaitOn::kSocket && wait.rare->peer != snapshot::StringId{} &&
+         wait.holder_pid != process.pid;
+}
+
 // An event loop runs until a task ends, which may wait for another one, and so on: returns the last
 // of these if it waits for another process. If the last one waits for what any coroutine may bring
 // (a queue, an event), returns by exclusion the only coroutine that waits for another process.
@@ -209,7 +216,8 @@ Holders of_loop(const JobView& view, const ProcessCapture& process, const Thread
   for (const ThreadCapture& coroutine : view.coroutines(process)) {
     const ProcessCapture* other = view.awaited_by(process, coroutine);
     const bool is_last = coroutine.python_name == way.tasks.back()->name;
-    if ((is_last || way.inside) && other != nullptr && other != &process) {
+    if (other == nullptr ? is_last && is_at_outside(process, coroutine)
+                         : (is_last || way.inside) && other != &process) {
       add_holder_of(holders, &process, &coroutine);
     }
   }

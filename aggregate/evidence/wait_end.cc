@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "aggregate/view/coroutines.h"
 #include "aggregate/view/decider.h"
 #include "aggregate/view/polling.h"
 #include "aggregate/view/thread_cycle.h"
@@ -84,9 +85,9 @@ WaitEnd::Hop WaitEnd::next(const Hop& at) const {
 // only one that may end the wait. A thread that waits for the GIL waits for its turn.
 WaitEnd::Hop WaitEnd::next_thread(const Hop& at, const Holders& holders) const {
   ThreadChain chain = follow_threads(*at.process, *at.thread);
-  const bool excluded =
-      chain.way.size() == 1 && holders.who.size() == 1 && holders.how == HowKnown::kExclusion;
-  if (excluded) {
+  const bool only = chain.way.size() == 1 && holders.who.size() == 1;
+  const bool excluded = only && holders.how == HowKnown::kExclusion;
+  if (excluded || (only && is_coroutine(*holders.who.front().thread))) {
     chain.way.push_back(holders.who.front().thread);
   }
   const ThreadCapture* last = chain.end();
@@ -117,6 +118,9 @@ WaitEnd::Hop WaitEnd::next_process(const Holders& holders) const {
 }
 
 std::string WaitEnd::hop_words(const Hop& hop) const {
+  if (is_coroutine(*hop.thread)) {
+    return "coroutine" + view_.model().user_place(&hop.thread->samples.back(), " ");
+  }
   return hop.within ? thread_words(view_, *hop.thread) : child_words(view_, *hop.process);
 }
 

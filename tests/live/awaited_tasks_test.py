@@ -5,6 +5,7 @@
 """
 
 import os
+import socket
 import subprocess
 import sys
 import unittest
@@ -68,6 +69,29 @@ link, _ = door.accept()
 threading.Thread(target=lambda: asyncio.run(serve()), daemon=True).start()
 link.recv(10)
 """
+# A coroutine of the first one waits for an answer from outside of the job, and the second one for the
+# first one.
+ASKS = """
+import asyncio, socket, sys
+
+async def ask(port):
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    writer.write(b"a\\n")
+    print("asked", flush=True)
+    await reader.readline()
+
+async def main(port):
+    await {waits}
+
+door = socket.create_server(("127.0.0.1", 0))
+print(door.getsockname()[1], flush=True)
+link, _ = door.accept()
+asyncio.run(main(int(sys.stdin.readline())))
+"""
+WAITS = """
+import socket, sys
+socket.create_connection(("127.0.0.1", int(sys.stdin.readline()))).recv(10)
+"""
 CLIENT = """
 import socket, sys
 keep = socket.create_connection(("127.0.0.1", int(sys.stdin.readline())))
@@ -118,6 +142,30 @@ class AwaitedTasks(unittest.TestCase):
         self.addCleanup(process.kill)
         return process
 
+    def verdict_on(self, *ranks):
+        for process in ranks:
+            proc_facts.wait_until(lambda process=process: proc_facts.sleeping(process.pid), "it waits")
+        run = harness.Run(harness.run_here(
+            [harness.Options.oddrank, "node", *(str(process.pid) for process in ranks),
+             *harness.PATIENTLY, "--json", "-"]))
+        return run.json()["verdict"]
+
+    def test_a_coroutine_that_waits_for_an_answer_from_outside(self):
+        service = socket.create_server(("127.0.0.1", 0))
+        self.addCleanup(service.close)
+        port = service.getsockname()[1]
+        for waits in ("ask(port)", "asyncio.gather(ask(port), asyncio.sleep(0))"):
+            with self.subTest(waits):
+                asks, other = self.start(ASKS.format(waits=waits), 0), self.start(WAITS, 1)
+                other.stdin.write(asks.stdout.readline())
+                asks.stdin.write(b"%d\n" % port)
+                self.assertEqual(asks.stdout.readline(), b"asked\n")
+                verdict = self.verdict_on(asks, other)
+                self.assertEqual([one["rank"] for one in verdict["culprits"]], [0], verdict)
+                self.assertEqual(verdict["kind"], "external_wait", verdict)
+                self.assertRegex(verdict["summary"], "waits for its coroutine .*, which waits for an "
+                                 fr"answer from outside \(TCP to 127.0.0.1:{port}, pid {os.getpid()}\)")
+
     def test_a_coroutine_that_owes_another_rank_an_answer(self):
         for waits in ("asyncio.Event().wait()", "asyncio.sleep(10 ** 6)"):
             with self.subTest(waits):
@@ -125,12 +173,7 @@ class AwaitedTasks(unittest.TestCase):
                 client.stdin.write(server.stdout.readline())
                 client.stdin.write(server.stdout.readline())
                 self.assertEqual(server.stdout.readline(), b"asked\n")
-                for process in (server, client):
-                    proc_facts.wait_until(lambda: proc_facts.sleeping(process.pid), "it waits")
-                run = harness.Run(harness.run_here(
-                    [harness.Options.oddrank, "node", str(server.pid), str(client.pid),
-                     *harness.PATIENTLY, "--json", "-"]))
-                verdict = run.json()["verdict"]
+                verdict = self.verdict_on(server, client)
                 self.assertEqual([one["rank"] for one in verdict["culprits"]], [0], verdict)
                 self.assertEqual(verdict["kind"], "stuck_rank")
                 self.assertIn("answer", verdict["summary"])
