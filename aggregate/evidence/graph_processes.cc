@@ -113,9 +113,9 @@ void GraphBuilder::add_holder(std::size_t node,
     expand(other, to, each);
   }
   std::string on = holder.thread != nullptr && is_coroutine(*holder.thread) ? "its end"
-                   : holder.thread != nullptr ? awaited_thing(*thread)
-                                            : fmt::format("{} ({})", wait_name(thread->wait.on),
-                                                          process_words(view_, *holder.process));
+                   : holder.thread != nullptr                               ? awaited_thing(*thread)
+                                              : fmt::format("{} ({})", wait_name(thread->wait.on),
+                                                            process_words(view_, *holder.process));
   if (holder.thread != nullptr && holders.how == HowKnown::kExclusion) {
     on += fmt::format(", which {} may {}", thread_words(view_, *holder.thread),
                       is_at_own_lock(*thread) ? "release" : "send");

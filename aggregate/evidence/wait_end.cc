@@ -139,6 +139,16 @@ std::string hop_verb(const JobView& view, const ThreadCapture& waiter) {
       pipe ? "pipe" : "connection", wait.fd < 0 ? std::string() : fmt::format(" (fd {})", wait.fd));
 }
 
+// Returns whether a process has the other end of a pipe that it got from one that has ended: it is
+// below no living process of the rank. (What a shell runs beside the rank has the rank's parent.)
+bool is_left_behind(const JobView& view,
+                    const ProcessCapture& rank,
+                    const ThreadCapture& waiter,
+                    const ProcessCapture& holder) {
+  return waiter.wait.on == snapshot::WaitOn::kPipe && !holder.is_rank &&
+         holder.parent != rank.parent && view.process(holder.node, holder.parent) == nullptr;
+}
+
 }  // namespace
 
 std::string WaitEnd::way_words() const {
@@ -149,6 +159,13 @@ std::string WaitEnd::way_words() const {
     const std::string name = hop_words(hop);
     if (hop.within) {
       text += fmt::format("waits for its {}, which ", name);
+      continue;
+    }
+    if (is_left_behind(view_, *rank_.process, *from.thread, *hop.process)) {
+      text += fmt::format(
+          "waits for a pipe that is open in pid {}{}, left behind by a process that has ended, "
+          "which ",
+          hop.process->pid, command_words(view_, *hop.process));
       continue;
     }
     const bool own = from.process == rank_.process || hop.process->parent == from.process->pid;

@@ -86,7 +86,10 @@ std::vector<Addr> read_items(PythonMemory& memory,
   return items;
 }
 
-std::vector<Addr> list_from(PythonMemory& memory, Addr list, std::uint64_t first, std::size_t most) {
+std::vector<Addr> list_from(PythonMemory& memory,
+                            Addr list,
+                            std::uint64_t first,
+                            std::size_t most) {
   const ObjectOffsets& offsets = memory.layout().object;
   const auto count = memory.value<std::uint64_t>(list + offsets.size);
   return type_name(memory, list) != "list" || !count || first > *count

@@ -26,7 +26,7 @@ using cpython::PythonSample;
 using cpython::RawFrame;
 using cpython::SampledThread;
 
-constexpr std::size_t kMaxFutureDepth = 6;  // of Future.result(), from the innermost frame on
+constexpr std::size_t kMaxFutureDepth = 6;     // of Future.result(), from the innermost frame on
 constexpr std::size_t kMaxPoolThreads = 1024;  // threads that are compared
 constexpr std::size_t kMaxQueuedWork = 512;    // of one pool, or one event loop
 constexpr std::size_t kMaxFutureCallbacks = 16;
@@ -151,8 +151,8 @@ void PythonFutures::scan() {
       if (is_any_of(python_, frame, kPoolThreads)) {
         add_to_pool(thread, frame);
       }
-      const Addr loop = in_task ? cpython::loop_run_by(python_.memory(), python_.code(frame), frame)
-                                : Addr{};
+      const Addr loop =
+          in_task ? cpython::loop_run_by(python_.memory(), python_.code(frame), frame) : Addr{};
       if (loop != Addr{}) {
         busy_loops_.push_back({loop, &thread});
         break;
@@ -268,7 +268,8 @@ const SampledThread* PythonFutures::stuck_in(const Pool& pool, const SampledThre
     return nullptr;
   }
   const auto at = std::ranges::find(pool.threads, &waiter);
-  return at == pool.threads.end() || at + 1 == pool.threads.end() ? pool.threads.front() : *(at + 1);
+  return at == pool.threads.end() || at + 1 == pool.threads.end() ? pool.threads.front()
+                                                                  : *(at + 1);
 }
 
 }  // namespace oddrank::waits

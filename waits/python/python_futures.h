@@ -35,7 +35,8 @@ class PythonFutures {
   PythonFutures(cpython::PythonSample& python, FrameValues& values)
       : python_(python), values_(values) {}
 
-  // Returns nullopt if the thread is not in Future.result() or .exception(), or that cannot be read.
+  // Returns nullopt if the thread is not in Future.result() or .exception(), or that cannot be
+  // read.
   std::optional<FutureWait> wait_of(const cpython::SampledThread& waiter);
 
   // Returns the thread that works on a future; null if it is not known, or if the object is not a
@@ -79,8 +80,8 @@ class PythonFutures {
   bool scanned_ = false;
   bool compared_ = false;
   std::vector<Pool> pools_;
-  std::vector<Loop> busy_loops_;    // whose thread is in a task
-  std::vector<Dependent> stuck_;    // none of them can go on before another one does
+  std::vector<Loop> busy_loops_;  // whose thread is in a task
+  std::vector<Dependent> stuck_;  // none of them can go on before another one does
 };
 
 }  // namespace oddrank::waits

@@ -56,9 +56,7 @@ class PythonLocks {
 
   const SampledThread* joined(const SampledThread& thread);
 
-  std::optional<FutureWait> future(const SampledThread& thread) {
-    return futures_.wait_of(thread);
-  }
+  std::optional<FutureWait> future(const SampledThread& thread) { return futures_.wait_of(thread); }
 
   const SampledThread* provider(const SampledThread& thread) { return providers_.find(thread); }
 

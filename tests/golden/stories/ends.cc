@@ -87,6 +87,23 @@ CaptureBuilder program_of_a_shell() {
   return job;
 }
 
+// The rank waits for the end of a program's output; the program has ended, and left a daemon behind
+// that has its output open.
+CaptureBuilder daemon_left_behind() {
+  CaptureBuilder job = job_that_prepares();
+  ThreadSpec reads =
+      blocked(WaitOn::kPipe, "poll",
+              Frames{in_libc("__GI___poll"), std_py("subprocess.py", "Popen.communicate", 1209),
+                     std_py("subprocess.py", "run", 550)} +
+                  prepare(31));
+  reads.wait.holder_pid = 7641;
+  replace(job, 2, reads);
+  ThreadSpec daemon = blocked(WaitOn::kChild, "wait4", {in_libc("__GI___wait4")});
+  add_child(job, 2, 7641, daemon);
+  name_command(job, 7641, 1, "sh -c while :; do beat; sleep 5; done");
+  return job;
+}
+
 // The rank prints to a pipe that its reader, a program outside of the job, has stopped to read.
 CaptureBuilder full_output() {
   CaptureBuilder job = job_that_prepares();
@@ -226,6 +243,11 @@ std::vector<Story> stories_of_ends() {
        {5},
        pool_worker_at_a_pipe},
       {"program_of_a_shell", "Popen(shell=True).stdout", Kind::kIoStall, {2}, program_of_a_shell},
+      {"daemon_left_behind",
+       "subprocess.run(capture_output=True)",
+       Kind::kSkippedCollective,
+       {2},
+       daemon_left_behind},
       {"full_output", "a log reader that hangs", Kind::kIoStall, {3}, full_output},
       {"workers_alike", "all workers on one server", Kind::kIoStall, {5}, workers_alike},
       {"children_alike", "connections to children", Kind::kIoStall, {5}, children_alike},

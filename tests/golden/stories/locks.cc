@@ -76,12 +76,11 @@ CaptureBuilder finaliser() {
 
 // A wait for a future, on which a thread of the same process depends.
 ThreadSpec on_future(pid_t pid, pid_t holder, snapshot::WaitHow how, std::uint32_t line) {
-  ThreadSpec spec =
-      on_lock(pid, holder, 0,
-              Frames{in_libc("__futex_abstimed_wait_common"),
-                     std_py("concurrent/futures/_base.py", "Future.result", 451),
-                     user_py("tts/features.py", "tiles", line)} +
-                  thread_end());
+  ThreadSpec spec = on_lock(pid, holder, 0,
+                            Frames{in_libc("__futex_abstimed_wait_common"),
+                                   std_py("concurrent/futures/_base.py", "Future.result", 451),
+                                   user_py("tts/features.py", "tiles", line)} +
+                                thread_end());
   spec.wait.on = WaitOn::kThread;
   spec.wait.how = how;
   return spec;
@@ -116,7 +115,8 @@ CaptureBuilder future_in_work() {
   CaptureBuilder job = job_with_locks();
   const pid_t pid = pid_of(6);
   replace(job, 6, on_future(pid, 7651, snapshot::WaitHow::kFutureOfPool, 20));
-  add_thread(job, 6, 7651, running(Frames{user_py("tts/features.py", "mel", 52)} + thread_end(), 4'900'000));
+  add_thread(job, 6, 7651,
+             running(Frames{user_py("tts/features.py", "mel", 52)} + thread_end(), 4'900'000));
   return job;
 }
 

@@ -136,6 +136,20 @@ TEST_CASE("orphaned workers belong to their rank, leftovers of an earlier run to
   CHECK(node.decide().notes[0].find("pid 60") != std::string::npos);
 }
 
+TEST_CASE(
+    "a shell that a program of the rank has left behind is the rank's, one that started it is "
+    "not") {
+  Node node;
+  node.add(50, 1, "bash run.sh", torch(0, 0, 1))
+      .add(100, 50, "python train.py", torch(0, 0, 1))
+      .add(101, 100, "tool", torch(0, 0, 1))
+      .zombie()
+      .add(102, 1, "sh -c loop", torch(0, 0, 1))
+      .add(103, 102, "sleep 5", torch(0, 0, 1))
+      .add(104, 50, "sh -c beside", torch(0, 0, 1));
+  CHECK(node.ranks() == "0:100[101,102,103]");
+}
+
 TEST_CASE("ranks started with nohup are no orphans of each other") {
   Node node;
   node.add(100, 1, "python train.py", "RANK=0 WORLD_SIZE=2 MASTER_ADDR=a MASTER_PORT=1")
