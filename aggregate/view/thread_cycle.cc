@@ -22,12 +22,16 @@ const ThreadCapture* awaited_thread(const ProcessCapture& process, const ThreadC
 }
 
 ThreadChain follow_threads(const ProcessCapture& process, const ThreadCapture& from) {
-  const ThreadChain chain = follow(
+  ThreadChain chain = follow(
       &from, [&process](const ThreadCapture* thread) { return awaited_thread(process, *thread); });
-  const bool shares = std::ranges::any_of(chain.circle, [](const ThreadCapture* each) {
+  const auto shares = std::ranges::find_if(chain.circle, [](const ThreadCapture* each) {
     return each->wait.how == snapshot::WaitHow::kObject;
   });
-  return shares ? ThreadChain{{&from}, {}} : chain;
+  if (shares != chain.circle.end()) {
+    chain.way.insert(chain.way.end(), chain.circle.begin(), shares + 1);
+    chain.circle.clear();
+  }
+  return chain;
 }
 
 bool has_gil(const ThreadList& circle) {

@@ -19,7 +19,8 @@ const snapshot::ThreadCapture* awaited_thread(const snapshot::ProcessCapture& pr
                                               const snapshot::ThreadCapture& thread);
 
 // Follows the owners from `from` on. Threads that have an object in common are no circle: a queue's
-// other user may be another than the one that is seen. Then `way` is `from` alone.
+// other user may be another than the one that is seen. Then the way ends at the first that waits at
+// one.
 using ThreadChain = Way<const snapshot::ThreadCapture*>;
 ThreadChain follow_threads(const snapshot::ProcessCapture& process,
                            const snapshot::ThreadCapture& from);

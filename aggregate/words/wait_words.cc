@@ -61,7 +61,10 @@ std::string_view library_wait(const JobView& view, const RankView& rank) {
   }
 }
 
-std::string wait_phase(const JobView& view, const RankView& rank, const std::string& place) {
+}  // namespace
+
+std::string wait_phase(const JobView& view, const RankView& rank) {
+  const std::string place = view.model().user_place(rank.sample());
   const Wait& wait = rank.decider->wait;
   const std::string path = path_words(view, wait);
   const std::string in_place = place.empty() ? "" : " in " + place;
@@ -97,8 +100,10 @@ std::string wait_phase(const JobView& view, const RankView& rank, const std::str
   if (wait.on == WaitOn::kNothing || rank.state() == 'R') {
     return place.empty() ? "runs" : "runs " + place;
   }
-  return place.empty() ? "no Python frame" : "in " + place;
+  return {};
 }
+
+namespace {
 
 std::string lock_words(const ProcessCapture& process, const Wait& wait) {
   if (wait.holder_alive == Known::kNo) {
@@ -414,7 +419,9 @@ std::string phase_of(const JobView& view, const RankView& rank) {
   if (state == 'D') {
     return system_call_words(view, *rank.decider, true);
   }
-  return prefix + wait_phase(view, rank, view.model().user_place(rank.sample()));
+  const std::string words = wait_phase(view, rank);
+  const std::string place = view.model().user_place(rank.sample(), "in ");
+  return prefix + (!words.empty() ? words : place.empty() ? "no Python frame" : place);
 }
 
 std::string thread_wait_words(const JobView& view,

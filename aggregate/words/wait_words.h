@@ -57,6 +57,10 @@ const snapshot::ProcessCapture& last_child(const JobView& view,
 // pid 71 (cat /x), which is stuck in ...".
 std::string stuck_words(const JobView& view, const snapshot::ProcessCapture& process);
 
+// Returns "waits for a lock in load (train.py:61)", "sleeps in ...", "runs ..."; "" if no more is
+// known than the place. `rank`: one with a thread that speaks for it.
+std::string wait_phase(const JobView& view, const RankView& rank);
+
 // Says in few words what a rank does, for its group's title.
 std::string phase_of(const JobView& view, const RankView& rank);
 
