@@ -13,6 +13,7 @@
 
 #include "aggregate/rules/all_rules.h"
 #include "aggregate/rules/left_pattern.h"
+#include "aggregate/view/left_loop.h"
 #include "aggregate/view/plain_locals.h"
 #include "aggregate/words/wait_words.h"
 
@@ -130,6 +131,23 @@ std::vector<NumberSide> sides_of(const RuleInput& input, const std::vector<const
   return sides;
 }
 
+// If one of two ranks has left a loop of the program in which the other one is, says so: what ends
+// the loop explains more than their calls.
+void tell_loop(const RuleInput& input, std::size_t one, std::size_t other, Finding& finding) {
+  auto loop = left_loop(input.view, input.rank(one), input.rank(other));
+  const std::size_t outside = loop ? one : other;
+  if (!loop) {
+    loop = left_loop(input.view, input.rank(other), input.rank(one));
+  }
+  if (loop) {
+    finding.summary +=
+        fmt::format("; {} has left the loop around {}", ranks_words(input, {outside}), loop->place);
+    finding.advice = {fmt::format(
+        "compare what ends the loop around {} on these ranks, and the calls that they make in it",
+        loop->place)};
+  }
+}
+
 }  // namespace
 
 std::vector<Finding> mismatched_collective(const RuleInput& input) {
@@ -197,6 +215,8 @@ std::vector<Finding> mismatched_collective(const RuleInput& input) {
       finding.summary += pattern_words(input, deviating);
     }
     finding.advice = {"compare the calls on both sides: operation, size, type and root"};
+    const Slot& others = slot_without(input, slots, input.rank(ranks.front()));
+    tell_loop(input, ranks.front(), others.inside.front(), finding);
     finding.disproves = {"one operation at this number on all ranks"};
     findings.push_back(std::move(finding));
   }

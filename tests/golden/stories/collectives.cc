@@ -134,6 +134,19 @@ CaptureBuilder two_against_two() {
   return job;
 }
 
+// One rank is behind the loop in which the others make their call.
+CaptureBuilder left_the_loop() {
+  const ThreadSpec inside = in_gloo(world_call("all_reduce", 902), loop(96));
+  CaptureBuilder job = job_of(1, 4, Backend::kGloo, inside);
+  for (snapshot::ProcessCapture& process : job.capture.processes) {
+    snapshot::PythonLoop& around = process.threads.front().loops.emplace_back();
+    around.frame = static_cast<std::uint32_t>(inside.frames.size() - loop(96).size());
+    around.iterates = true;
+  }
+  replace(job, 2, in_gloo(world_call("barrier", 902), loop(103)));
+  return job;
+}
+
 // One against one, while the others of the pipeline have yet to come: they wait for rank 1, which
 // has left the loop, and for nobody who is still in it.
 CaptureBuilder left_the_pipeline() {
@@ -214,6 +227,7 @@ std::vector<Story> stories_of_collectives() {
        Kind::kMismatchedCollective,
        {0, 1, 2, 3},
        two_against_two},
+      {"left_the_loop", "A4: fewer batches", Kind::kMismatchedCollective, {2}, left_the_loop},
       {"left_the_pipeline",
        "A4 with no majority, but one side is awaited elsewhere",
        Kind::kMismatchedCollective,
