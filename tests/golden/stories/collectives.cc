@@ -137,7 +137,7 @@ CaptureBuilder two_against_two() {
 // One rank is behind the loop in which the others make their call.
 CaptureBuilder left_the_loop() {
   const ThreadSpec inside = in_gloo(world_call("all_reduce", 902), loop(96));
-  CaptureBuilder job = job_of(1, 4, Backend::kGloo, inside);
+  CaptureBuilder job = job_of(2, 4, Backend::kGloo, inside);
   for (snapshot::ProcessCapture& process : job.capture.processes) {
     snapshot::PythonLoop& around = process.threads.front().loops.emplace_back();
     around.frame = static_cast<std::uint32_t>(inside.frames.size() - loop(96).size());
