@@ -14,6 +14,7 @@
 #include "aggregate/view/thread_cycle.h"
 #include "aggregate/words/wait_words.h"
 #include "snapshot/flight_calls.h"
+#include "snapshot/loops/named_loop.h"
 
 namespace oddrank::aggregate {
 
@@ -51,12 +52,39 @@ bool waits_in_vain(const RankView& rank) {
          });
 }
 
+// Returns whether the rank's only Python thread asks, in a loop of the program, for what another
+// one would do, and for nothing else; by itself, or in a wait of the library with a time limit.
+bool asks_itself(const JobView& view, const RankView& rank) {
+  const ThreadCapture& thread = *rank.decider;
+  if (!is_last_of_python(*rank.process, thread) || thread.loops.empty() ||
+      !(rank.polls || is_at_python_lock(thread))) {
+    return false;
+  }
+  const snapshot::Tables& tables = view.capture().tables;
+  const snapshot::PythonLoop& loop = thread.loops.front();
+  const auto& frames = tables.stack(thread.samples.back().python_frames()).frames;
+  const auto own = std::ranges::find_if(
+      frames, [&view](snapshot::FrameId id) { return view.model().shown(id).user; });
+  std::size_t asking = 0;
+  for (const snapshot::NamedCall& call : snapshot::named_loop(loop, tables).calls) {
+    const auto asked = snapshot::asked_by(call);
+    if (asked && !snapshot::is_of_own_process(*asked)) {
+      return false;
+    }
+    asking += asked ? 1U : 0U;
+  }
+  return asking > 0 && !loop.cut && own != frames.end() && own - frames.begin() == loop.frame;
+}
+
 // Returns whether the rank, in code of its own, waits for somebody who could not be found.
 bool waits_for_somebody(const RuleInput& input, const RankView& rank) {
   if (rank.decider == nullptr) {
     return false;
   }
   const RankView& last = input.end(rank).view();
+  if (asks_itself(input.view, last)) {
+    return false;
+  }
   if (last.polls || waits_for_key(input.view, last) ||
       keeps_resting(*last.decider, input.view.model())) {
     return true;

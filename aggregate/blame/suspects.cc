@@ -238,6 +238,9 @@ bool makes_something(const RuleInput& input, const RankView& rank) {
     return false;
   }
   const RankView& end = input.end(rank).view();
+  if (is_at_python_lock(*end.decider) && is_last_of_python(*end.process, *end.decider)) {
+    return false;  // it tells that it waits
+  }
   return writes(*rank.process, *rank.decider) || writes(*end.process, *end.decider);
 }
 

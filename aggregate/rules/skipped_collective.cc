@@ -72,15 +72,6 @@ std::string coroutine_words(const JobView& view, const TaskWay& way) {
   return words + (way.circle ? " for one of these" : "");
 }
 
-// Returns whether nothing in the process can give what the thread waits for: it waits, without a
-// time limit, for what another Python thread does, and there is none.
-bool is_last_of_python(const RankView& rank) {
-  const auto& threads = rank.process->threads;
-  return rank.process->read == snapshot::ReadState::kFull && is_at_own_lock(*rank.decider) &&
-         rank.decider->has_python && rank.decider->wait.holder_tid == 0 &&
-         std::ranges::count_if(threads, &snapshot::ThreadCapture::has_python) == 1;
-}
-
 // Returns "sleeps in evaluate (train.py:81)", and for how long if a clock ends that.
 std::string elsewhere(const RuleInput& input, const RankView& rank) {
   if (rank.decider->call) {
@@ -105,11 +96,13 @@ std::string elsewhere(const RuleInput& input, const RankView& rank) {
     return "waits for its coroutine " + coroutine_words(input.view, way);
   }
   const std::string words = wait_phase(input.view, rank);
+  const bool in_vain =
+      is_at_python_lock(*rank.decider) && is_last_of_python(*rank.process, *rank.decider);
   return (!words.empty()  ? words
           : where.empty() ? "is elsewhere"
                           : "is" + where) +
          long_limit_words(rank.decider->wait) +
-         (is_last_of_python(rank) ? ", and no other Python thread of it is left" : "");
+         (in_vain ? ", and no other Python thread of it is left" : "");
 }
 
 // Returns the process or coroutine of the rank that holds up others, whatever the rank itself waits

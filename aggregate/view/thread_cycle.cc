@@ -72,14 +72,24 @@ bool is_shared_lock(const snapshot::Wait& wait) {
          (wait.lock.shared || wait.lock.kind == snapshot::LockKind::kShared);
 }
 
-bool is_at_own_lock(const ThreadCapture& thread) {
+bool is_at_python_lock(const ThreadCapture& thread) {
   const snapshot::Wait& wait = thread.wait;
   // Objects in C (queue.SimpleQueue) wait at a semaphore of their own, as Python's locks do.
   const bool of_python = wait.how == snapshot::WaitHow::kPythonLock ||
                          wait.how == snapshot::WaitHow::kObject ||
                          wait.how == snapshot::WaitHow::kFutureNotBegun ||
                          (thread.has_python && wait.lock.kind == snapshot::LockKind::kSemaphore);
-  return wait.on == WaitOn::kLock && of_python && !wait.limited && !is_shared_lock(wait);
+  return wait.on == WaitOn::kLock && of_python && !is_shared_lock(wait);
+}
+
+bool is_at_own_lock(const ThreadCapture& thread) {
+  return is_at_python_lock(thread) && !thread.wait.limited;
+}
+
+bool is_last_of_python(const ProcessCapture& process, const ThreadCapture& thread) {
+  return process.read == snapshot::ReadState::kFull && thread.has_python &&
+         thread.wait.holder_tid == 0 &&
+         std::ranges::count_if(process.threads, &ThreadCapture::has_python) == 1;
 }
 
 }  // namespace oddrank::aggregate

@@ -44,8 +44,14 @@ const snapshot::ThreadCapture* waiting_gil_owner(const snapshot::ProcessCapture&
 // of them may release it.
 bool is_shared_lock(const snapshot::Wait& wait);
 
-// Returns whether the thread waits, without a time limit, for a lock, an event or a queue of
-// Python's that is its own process's.
+// Returns whether the thread waits for a lock, an event or a queue of Python's that is its own
+// process's.
+bool is_at_python_lock(const snapshot::ThreadCapture& thread);
+// Returns the same of a wait without a time limit.
 bool is_at_own_lock(const snapshot::ThreadCapture& thread);
+
+// Returns whether the process has no other Python thread, which might give what this one waits for.
+bool is_last_of_python(const snapshot::ProcessCapture& process,
+                       const snapshot::ThreadCapture& thread);
 
 }  // namespace oddrank::aggregate

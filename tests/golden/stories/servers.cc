@@ -64,6 +64,43 @@ CaptureBuilder waits_in_vain() {
   return job;
 }
 
+// Three ranks wait for keys of the store, each at a place of its own. The fourth asks its own event
+// again and again, which no thread is left to set; and for what else these calls ask.
+CaptureBuilder asks_its_own_event(const std::vector<std::string_view>& calls) {
+  const Frames wait = {in_libc("poll"), in_torch("c10d::TCPStore::doWait"),
+                       in_torch("c10d::TCPStore::wait")};
+  const auto waits_at = [&wait](std::uint32_t line) {
+    ThreadSpec spec = blocked(WaitOn::kSocket, "poll",
+                              wait + program_at("rl/score.py", {{"main", line}, {"<module>", 90}}));
+    spec.wait.limited = true;
+    return spec;
+  };
+  CaptureBuilder job = job_of(1, 4, Backend::kGloo, waits_at(44));
+  replace(job, 0, waits_at(40));
+  replace(job, 3, waits_at(47));
+  const Frames inside = futex_wait() + Frames{std_py("threading.py", "Condition.wait", 324),
+                                              std_py("threading.py", "Event.wait", 622)};
+  ThreadSpec asks = blocked(WaitOn::kLock, "futex",
+                            inside + program_at("rl/score.py", {{"go", 25}, {"<module>", 90}}));
+  asks.wait.how = snapshot::WaitHow::kPythonLock;
+  asks.wait.limited = true;
+  replace(job, 2, asks);
+  snapshot::PythonLoop& loop = job.process(pid_of(2)).threads.front().loops.emplace_back();
+  loop.frame = static_cast<std::uint32_t>(inside.size());
+  for (const std::string_view call : calls) {
+    loop.calls.push_back({job.capture.tables.string(call)});
+  }
+  return job;
+}
+
+CaptureBuilder asks_in_vain() {
+  return asks_its_own_event({"builtins.print", "threading.Event.wait"});
+}
+
+CaptureBuilder asks_for_a_file_too() {
+  return asks_its_own_event({"genericpath.exists", "threading.Event.wait"});
+}
+
 // The same rest, but the others wait for it in a collective.
 CaptureBuilder rests_before_a_collective() {
   CaptureBuilder job =
@@ -84,6 +121,17 @@ std::vector<Story> stories_of_servers() {
        Kind::kStuckRank,
        {0},
        waits_in_vain},
+      {"asks_in_vain",
+       "the thread that should set the event has died",
+       Kind::kStuckRank,
+       {2},
+       asks_in_vain},
+      {"asks_for_a_file_too",
+       "its event only lets it rest",
+       Kind::kUnknown,
+       {},
+       asks_for_a_file_too,
+       Kind::kStuckRank},
       {"before_a_collective",
        "hangs.md A2",
        Kind::kSkippedCollective,
