@@ -141,10 +141,10 @@ std::string hop_verb(const JobView& view, const ThreadCapture& waiter) {
 
 // Returns whether a process has the other end of a pipe that it got from one that has ended: it is
 // below no living process of the rank. (What a shell runs beside the rank has the rank's parent.)
-bool is_left_behind(const JobView& view,
-                    const ProcessCapture& rank,
-                    const ThreadCapture& waiter,
-                    const ProcessCapture& holder) {
+bool has_inherited_pipe(const JobView& view,
+                        const ProcessCapture& rank,
+                        const ThreadCapture& waiter,
+                        const ProcessCapture& holder) {
   return waiter.wait.on == snapshot::WaitOn::kPipe && !holder.is_rank &&
          holder.parent != rank.parent && view.process(holder.node, holder.parent) == nullptr;
 }
@@ -161,7 +161,7 @@ std::string WaitEnd::way_words() const {
       text += fmt::format("waits for its {}, which ", name);
       continue;
     }
-    if (is_left_behind(view_, *rank_.process, *from.thread, *hop.process)) {
+    if (has_inherited_pipe(view_, *rank_.process, *from.thread, *hop.process)) {
       text += fmt::format(
           "waits for a pipe that is open in pid {}{}, left behind by a process that has ended, "
           "which ",

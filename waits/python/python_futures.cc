@@ -236,8 +236,8 @@ bool PythonFutures::is_stuck(const SampledThread* thread) const {
   return std::ranges::find(stuck_, thread, &Dependent::waiter) != stuck_.end();
 }
 
-// Of all threads that wait for a future, drops those for which one that does not may go on, until
-// the rest wait for each other.
+// Begins with all threads that wait for a future, and drops those for which another one may go on,
+// until the rest wait for each other.
 void PythonFutures::find_stuck() {
   if (compared_) {
     return;
