@@ -33,7 +33,7 @@ std::string rendezvous_predicate(const RuleInput& input,
     if (std::string ended = past.ended_by_srun(rank); !ended.empty()) {
       return ended;
     }
-    return fmt::format("never came: {} of {} ranks are there", slot.inside.size(),
+    return fmt::format("has not come, or has ended: {} of {} ranks are there", slot.inside.size(),
                        input.view.expected());
   }
   FrameModel& model = input.view.model();
@@ -140,7 +140,7 @@ std::vector<Finding> rendezvous(const RuleInput& input) {
     culprit.waits_for.detail = culprit.pid == 0 ? "no process was found" : "";
   }
   finding.advice = {"compare WORLD_SIZE, RANK, MASTER_ADDR and MASTER_PORT of all ranks",
-                    "look in the job's output for an error of a rank that did not start"};
+                    "look in the job's output for an error of a rank that is not there"};
   finding.disproves = {"the number of ranks in the store growing"};
   finding.weakness = "the job may be starting";
   return {finding};
