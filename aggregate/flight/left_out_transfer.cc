@@ -8,13 +8,12 @@
 namespace oddrank::aggregate {
 namespace {
 
-constexpr std::size_t kMaxStep = 512;       // calls of one step
 constexpr std::size_t kMaxCompared = 4096;  // newest calls of a rank
 
 struct Past {
   const FlightRecord* record = nullptr;
   std::vector<PastCall> calls;
-  std::size_t from = 0;   // calls before the first step
+  std::optional<Repeat> repeat;
   bool is_whole = false;  // it begins with the rank's first call
 };
 
@@ -36,35 +35,19 @@ Past past_of(const FlightJob& job, std::size_t at) {
   past.record = job.records[at];
   past.calls = newest_calls(job, at, kMaxCompared);
   past.is_whole = is_whole(*past.record) && past.calls.size() == past.record->entries.size();
-  // What is called at the start only (a broadcast of parameters) is of no step. A transfer of
-  // another line may be: a pipeline that warms up.
-  const std::size_t half = past.calls.size() / 2;
-  const auto recurs = [&](const CallKey& call) {
-    return std::any_of(past.calls.begin() + static_cast<std::ptrdiff_t>(half), past.calls.end(),
-                       [&call](const PastCall& one) {
-                         return call.peer >= 0 ? one.key.is_like(call) : one.key == call;
-                       });
-  };
-  while (past.from < half && !recurs(past.calls[past.from].key)) {
-    ++past.from;
-  }
+  past.repeat = repeat_of(past.calls, false);
   return past;
 }
 
-// Returns whether a period is a step of the program rather than a microbatch within one. Either the
-// past reaches back to the first call and the period fits all of it, the warming up of a pipeline's
-// first step included; or some collective is called once per period (the gradients' reduction, the
-// norm), while the transfer is made several times.
-bool step_is_seen(const Past& past,
-                  std::size_t period,
-                  std::size_t end,
-                  const Wanted& wanted,
-                  const Tables& texts) {
+// Returns whether what repeats is a step of the program rather than a microbatch within one. Either
+// the past reaches back to the first call and most of it repeats; or some collective is called once
+// per period (the gradients' reduction, the norm), while the transfer is made several times.
+bool step_is_seen(const Past& past, const Wanted& wanted, const Tables& texts) {
   if (past.is_whole) {
     return true;
   }
-  const auto begin = past.calls.begin() + static_cast<std::ptrdiff_t>(end - period);
-  const auto stop = past.calls.begin() + static_cast<std::ptrdiff_t>(end);
+  const auto stop = past.calls.begin() + static_cast<std::ptrdiff_t>(past.repeat->end);
+  const auto begin = stop - static_cast<std::ptrdiff_t>(past.repeat->period);
   const auto made =
       std::count_if(begin, stop, [&](const PastCall& call) { return wanted.is(call.key, texts); });
   const bool once = std::any_of(begin, stop, [&](const PastCall& call) {
@@ -73,58 +56,27 @@ bool step_is_seen(const Past& past,
   return made >= 2 && once;
 }
 
-// Returns the first call that is not the one a period before it.
-std::size_t first_stray(const Past& past, std::size_t period) {
-  std::size_t at = past.from + period;
-  while (at < past.calls.size() && past.calls[at].key == past.calls[at - period].key) {
-    ++at;
-  }
-  return at;
-}
-
-// Returns whether all calls fit one step or another.
 bool keeps_pattern(const Past& past, const Wanted& wanted, const Tables& texts) {
-  const std::size_t size = past.calls.size();
-  for (std::size_t period = 1; period <= kMaxStep && past.from + 2 * period < size; ++period) {
-    if (first_stray(past, period) == size && step_is_seen(past, period, size, wanted, texts)) {
-      return true;
-    }
-  }
-  return false;
-}
-
-// Returns whether all calls from `stray` on fit the past, with the one that is expected there put
-// back before them.
-bool fits_with_gap(const Past& past, std::size_t period, std::size_t stray) {
-  bool fits = true;
-  for (std::size_t at = stray; at < past.calls.size() && fits; ++at) {
-    const std::size_t before = at + 1 - period;  // as if the call were there
-    fits = past.calls[at].key == past.calls[before < stray    ? before
-                                            : before == stray ? stray - period
-                                                              : before - 1]
-                                     .key;
-  }
-  return fits;
+  return past.repeat && past.repeat->end == past.calls.size() && step_is_seen(past, wanted, texts);
 }
 
 // Returns the call that was left out: where the rank made it a step before, as an index. The rank
-// has gone on behind it, as its past foretells.
+// has gone on behind it as its past foretells, with that call put back.
 std::optional<std::size_t> gap_of(const Past& past, const Wanted& wanted, const Tables& texts) {
-  const std::size_t size = past.calls.size();
-  std::optional<std::size_t> gap;
-  for (std::size_t period = 1; period <= kMaxStep && past.from + 2 * period < size; ++period) {
-    const std::size_t stray = first_stray(past, period);
-    if (stray == size) {
-      return std::nullopt;  // nothing is missing
-    }
-    const bool fits =
-        stray >= past.from + 2 * period && wanted.is(past.calls[stray - period].key, texts) &&
-        step_is_seen(past, period, stray, wanted, texts) && fits_with_gap(past, period, stray);
-    if (fits && !gap) {
-      gap = stray - period;
-    }
+  if (!past.repeat || past.repeat->end == past.calls.size()) {
+    return std::nullopt;  // nothing is missing
   }
-  return gap;
+  const auto [stray, period, run] = *past.repeat;
+  const std::size_t gap = stray - period;
+  bool fits = wanted.is(past.calls[gap].key, texts) && step_is_seen(past, wanted, texts);
+  for (std::size_t at = stray; at < past.calls.size() && fits; ++at) {
+    const std::size_t before = at + 1 - period;  // as if the call were there
+    fits = past.calls[at].key == past.calls[before < stray    ? before
+                                            : before == stray ? gap
+                                                              : before - 1]
+                                     .key;
+  }
+  return fits ? std::optional(gap) : std::nullopt;
 }
 
 class TransferFinder {
