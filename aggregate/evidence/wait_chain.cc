@@ -52,6 +52,12 @@ class WaysTo {
   // ranks behind it.
   std::vector<std::size_t> main_waiters(const std::set<std::size_t>& targets) const;
 
+  // Returns those for whom the waiters wait directly.
+  std::set<std::size_t> targets_of(const std::vector<std::size_t>& waiters) const;
+
+  // Returns those of the ranks from which a path leads there, and that wait in calls of one sort.
+  std::vector<std::size_t> waiters_among(const std::set<std::size_t>& ranks) const;
+
   ChainLink link(const std::vector<std::size_t>& waiters) const;
 
  private:
@@ -116,8 +122,17 @@ std::vector<std::size_t> WaysTo::main_waiters(const std::set<std::size_t>& targe
   return best.second;
 }
 
-ChainLink WaysTo::link(const std::vector<std::size_t>& waiters) const {
-  ChainLink link;
+std::vector<std::size_t> WaysTo::waiters_among(const std::set<std::size_t>& ranks) const {
+  std::vector<std::size_t> waiters;
+  for (const std::size_t at : ranks) {
+    if (next_[at] != kFar && (waiters.empty() || call_sort(at) == call_sort(waiters.front()))) {
+      waiters.push_back(at);
+    }
+  }
+  return waiters;
+}
+
+std::set<std::size_t> WaysTo::targets_of(const std::vector<std::size_t>& waiters) const {
   std::set<std::size_t> targets;
   std::set<std::size_t> slots;
   for (const std::size_t at : waiters) {
@@ -135,6 +150,12 @@ ChainLink WaysTo::link(const std::vector<std::size_t>& waiters) const {
   if (targets.empty() && next_[waiters.front()] != kFar) {
     targets.insert(next_[waiters.front()]);  // all members are there, and wait for somebody else
   }
+  return targets;
+}
+
+ChainLink WaysTo::link(const std::vector<std::size_t>& waiters) const {
+  ChainLink link;
+  const std::set<std::size_t> targets = targets_of(waiters);
   link.waiters = waiters_text(view_, waiters);
   link.waits_for = waiters_text(view_, {targets.begin(), targets.end()});
   link.on = waiters.size() > 1 ? call_sort(waiters.front()) : call_text(waiters.front());
@@ -202,6 +223,13 @@ std::vector<ChainLink> chain_to(const JobView& view, const WaitGraph& graph, std
     const std::vector<std::size_t> waiters = ways.main_waiters(targets);
     if (waiters.empty()) {
       break;
+    }
+    // Some of those for whom they wait may themselves wait for that rank, which waits for none.
+    const auto between = chain.empty() && !graph.waits[rank]
+                             ? ways.waiters_among(ways.targets_of(waiters))
+                             : std::vector<std::size_t>();
+    if (!between.empty()) {
+      chain.push_back(ways.link(between));
     }
     chain.push_back(ways.link(waiters));
     targets = {waiters.begin(), waiters.end()};
