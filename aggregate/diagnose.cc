@@ -14,7 +14,6 @@
 
 #include "aggregate/evidence/store_keys.h"
 #include "aggregate/evidence/wait_end.h"
-#include "aggregate/flight/flight_capture.h"
 #include "aggregate/rules/rule.h"
 #include "aggregate/setup_notes.h"
 #include "aggregate/side_calls.h"
@@ -313,36 +312,12 @@ void add_node_notes(const Capture& capture, Diagnosis& report) {
   }
 }
 
-// A source that names ranks which, outside of calls, wait for those of the verdict sees another
-// part of the same chain.
-void settle_disagreements(const JobView& view, const WaitGraph& graph, Diagnosis& report) {
-  constexpr std::size_t kMaxCulprits = 16;  // each needs a search through the graph
-  const auto disagrees = [](const SourceFinding& finding) { return finding.agrees == false; };
-  const std::vector<Culprit>& culprits = report.verdict.culprits;
-  if (culprits.size() > kMaxCulprits || std::ranges::none_of(report.sources, disagrees)) {
-    return;
-  }
-  std::set<std::int32_t> waiters;
-  for (const Culprit& culprit : culprits) {
-    const std::size_t at = view.index_of(culprit.rank);
-    for (const std::size_t waiter :
-         at == JobView::kNone ? std::vector<std::size_t>() : waiters_of(graph, at)) {
-      const RankView& rank = view.rank(waiter);
-      if (rank.decider != nullptr && !rank.decider->call) {
-        waiters.insert(rank.rank);
-      }
-    }
-  }
-  for (SourceFinding& finding : report.sources) {
-    if (disagrees(finding) && std::ranges::all_of(finding.ranks, [&waiters](std::int32_t rank) {
-          return waiters.contains(rank);
-        })) {
-      finding.agrees = std::nullopt;
-    }
-  }
-}
-
 }  // namespace
+
+Verdict verdict_of(const JobView& view) {
+  WaitGraph graph = build_wait_graph(view);
+  return decide(make_input(view, graph));
+}
 
 Diagnosis diagnose(const Capture& capture) {
   FrameModel model(capture.tables);
@@ -354,15 +329,12 @@ Diagnosis diagnose(const JobView& view) {
   WaitGraph graph = build_wait_graph(view);
   std::vector<RankGroup> groups = find_groups(view);
   Diagnosis report;
-  const std::optional<FlightReport> flight = analyze_flight_of(capture);
-  const FlightReport* recorders = flight ? &*flight : nullptr;
-  const RuleInput input = make_input(view, graph, groups, recorders);
+  const RuleInput input = make_input(view, graph);
   report.verdict = decide(input);
-  if (recorders != nullptr && is_from_memory(*recorders)) {
-    report.steps = rank_steps(recorders->job);
+  if (const FlightJob* job = input.recorded()) {
+    report.steps = rank_steps(*job);
   }
-  report.sources = find_sources(view, recorders, report.verdict);
-  settle_disagreements(view, graph, report);
+  report.sources = find_sources(view, graph, report.verdict);
   report.coverage = cover(view);
   report.job = job_words(capture);
   report.of_cores = capture.job.source == snapshot::JobSource::kCore;

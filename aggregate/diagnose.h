@@ -11,6 +11,8 @@
 
 namespace oddrank::aggregate {
 
+// Returns the verdict alone, as for a view of dumps of flight recorders.
+Verdict verdict_of(const JobView& view);
 Diagnosis diagnose(const JobView& view);
 Diagnosis diagnose(const snapshot::Capture& capture);
 

@@ -2,6 +2,9 @@
 #include <string>
 #include <vector>
 
+#include "aggregate/diagnose.h"
+#include "aggregate/frames/frame_model.h"
+#include "aggregate/view/job_view.h"
 #include "base/confine.h"
 #include "base/write_file.h"
 #include "cli/commands.h"
@@ -11,6 +14,7 @@
 #include "collectives/sources/read_flight_record.h"
 #include "node/sources/dump_files.h"
 #include "report/flight_report.h"
+#include "snapshot/capture.h"
 
 namespace oddrank::cli {
 namespace {
@@ -31,9 +35,9 @@ struct FrOptions {
 
 int run_fr(const FrOptions& options) {
   confine(kReporter);
-  snapshot::Tables texts;
-  std::vector<snapshot::FlightRecord> records;
-  std::vector<aggregate::UnreadDump> unread;
+  snapshot::Capture capture;
+  std::vector<snapshot::FlightRecord>& records = capture.collectives.flight;
+  std::vector<report::UnreadDump> unread;
   bool of_debug_server = false;
   for (const std::string& file : node::expand_files(options.dumps)) {
     const auto found = node::read_found_file(file, kMaxDumpBytes);
@@ -41,7 +45,7 @@ int run_fr(const FrOptions& options) {
       of_debug_server = true;
       continue;
     }
-    auto record = found ? collectives::read_flight_record(file, found->bytes, texts)
+    auto record = found ? collectives::read_flight_record(file, found->bytes, capture.tables)
                         : Result<snapshot::FlightRecord>(fail(found.error()));
     if (record) {
       record->written_us = found->written_us;
@@ -52,15 +56,17 @@ int run_fr(const FrOptions& options) {
   }
   if (records.empty()) {
     ManyErrors errors;
-    for (const aggregate::UnreadDump& dump : unread) {
+    for (const report::UnreadDump& dump : unread) {
       errors.add({Errc::kBadData, dump.source + ": " + dump.why, ""});
     }
     errors.finish();
     return report_error({Errc::kNotFound, "no flight-recorder dump found in the given files",
                          of_debug_server ? kDebugServerHint : ""});
   }
-  aggregate::FlightReport report = aggregate::analyze_flight(records, texts);
-  report.unread = std::move(unread);
+  aggregate::FrameModel model(capture.tables);
+  const aggregate::JobView view(capture, model);
+  const aggregate::Verdict verdict = aggregate::verdict_of(view);
+  const report::FlightReport report{*view.flight(), verdict, std::move(unread)};
   if (!options.json.empty() &&
       !write_output(options.json, report::flight_report_json(report), options.mode)) {
     return kToolFault;
@@ -72,8 +78,8 @@ int run_fr(const FrOptions& options) {
       return kToolFault;
     }
   }
-  return report.unread.empty() && aggregate::ranks_without_dump(report).empty() ? kAllRead
-                                                                                : kPartial;
+  return report.unread.empty() && aggregate::ranks_without_dump(report.facts).empty() ? kAllRead
+                                                                                      : kPartial;
 }
 
 }  // namespace

@@ -20,20 +20,20 @@ constexpr std::size_t kMaxFlightGroups = 24;  // in a text
 constexpr std::size_t kMaxWaits = 16;
 constexpr std::size_t kWidth = 60;
 
-std::size_t entries_of(const aggregate::FlightReport& report) {
+std::size_t entries_of(const aggregate::FlightFacts& facts) {
   std::size_t entries = 0;
-  for (const snapshot::FlightRecord* record : report.job.records) {
+  for (const snapshot::FlightRecord* record : facts.job.records) {
     entries += record->entries.size();
   }
   return entries;
 }
 
-std::string versions_of(const aggregate::FlightReport& report) {
+std::string versions_of(const aggregate::FlightFacts& facts) {
   std::set<std::string> versions;
-  for (const snapshot::FlightRecord* record : report.job.records) {
+  for (const snapshot::FlightRecord* record : facts.job.records) {
     versions.insert(record->version == snapshot::StringId{}
                         ? "unknown"
-                        : printable(report.job.texts->text(record->version)));
+                        : printable(facts.job.texts->text(record->version)));
   }
   std::string text;
   for (const std::string& version : versions) {
@@ -88,10 +88,10 @@ std::string open_words(const aggregate::FlightMembers& group) {
   });
 }
 
-std::string groups_text(const aggregate::FlightReport& report) {
+std::string groups_text(const aggregate::FlightFacts& facts) {
   std::string text = "Groups\n";
   std::size_t shown = 0;
-  for (const aggregate::FlightMembers& group : report.job.groups) {
+  for (const aggregate::FlightMembers& group : facts.job.groups) {
     if (group.enqueued < 0) {
       continue;  // sends and receives only, or nothing at all
     }
@@ -107,13 +107,12 @@ std::string groups_text(const aggregate::FlightReport& report) {
              : fmt::format("{}  ... {}\n", text, count_of(shown - kMaxFlightGroups, "more group"));
 }
 
-std::string waits_text(const aggregate::FlightReport& report) {
+std::string waits_text(const aggregate::FlightFacts& facts) {
   std::string text;
   std::size_t shown = 0;
-  for (const aggregate::FlightWait& wait : report.waits.waits) {
+  for (const aggregate::FlightWait& wait : facts.waits) {
     if (++shown > kMaxWaits) {
-      text +=
-          fmt::format("  ... {}\n", count_of(report.waits.waits.size() - kMaxWaits, "more wait"));
+      text += fmt::format("  ... {}\n", count_of(facts.waits.size() - kMaxWaits, "more wait"));
       break;
     }
     text += fmt::format("  {} in {}", aggregate::ranks_in_short(wait.waiters), wait.on);
@@ -132,9 +131,9 @@ Json ranks_json(const std::vector<std::int32_t>& ranks) {
   return Json(aggregate::format_ranks(ranks));
 }
 
-Json flight_groups_json(const aggregate::FlightReport& report) {
+Json flight_groups_json(const aggregate::FlightFacts& facts) {
   Json rows = Json::array();
-  for (const aggregate::FlightMembers& group : report.job.groups) {
+  for (const aggregate::FlightMembers& group : facts.job.groups) {
     Json tracks = Json::array();
     for (const aggregate::FlightTrack& track : group.tracks) {
       const auto number = [](std::int64_t value) {
@@ -156,16 +155,16 @@ Json flight_groups_json(const aggregate::FlightReport& report) {
   return rows;
 }
 
-Json mismatches_json(const aggregate::FlightReport& report) {
+Json mismatches_json(const aggregate::FlightFacts& facts) {
   Json rows = Json::array();
-  for (const aggregate::FlightMismatch& mismatch : report.mismatches) {
+  for (const aggregate::FlightMismatch& mismatch : facts.mismatches) {
     Json sides = Json::array();
     for (const aggregate::FlightSide& side : mismatch.sides) {
       sides.push_back({{"ranks", ranks_json(side.ranks)},
                        {"call", side.call},
                        {"place", side.place.empty() ? Json(nullptr) : Json(side.place)}});
     }
-    rows.push_back({{"group", report.job.groups[mismatch.group].words()},
+    rows.push_back({{"group", facts.job.groups[mismatch.group].words()},
                     {"sequence", mismatch.sequence},
                     {"what", mismatch.what},
                     {"tie", mismatch.tie},
@@ -174,10 +173,10 @@ Json mismatches_json(const aggregate::FlightReport& report) {
   return rows;
 }
 
-Json flight_collectives_json(const aggregate::FlightReport& report) {
+Json flight_collectives_json(const aggregate::FlightFacts& facts) {
   Json rows = Json::array();
-  for (const aggregate::FlightWait& wait : report.waits.waits) {
-    rows.push_back({{"group", report.job.groups[wait.group].words()},
+  for (const aggregate::FlightWait& wait : facts.waits) {
+    rows.push_back({{"group", facts.job.groups[wait.group].words()},
                     {"op", wait.on},
                     {"sequence", wait.sequence < 0 ? Json(nullptr) : Json(wait.sequence)},
                     {"inside", ranks_json(wait.waiters)},
@@ -189,16 +188,16 @@ Json flight_collectives_json(const aggregate::FlightReport& report) {
 
 }  // namespace
 
-std::string flight_report_text(const aggregate::FlightReport& report) {
+std::string flight_report_text(const FlightReport& report) {
   const aggregate::Verdict& verdict = report.verdict;
-  std::string text =
-      fmt::format("Flight recorder: {} dump{} (format {}), {} calls in {} groups\n",
-                  report.job.records.size(), report.job.records.size() == 1 ? "" : "s",
-                  versions_of(report), entries_of(report), report.job.groups.size());
-  if (const auto missing = aggregate::ranks_without_dump(report); !missing.empty()) {
+  std::string text = fmt::format(
+      "Flight recorder: {} dump{} (format {}), {} calls in {} groups\n",
+      report.facts.job.records.size(), report.facts.job.records.size() == 1 ? "" : "s",
+      versions_of(report.facts), entries_of(report.facts), report.facts.job.groups.size());
+  if (const auto missing = aggregate::ranks_without_dump(report.facts); !missing.empty()) {
     text += fmt::format("No dump of {}\n", aggregate::ranks_in_short(missing));
   }
-  for (const aggregate::UnreadDump& dump : report.unread) {
+  for (const UnreadDump& dump : report.unread) {
     text += fmt::format("Not read: {}: {}\n", printable(dump.source), printable(dump.why, 200));
   }
   text += fmt::format("\n{}: {}\n", kind_words(verdict.kind, verdict.confidence), verdict.summary);
@@ -206,41 +205,44 @@ std::string flight_report_text(const aggregate::FlightReport& report) {
     text += fmt::format("  {} -> {}: {}{}\n", link.waiters, link.waits_for, link.on,
                         link.evidence.empty() ? "" : " (" + link.evidence + ")");
   }
-  text += "\n" + groups_text(report);
-  text += waits_text(report);
+  text += "\n" + groups_text(report.facts);
+  text += waits_text(report.facts);
   for (const std::string& advice : advice_words(verdict.advice)) {
     text += fmt::format("Next: {}\n", advice);
+  }
+  for (const aggregate::OtherStory& other : verdict.also) {
+    text += fmt::format("Also: {}: {}\n", kind_words(other.kind, other.confidence), other.summary);
   }
   for (const aggregate::Alternative& other : verdict.alternatives) {
     text += fmt::format("Also: {}: {}\n", aggregate::kind_name(other.kind), other.summary);
   }
-  for (const std::string& note : report.job.notes) {
+  for (const std::string& note : report.facts.job.notes) {
     text += fmt::format("Note: {}\n", note);
   }
   return text;
 }
 
-std::string flight_report_json(const aggregate::FlightReport& report) {
+std::string flight_report_json(const FlightReport& report) {
   Json json;
   json["oddrank"] = {{"version", kVersion}, {"format", kJsonFormat}};
-  const auto missing = aggregate::ranks_without_dump(report);
+  const auto missing = aggregate::ranks_without_dump(report.facts);
   Json unread = Json::array();
   for (const std::int32_t rank : missing) {
     unread.push_back({{"rank", rank}, {"host", nullptr}, {"why", "no dump"}});
   }
-  for (const aggregate::UnreadDump& dump : report.unread) {
+  for (const UnreadDump& dump : report.unread) {
     unread.push_back({{"rank", nullptr},
                       {"host", nullptr},
                       {"why", printable(dump.source + ": " + dump.why, 300)}});
   }
-  json["coverage"] = {{"expected", report.job.records.size() + missing.size()},
-                      {"read", report.job.records.size()},
+  json["coverage"] = {{"expected", report.facts.job.records.size() + missing.size()},
+                      {"read", report.facts.job.records.size()},
                       {"unread", std::move(unread)}};
   json["verdict"] = verdict_json(report.verdict);
-  json["collectives"] = flight_collectives_json(report);
-  json["mismatches"] = mismatches_json(report);
-  json["process_groups"] = flight_groups_json(report);
-  json["notes"] = report.job.notes;
+  json["collectives"] = flight_collectives_json(report.facts);
+  json["mismatches"] = mismatches_json(report.facts);
+  json["process_groups"] = flight_groups_json(report.facts);
+  json["notes"] = report.facts.job.notes;
   return json_text(json, 2) + '\n';
 }
 

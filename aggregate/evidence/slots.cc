@@ -300,6 +300,45 @@ std::vector<Slot> launched_slots(const JobView& view) {
   return slots;
 }
 
+// Returns a slot for each call, also sends and receives, in which ranks wait of which nothing but
+// the recorder is known: one may be in several. Members of which the recorders do not tell whether
+// they have made the call are not awaited.
+std::vector<Slot> recorded_slots(const JobView& view) {
+  std::vector<Slot> slots;
+  if (!view.only_recorded()) {
+    return slots;
+  }
+  const auto indices = [&view](const std::vector<std::int32_t>& ranks) {
+    std::vector<std::size_t> found;
+    std::transform(ranks.begin(), ranks.end(), std::back_inserter(found),
+                   [&view](std::int32_t rank) { return view.index_of(rank); });
+    return found;
+  };
+  for (const FlightWait& wait : view.flight()->waits) {
+    const FlightMembers& group = view.flight()->job.groups[wait.group];
+    Slot& slot = slots.emplace_back();
+    slot.kind = wait.kind;
+    slot.group = group.words();
+    slot.op = wait.op;
+    slot.sequence = wait.sequence;
+    slot.words = wait.on;
+    slot.evidence = wait.evidence;
+    slot.inside = indices(wait.waiters);
+    slot.absent = indices(wait.absent);
+    for (const FlightTrack& track : group.tracks) {
+      const bool came = wait.sequence >= 0 && track.enqueued >= wait.sequence;
+      if (came && !std::ranges::binary_search(wait.waiters, track.rank)) {
+        slot.beside.push_back(view.index_of(track.rank));
+      }
+    }
+    slot.membership = !slot.absent.empty()    ? Membership::kKnown
+                      : !wait.unknown.empty() ? Membership::kUnknown
+                      : group.ranks_told      ? Membership::kKnown
+                                              : Membership::kAssumed;
+  }
+  return slots;
+}
+
 void find_unclear(const JobView& view, std::vector<Slot>& slots) {
   std::vector<const Slot*> slot_of(view.ranks().size(), nullptr);
   for (const Slot& slot : slots) {
@@ -427,6 +466,7 @@ std::vector<Slot> find_slots(const JobView& view) {
     slot.mixed = is_of_several_calls(view, slot);
   }
   std::ranges::move(launched_slots(view), std::back_inserter(slots));
+  std::ranges::move(recorded_slots(view), std::back_inserter(slots));
   std::ranges::stable_sort(
       slots, [](const Slot& a, const Slot& b) { return a.inside.size() > b.inside.size(); });
   return slots;

@@ -22,7 +22,8 @@ enum class Membership : std::uint8_t {
 };
 
 struct Slot {
-  snapshot::CallKind kind = snapshot::CallKind::kCollective;  // collective or rendezvous
+  // Collective or rendezvous; of a recorder, also a send or receive.
+  snapshot::CallKind kind = snapshot::CallKind::kCollective;
   std::string group;  // "world", the group's name, or its members; "" = unknown
   std::string op;
   std::int64_t sequence = -1;
@@ -31,7 +32,7 @@ struct Slot {
   std::string evidence;    // of one of the ranks inside
   Membership membership = Membership::kUnknown;
   // Indices of JobView::ranks(). Each is in a call, except in slots of NCCL's counts
-  // (sources/ras_job.h).
+  // (sources/ras_job.h) and of recorders alone (Presence::kRecorded).
   std::vector<std::size_t> inside;
   // In it too, but by a thread that does not speak for the rank, or the rank has made the call
   // before, as the group's count shows: it does not hold the others up.
@@ -79,8 +80,11 @@ bool wait_for_giver(const JobView& view, const Slot& slot);
 bool may_have_left(const Slot& slot, std::int32_t rank);
 
 // Returns whether it is a send or a receive.
+constexpr bool is_transfer(snapshot::CallKind kind) {
+  return kind == snapshot::CallKind::kSend || kind == snapshot::CallKind::kRecv;
+}
 inline bool is_transfer(const snapshot::CollectiveCall& call) {
-  return call.kind == snapshot::CallKind::kSend || call.kind == snapshot::CallKind::kRecv;
+  return is_transfer(call.kind);
 }
 
 // Returns whether the rank is inside a call and can take part in it.

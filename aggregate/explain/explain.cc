@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-#include "aggregate/flight/flight_capture.h"
+#include "aggregate/flight/flight_facts.h"
 #include "aggregate/rules/rule.h"
 #include "aggregate/view/rank_set.h"
 #include "aggregate/words/wait_words.h"
@@ -39,8 +39,6 @@ class Explainer {
   const JobView& view_;
   const Verdict& verdict_;
   WaitGraph graph_;
-  const std::vector<RankGroup> groups_;
-  const std::optional<FlightReport> flight_;
   const RuleInput input_;
   Explanation result_;
 };
@@ -49,9 +47,7 @@ Explainer::Explainer(const JobView& view, const Verdict& verdict)
     : view_(view),
       verdict_(verdict),
       graph_(build_wait_graph(view)),
-      groups_(find_groups(view)),
-      flight_(analyze_flight_of(view.capture())),
-      input_(make_input(view, graph_, groups_, flight_ ? &*flight_ : nullptr)) {}
+      input_(make_input(view, graph_)) {}
 
 Explanation Explainer::run() {
   add_facts();
@@ -199,7 +195,7 @@ void Explainer::add_unused() {
     result_.not_used.push_back(
         fmt::format("{}: {} ({})", kind_name(other.kind), other.summary, other.why_not));
   }
-  if (flight_ && !is_current(*flight_, view_)) {
+  if (view_.flight() != nullptr && !is_current(view_)) {
     result_.not_used.emplace_back(
         "the recorded calls: nothing shows that they are of the hang that the stacks show");
   }

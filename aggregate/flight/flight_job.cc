@@ -308,6 +308,10 @@ const FlightRecord* FlightJob::record(std::int32_t rank) const {
   return at == records.size() ? nullptr : records[at];
 }
 
+bool FlightJob::has_calls() const {
+  return std::ranges::any_of(records, [](const auto* record) { return !record->entries.empty(); });
+}
+
 std::size_t FlightJob::group_at(std::size_t record, const FlightEntry& entry) const {
   const std::vector<std::size_t>& of_record = group_of[record];
   return entry.group < of_record.size() ? of_record[entry.group] : kNoGroup;

@@ -75,6 +75,7 @@ struct FlightJob {
   // Returns the index of its record; records.size() if there is none.
   std::size_t index_of(std::int32_t rank) const;
   const FlightRecord* record(std::int32_t rank) const;  // null: there is none
+  bool has_calls() const;
   // Returns the group of a call in the record with this index.
   std::size_t group_at(std::size_t record, const FlightEntry& entry) const;
   // Returns the other side of a transfer in that group, as a rank of the job; kNoPeer if it is

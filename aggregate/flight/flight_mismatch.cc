@@ -55,6 +55,25 @@ struct Signature {
   auto operator<=>(const Signature&) const = default;
 };
 
+// Returns "all_reduce of [4] Float -> [4] Float".
+std::string flight_call_words(const FlightEntry& entry, const Tables& texts) {
+  const auto tensors = [&texts](StringId sizes, StringId types) {
+    const std::string shapes = printable(texts.text(sizes), 60);
+    const std::string type = printable(texts.text(types), 40);
+    return shapes + (type.empty() ? "" : " " + type);
+  };
+  const std::string in = tensors(entry.input_sizes, entry.input_types);
+  const std::string out = tensors(entry.output_sizes, entry.output_types);
+  std::string words = printable(texts.text(entry.op), 60);
+  if (!in.empty()) {
+    words += " of " + in;
+  }
+  if (!out.empty() && out != in) {
+    words += (in.empty() ? " into " : " -> ") + out;
+  }
+  return words;
+}
+
 class Comparer {
  public:
   explicit Comparer(const FlightJob& job) : job_(job) {}
@@ -168,24 +187,6 @@ std::string Comparer::difference(const Signature& a, const Signature& b) {
 }
 
 }  // namespace
-
-std::string flight_call_words(const FlightEntry& entry, const Tables& texts) {
-  const auto tensors = [&texts](StringId sizes, StringId types) {
-    const std::string shapes = printable(texts.text(sizes), 60);
-    const std::string type = printable(texts.text(types), 40);
-    return shapes + (type.empty() ? "" : " " + type);
-  };
-  const std::string in = tensors(entry.input_sizes, entry.input_types);
-  const std::string out = tensors(entry.output_sizes, entry.output_types);
-  std::string words = printable(texts.text(entry.op), 60);
-  if (!in.empty()) {
-    words += " of " + in;
-  }
-  if (!out.empty() && out != in) {
-    words += (in.empty() ? " into " : " -> ") + out;
-  }
-  return words;
-}
 
 std::vector<FlightMismatch> find_mismatches(const FlightJob& job) {
   Comparer comparer(job);

@@ -35,7 +35,4 @@ struct FlightMismatch {
 // Returns, for each group, the first mismatch that did not end on every rank.
 std::vector<FlightMismatch> find_mismatches(const FlightJob& job);
 
-// Returns "all_reduce of [4] Float -> [4] Float".
-std::string flight_call_words(const FlightEntry& entry, const Tables& texts);
-
 }  // namespace oddrank::aggregate

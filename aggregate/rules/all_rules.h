@@ -1,8 +1,5 @@
 // The table of verdict kinds. One row for each kind holds all that is decided by the kind alone,
 // and the rules that find it. How to add a kind: CONTRIBUTING.md.
-//
-// Not in the table: `oddrank fr`, which has flight-recorder dumps and no stacks, chooses among
-// these kinds by itself (flight_verdict.h).
 #pragma once
 
 #include <array>
@@ -21,6 +18,7 @@ std::vector<Finding> healthy(const RuleInput& input);
 std::vector<Finding> slow(const RuleInput& input);
 std::vector<Finding> has_work(const RuleInput& input);
 std::vector<Finding> missing_rank(const RuleInput& input);
+std::vector<Finding> missing_dump(const RuleInput& input);
 std::vector<Finding> stopped_rank(const RuleInput& input);
 std::vector<Finding> skipped_collective(const RuleInput& input);
 std::vector<Finding> mismatched_collective(const RuleInput& input);
@@ -124,7 +122,11 @@ inline constexpr auto kKinds = std::to_array<KindRow>({
      .story = {7, is_at_loop, true, true},
      .basis = Basis::kMotion,
      .progress = Progress::kMoves},
-    {.kind = Kind::kMissingRank, .name = "missing_rank", .rule = missing_rank, .one_sample = true},
+    {.kind = Kind::kMissingRank,
+     .name = "missing_rank",
+     .rule = missing_rank,
+     .job_rule = missing_dump,
+     .one_sample = true},
     {.kind = Kind::kStoppedRank,
      .name = "stopped_rank",
      .rule = stopped_rank,

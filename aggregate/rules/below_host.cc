@@ -15,7 +15,7 @@ bool is_complete(const RuleInput& input, const Slot& slot) {
   if (slot.mixed) {
     return false;
   }
-  return (slot.membership == Membership::kKnown && is_clear(slot) && slot.absent.empty()) ||
+  return (slot.membership != Membership::kUnknown && is_clear(slot) && slot.absent.empty()) ||
          slot.inside.size() == input.view.ranks().size();
 }
 
@@ -27,7 +27,9 @@ std::string inside_words(const RuleInput& input, const Slot& slot) {
       "device){}",
       slot.inside.size() == total
           ? fmt::format("all {} are", count_of(total, "rank"))
-          : fmt::format("all members ({}) are", ranks_words(input, slot.inside)),
+          : fmt::format("all {}members ({}) are",
+                        slot.membership == Membership::kAssumed ? "known " : "",
+                        ranks_words(input, slot.inside)),
       slot.words, roots_unknown ? ", or they have given different roots" : "");
 }
 
@@ -78,10 +80,13 @@ std::string links_words(const RuleInput& input) {
 
 std::vector<Finding> below_host(const RuleInput& input) {
   const auto& ranks = input.view.ranks();
-  const bool all_inside = std::ranges::all_of(ranks, takes_part);
+  // A recorder shows that all members have made their call, whatever other ranks do.
+  const bool unread = !input.view.only_recorded() && !input.view.all_read();
+  const bool all_inside = std::ranges::all_of(ranks, [](const RankView& rank) {
+    return rank.presence == Presence::kRecorded || takes_part(rank);
+  });
   if (ranks.size() < 2 || !needed_nodes(input, NodeKind::kLink).empty() ||
-      !input.graph.devices.empty() || !input.view.all_read() || !all_inside ||
-      input.graph.slots.empty()) {
+      !input.graph.devices.empty() || !all_inside || unread || input.graph.slots.empty()) {
     return {};
   }
   // Each rank must wait for ranks that wait, or be in a call that all members have entered.
@@ -109,7 +114,9 @@ std::vector<Finding> below_host(const RuleInput& input) {
   finding.kind = Kind::kBelowHost;
   // Equal lines may be from different iterations; only numbers settle it.
   finding.confidence =
-      measured && complete->sequence >= 0 ? Confidence::kLikely : Confidence::kPossible;
+      measured && complete->sequence >= 0 && complete->membership != Membership::kAssumed
+          ? Confidence::kLikely
+          : Confidence::kPossible;
   // A call that has ended on one rank, and not on the others, may differ on that rank.
   if (!complete->beside.empty()) {
     finding.confidence = Confidence::kPossible;

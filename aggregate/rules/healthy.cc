@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "aggregate/evidence/server_waits.h"
+#include "aggregate/flight/flight_words.h"
 #include "aggregate/rules/all_rules.h"
 #include "aggregate/rules/launchers.h"
 #include "aggregate/rules/local_story.h"
@@ -160,9 +161,25 @@ std::vector<Finding> find_idle(const RuleInput& input) {
   return {finding};
 }
 
+// Finds that by the recorders, and nothing else, no rank is behind.
+std::vector<Finding> find_even(const FlightFacts& facts) {
+  if (!facts.job.has_calls() || !facts.waits.empty() || !behind_words(facts.job).empty()) {
+    return {};
+  }
+  Finding finding;
+  finding.kind = Kind::kHealthy;
+  finding.confidence = Confidence::kPossible;
+  finding.summary = flight_words(facts);
+  finding.disproves = {"a hang outside of what the recorder sees"};
+  return {finding};
+}
+
 }  // namespace
 
 std::vector<Finding> healthy(const RuleInput& input) {
+  if (input.view.only_recorded()) {
+    return find_even(*input.view.flight());
+  }
   const auto& ranks = input.view.ranks();
   bool all_move = true;
   for (std::size_t at = 0; at < ranks.size(); ++at) {

@@ -1,8 +1,10 @@
 // Where numbers and majorities accuse two sides alike, each rank's own past may tell which has done
-// something else than before: for rules that compare the calls of ranks.
+// something else than before, or has left out a transfer: for rules that compare the calls of
+// ranks.
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,6 +21,12 @@ std::vector<std::size_t> left_their_pattern(const RuleInput& input,
 // (evidence/common_order.h); empty if that cannot be told, or if it is all of them.
 std::vector<std::size_t> left_common_order(const RuleInput& input,
                                            const std::vector<std::size_t>& ranks);
+
+// Returns the finding (p2p_order) that names the rank of this circle that left out a send or a
+// receive for which another one waits, as the recorded calls prove (flight/left_out_transfer.h);
+// nullopt if they prove it of no rank, or of several.
+std::optional<Finding> left_out_transfer(const RuleInput& input,
+                                         const std::vector<std::size_t>& circle);
 
 // Returns "; rank 1 has not called what its own calls before foretell".
 std::string pattern_words(const RuleInput& input, const std::vector<std::size_t>& ranks);

@@ -397,6 +397,9 @@ Kind local_story(const RuleInput& input, std::size_t at) {
   if (rank.presence == Presence::kUnread) {
     return Kind::kUnknown;
   }
+  if (rank.presence == Presence::kRecorded) {
+    return Kind::kSkippedCollective;
+  }
   const RankView& end = input.end(at).view();
   for (const KindRow* row : kRowsByPlace) {
     if (row->story.applies(input, row->story.at_end ? end : rank) ||

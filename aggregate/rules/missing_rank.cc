@@ -1,10 +1,12 @@
 // A rank that should be there and is not: dead and not yet reaped, or without a process on a node
 // that was read. A node that did not answer is no evidence.
 #include <algorithm>
+#include <set>
 
 #include <fmt/format.h>
 
 #include "aggregate/blame/suspects.h"
+#include "aggregate/flight/flight_words.h"
 #include "aggregate/rules/all_rules.h"
 #include "aggregate/rules/local_story.h"
 #include "aggregate/rules/rank_past.h"
@@ -142,6 +144,35 @@ bool nothing_seen(const JobView& view) {
 }
 
 }  // namespace
+
+// Where nothing but recorders is known, and no other rank is held to be the cause: if one alone of
+// the members of calls that all others have made gave no dump, that one is left.
+std::vector<Finding> missing_dump(const RuleInput& input) {
+  std::set<std::size_t> unseen;
+  std::string words;
+  const bool decided = !input.tiers.front().ranks.empty() || !input.blame.circles.empty();
+  if (decided || !input.view.only_recorded()) {
+    return {};
+  }
+  for (const FlightWait& wait : input.view.flight()->waits) {
+    for (const std::int32_t rank : wait.unknown) {
+      const std::size_t at = input.view.index_of(rank);
+      if (wait.absent.empty() && input.rank(at).presence == Presence::kUnread) {
+        unseen.insert(at);
+        words = words.empty() ? wait_words(*input.view.flight(), wait) : words;
+      }
+    }
+  }
+  if (unseen.size() != 1) {
+    return {};
+  }
+  Finding finding = accuse(input, Kind::kMissingRank, {*unseen.begin()}, Evidence::kState);
+  finding.confidence = Confidence::kPossible;
+  finding.summary = words + ": it gave no dump";
+  finding.advice = {"look for the missing dump, or for what became of that rank"};
+  finding.disproves = {"a dump of that rank with the same call"};
+  return {finding};
+}
 
 std::vector<Finding> missing_rank(const RuleInput& input) {
   if (nothing_seen(input.view)) {

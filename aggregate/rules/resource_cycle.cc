@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 
 #include "aggregate/rules/all_rules.h"
-#include "aggregate/rules/left_out.h"
+#include "aggregate/rules/left_pattern.h"
 #include "aggregate/view/remote_calls.h"
 #include "aggregate/words/wait_words.h"
 #include "base/printable.h"
@@ -21,8 +21,15 @@ namespace {
 bool is_mixed(const RuleInput& input, const Circle& circle) {
   bool between_two = false;
   bool collective = false;
+  for (const Slot* slot : circle.slots) {
+    between_two = between_two || is_transfer(slot->kind);
+    collective = collective || slot->kind == snapshot::CallKind::kCollective;
+  }
   for (const std::size_t at : circle.ranks) {
     const RankView& rank = input.rank(at);
+    if (rank.presence == Presence::kRecorded) {
+      continue;
+    }
     if (!takes_part(rank) || !circle.has_speaker(at)) {
       return true;
     }
@@ -93,6 +100,9 @@ const snapshot::ThreadCapture* thread_beside(const WaitGraph& graph,
 // "for the file lock /x, held by rank 2".
 std::string wait_of_speaker(const RuleInput& input, std::size_t at) {
   const RankView& rank = input.rank(at);
+  if (rank.presence == Presence::kRecorded) {
+    return "in " + call_at_words(input, rank);
+  }
   if (rank.decider != nullptr && rank.decider->call) {
     return "in " + call_words(input.view, *rank.decider->call);
   }

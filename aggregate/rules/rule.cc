@@ -20,6 +20,8 @@
 namespace oddrank::aggregate {
 namespace {
 
+constexpr std::size_t kMaxCallWords = 200;
+
 bool is_awaited(const RuleInput& input, std::size_t rank) {
   return input.graph.awaited[rank];
 }
@@ -137,14 +139,13 @@ bool is_counted(const RankView& rank) {
 }  // namespace
 
 const FlightJob* RuleInput::recorded() const {
-  return flight != nullptr && is_from_memory(*flight) ? &flight->job : nullptr;
+  const FlightFacts* facts = view.flight();
+  return facts != nullptr && (view.only_recorded() || is_from_memory(*facts)) ? &facts->job
+                                                                              : nullptr;
 }
 
-RuleInput make_input(const JobView& view,
-                     WaitGraph& graph,
-                     const std::vector<RankGroup>& groups,
-                     const FlightReport* flight) {
-  RuleInput input{.view = view, .graph = graph, .groups = groups, .flight = flight};
+RuleInput make_input(const JobView& view, WaitGraph& graph) {
+  RuleInput input{.view = view, .graph = graph};
   std::size_t measured = 0;
   std::size_t moved = 0;
   for (const RankView& rank : view.ranks()) {
@@ -287,6 +288,16 @@ std::string sides_words(const RuleInput& input,
 }
 
 std::string call_at_words(const RuleInput& input, const RankView& rank) {
+  if (rank.presence == Presence::kRecorded) {
+    std::string words;
+    for (const Slot& slot : input.graph.slots) {
+      const std::size_t at = input.view.index_of(rank);
+      if (words.size() < kMaxCallWords && std::ranges::binary_search(slot.inside, at)) {
+        words += (words.empty() ? "" : " and ") + slot.words;
+      }
+    }
+    return words;
+  }
   std::string words = call_words(input.view, *rank.decider->call);
   const auto frame = rank.decider->call->sequence < 0 || rank.sample() == nullptr
                          ? std::nullopt

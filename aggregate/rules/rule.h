@@ -19,9 +19,7 @@
 #include "aggregate/blame/blame.h"
 #include "aggregate/blame/suspects.h"
 #include "aggregate/evidence/wait_graph.h"
-#include "aggregate/flight/flight_capture.h"
 #include "aggregate/verdict.h"
-#include "aggregate/view/groups.h"
 #include "aggregate/view/job_view.h"
 
 namespace oddrank::aggregate {
@@ -39,8 +37,6 @@ struct Finding : Verdict {
 struct RuleInput {
   const JobView& view;
   const WaitGraph& graph;
-  const std::vector<RankGroup>& groups;
-  const FlightReport* flight = nullptr;  // of the capture's dumps; null if there are none
   // Those about which a rule is asked now: one entry of `tiers`; and those of them whose own place
   // tells the story of the kind that is asked about (local_story.h).
   Suspects about = {};
@@ -65,7 +61,8 @@ struct RuleInput {
   // Returns where the wait of one of the view's ranks ends.
   const WaitEnd& end(std::size_t at) const { return graph.ends[at]; }
   const WaitEnd& end(const RankView& rank) const { return end(view.index_of(rank)); }
-  // Returns the calls of all ranks, if they are known, and of this very hang; else null.
+  // Returns the calls of all ranks, if they were read with their stacks, or there are no stacks;
+  // else null.
   const FlightJob* recorded() const;
   bool young() const { return oldest_wait_ms >= 0; }
   // Returns whether only a guess says that ranks wait for this one.
@@ -75,10 +72,7 @@ struct RuleInput {
 };
 
 // Marks in the graph's net who may hold what is not known.
-RuleInput make_input(const JobView& view,
-                     WaitGraph& graph,
-                     const std::vector<RankGroup>& groups,
-                     const FlightReport* flight = nullptr);
+RuleInput make_input(const JobView& view, WaitGraph& graph);
 
 // Returns the input for rules that are asked about these suspects.
 RuleInput with_suspects(const RuleInput& input, const Suspects& suspects);
@@ -153,7 +147,7 @@ std::string sentence_of_end(const RuleInput& input,
                             const std::function<std::string(const RankView&)>& predicate);
 
 // Returns "all_reduce in default group #4 at train.py:61": the decider's call; its line if the call
-// has a number.
+// has a number. Of a recorder alone, all calls in which the rank waits.
 std::string call_at_words(const RuleInput& input, const RankView& rank);
 
 // Returns the rank as a culprit, with what it waits for.

@@ -12,8 +12,8 @@
 
 #include <fmt/format.h>
 
-#include "aggregate/flight/flight_capture.h"
 #include "aggregate/flight/flight_history.h"
+#include "aggregate/flight/flight_words.h"
 #include "aggregate/rules/all_rules.h"
 #include "aggregate/rules/local_story.h"
 #include "aggregate/view/call_counts.h"
@@ -139,6 +139,13 @@ std::string end_words(const RuleInput& input, const RankView& rank) {
 }
 
 void add_advice(const RuleInput& input, const RankView& rank, Finding& finding) {
+  if (rank.presence == Presence::kRecorded) {
+    finding.advice.emplace_back(fmt::format(
+        "look at the stack of rank {} (oddrank node, oddrank job): the recorder does not know what "
+        "it does outside of collectives",
+        rank.rank));
+    return;
+  }
   if (const GraphNode* part = part_to_blame(input, rank)) {
     finding.advice.push_back(on_live(rank, fmt::format("oddrank node {}", part->process->pid)));
     return;
@@ -233,6 +240,9 @@ CountedAbsence count_absence(const RuleInput& input, std::size_t at) {
     }
     const RankView& rank = input.rank(at);
     const RankView& waiter = input.rank(slot.inside.front());
+    if (waiter.decider == nullptr || !waiter.decider->call) {
+      continue;
+    }
     const std::int64_t newest = newest_in_group(rank, waiter);
     if (newest < 0) {
       continue;
@@ -397,9 +407,11 @@ std::vector<Finding> skipped_collective(const RuleInput& input) {
                            counted.for_good  ? Evidence::kNumbers
                            : counted.is_past ? Evidence::kOwnStall
                                              : Evidence::kAbsence);
-  finding.summary =
-      sentence(input, ranks, [&input](const RankView& rank) { return end_words(input, rank); });
-  finding.summary += counted.words;
+  finding.summary = input.view.only_recorded()
+                        ? not_come_words(*input.view.flight(), input.view.numbers_of(ranks))
+                        : sentence(input, ranks, [&input](const RankView& rank) {
+                            return end_words(input, rank);
+                          }) + counted.words;
   if (const FlightJob* job = input.recorded()) {
     finding.history = histories_of(*job, numbers_of(finding.culprits));
   }

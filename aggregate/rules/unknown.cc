@@ -5,6 +5,7 @@
 
 #include "aggregate/evidence/server_waits.h"
 #include "aggregate/evidence/wait_chain.h"
+#include "aggregate/flight/flight_words.h"
 #include "aggregate/rules/all_rules.h"
 #include "base/printable.h"
 
@@ -46,6 +47,10 @@ std::string describe(const RuleInput& input) {
   const std::size_t total = input.view.expected();
   if (total == 0) {
     return "no rank was found";
+  }
+  if (input.view.only_recorded()) {
+    const bool any = input.view.flight()->job.has_calls();
+    return any ? flight_words(*input.view.flight()) : "the dumps hold no calls";
   }
   if (waits_for_unread(input, summary)) {
     return summary;
@@ -102,6 +107,9 @@ std::vector<Finding> unknown(const RuleInput& input) {
     if (input.graph.awaited[at] && !input.graph.waits[at]) {
       finding.chain = chain_to(input.view, input.graph, at);
     }
+  }
+  if (input.view.only_recorded()) {
+    return {finding};
   }
   if (input.unread) {
     finding.advice.emplace_back("read the missing ranks: oddrank node, on their nodes", "", true);

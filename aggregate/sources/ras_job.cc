@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <string_view>
 #include <tuple>
 
 #include <fmt/format.h>
@@ -182,24 +183,21 @@ std::string ras_words(const RasCommunicatorView& communicator) {
   if (communicator.counts_differ()) {
     parts.push_back(counts_words(communicator));
   }
-  const auto missing = members_that(communicator, [](const auto& one) { return !answered(one); });
-  if (!missing.empty()) {
-    parts.push_back(list_words(communicator, missing) + " did not answer");
+  const auto add = [&](std::string_view before, auto is, std::string_view after) {
+    if (const auto members = members_that(communicator, is); !members.empty()) {
+      parts.push_back(fmt::format("{}{}{}", before, list_words(communicator, members), after));
+    }
+  };
+  add(
+      "", [](const auto& one) { return !answered(one); }, " did not answer");
+  if (communicator.from_service) {
+    add("RAS told nothing of ", is_read, ": by NCCL's memory");
   }
-  if (communicator.from_service && communicator.from_memory) {
-    parts.push_back(fmt::format("RAS told nothing of {}: by NCCL's memory",
-                                list_words(communicator, members_that(communicator, is_read))));
-  }
-  const auto failed =
-      members_that(communicator, [](const auto& one) { return one.told.async_error != 0; });
-  if (!failed.empty()) {
-    parts.push_back(list_words(communicator, failed) + " reported an error");
-  }
-  const auto starting = members_that(
-      communicator, [](const auto& one) { return answered(one) && one.told.init_state != 0; });
-  if (!starting.empty()) {
-    parts.push_back(list_words(communicator, starting) + " not yet initialised");
-  }
+  add(
+      "", [](const auto& one) { return one.told.async_error != 0; }, " reported an error");
+  add(
+      "", [](const auto& one) { return answered(one) && one.told.init_state != 0; },
+      " not yet initialised");
   const bool still = communicator.stood_still();
   if (parts.empty() && still && communicator.members.size() > 1) {
     parts.push_back("all launched the same");
@@ -218,29 +216,6 @@ std::string ras_words(const RasCommunicatorView& communicator) {
   return fmt::format("communicator {}{}: {}{}", communicator.hash,
                      communicator.size > 0 ? fmt::format(" of {}", communicator.size) : "", text,
                      moved);
-}
-
-std::vector<std::int32_t> behind_by_ras(const std::vector<RasCommunicatorView>& communicators) {
-  std::vector<std::int32_t> named;
-  for (const RasCommunicatorView& communicator : communicators) {
-    if (!communicator.counts_differ()) {
-      continue;
-    }
-    if (!communicator.stood_still()) {
-      return {};
-    }
-    std::vector<std::int32_t> ranks;
-    for (const std::size_t at : communicator.behind) {
-      ranks.push_back(communicator.members[at].rank);
-    }
-    std::ranges::sort(ranks);
-    const bool unknown = !ranks.empty() && ranks.front() < 0;
-    if (unknown || (!named.empty() && named != ranks)) {
-      return {};
-    }
-    named = std::move(ranks);
-  }
-  return named;
 }
 
 }  // namespace oddrank::aggregate

@@ -55,9 +55,4 @@ std::string launch_words(const RasCommunicatorView& communicator);
 // unknown).
 std::string ras_words(const RasCommunicatorView& communicator);
 
-// Returns the ranks of the job that are behind while nothing moved, in every communicator whose
-// counts differ, ascending. Empty if the communicators name different ranks, or if one rank is
-// unknown.
-std::vector<std::int32_t> behind_by_ras(const std::vector<RasCommunicatorView>& communicators);
-
 }  // namespace oddrank::aggregate

@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-#include "aggregate/flight/flight_capture.h"
+#include "aggregate/flight/flight_words.h"
 #include "aggregate/sources/hardware_job.h"
 #include "aggregate/sources/ras_job.h"
 #include "aggregate/view/compare.h"
@@ -18,32 +18,43 @@
 namespace oddrank::aggregate {
 namespace {
 
-std::vector<std::int32_t> ranks_named(const Verdict& verdict) {
-  std::vector<std::int32_t> ranks = numbers_of(verdict.culprits);
-  std::ranges::sort(ranks);
-  ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
-  return ranks;
-}
-
-// Returns whether they share a rank. Two sources see different parts of one chain; naming no rank
-// is no contradiction.
-std::optional<bool> agreement(const std::vector<std::int32_t>& ranks, const Verdict& verdict) {
-  std::vector<std::int32_t> named = ranks_named(verdict);
+// Returns whether a source names a rank of the verdict. Two sources see different parts of one
+// chain: naming no rank is no contradiction, nor is a rank that waits, outside of calls, for one of
+// the verdict.
+std::optional<bool> agreement(const JobView& view,
+                              const WaitGraph& graph,
+                              const std::vector<std::int32_t>& ranks,
+                              const Verdict& verdict) {
+  std::vector<std::int32_t> culprits = numbers_of(verdict.culprits);
   for (const OtherStory& story : verdict.also) {
-    std::ranges::copy(numbers_of(story.culprits), std::back_inserter(named));
+    std::ranges::copy(numbers_of(story.culprits), std::back_inserter(culprits));
   }
-  std::ranges::sort(named);
+  std::vector<std::size_t> named;
+  for (const std::int32_t rank : culprits) {
+    if (const std::size_t at = view.index_of(rank); at != JobView::kNone) {
+      named.push_back(at);
+    }
+  }
   if (ranks.empty() || named.empty()) {
     return std::nullopt;
   }
-  return std::ranges::any_of(
-      ranks, [&named](std::int32_t rank) { return std::ranges::binary_search(named, rank); });
+  const auto is_named = [&](std::int32_t rank) { return std::ranges::count(culprits, rank) > 0; };
+  if (std::ranges::any_of(ranks, is_named)) {
+    return true;
+  }
+  const std::vector<std::size_t> distance = distances(graph.in, named);
+  const bool all_wait = std::ranges::all_of(ranks, [&](std::int32_t rank) {
+    const std::size_t at = view.index_of(rank);
+    const auto* decider = at == JobView::kNone ? nullptr : view.rank(at).decider;
+    return decider != nullptr && !decider->call && distance[at] != kFar;
+  });
+  return all_wait ? std::nullopt : std::optional(false);
 }
 
 // Says how long before the last sample of a rank the oldest dump was written.
-std::string age_words(const FlightReport& report, const JobView& view) {
+std::string age_words(const FlightJob& job, const JobView& view) {
   std::uint64_t written = std::numeric_limits<std::uint64_t>::max();
-  for (const FlightRecord* record : report.job.records) {
+  for (const FlightRecord* record : job.records) {
     written = std::min(written, record->written_us);
   }
   std::uint64_t newest = 0;
@@ -58,64 +69,49 @@ std::string age_words(const FlightReport& report, const JobView& view) {
              : fmt::format(", written {} ago", span_words(UnsignedMicroseconds(newest - written)));
 }
 
-// Says which rank ends a circle of calls: calls are asynchronous, and it has its call under way and
-// stands elsewhere; "" if none does.
-std::string elsewhere_words(const JobView& view, const Verdict& told) {
-  if (told.kind != Kind::kCollectiveOrder && told.kind != Kind::kP2pOrder) {
-    return {};
-  }
-  std::set<std::int32_t> elsewhere;
-  for (const std::int32_t rank : ranks_named(told)) {
-    const std::size_t at = view.index_of(rank);
-    if (at != JobView::kNone && view.rank(at).decider != nullptr && !view.rank(at).decider->call) {
-      elsewhere.insert(rank);
-    }
-  }
-  return elsewhere.empty() ? std::string()
-                           : fmt::format(". That is no circle: {} {} elsewhere",
-                                         ranks_phrase({elsewhere.begin(), elsewhere.end()}),
-                                         elsewhere.size() == 1 ? "stands" : "stand");
-}
-
-void add_flight(const JobView& view,
-                const FlightReport* flight,
-                const Verdict& verdict,
-                std::vector<SourceFinding>& findings) {
-  if (flight == nullptr) {
+void add_flight(const JobView& view, const Verdict& verdict, std::vector<SourceFinding>& findings) {
+  const FlightFacts* facts = view.flight();
+  if (facts == nullptr) {
     return;
   }
   SourceFinding finding;
   finding.source = "flight recorder";
-  const Verdict& told = flight->verdict;
+  finding.ranks =
+      facts->mismatches.empty() ? ranks_not_come(*facts) : deviating_in(facts->mismatches.front());
+  const bool all_came = finding.ranks.empty() && !facts->waits.empty() &&
+                        std::ranges::all_of(facts->waits, [](const FlightWait& wait) {
+                          return wait.absent.empty() && wait.unknown.empty();
+                        });
   // A call that has not ended everywhere is under way in a job that moves, and waits for a rank
   // that is stopped: the stacks know better.
-  if (told.kind == Kind::kBelowHost &&
-      (!is_stall(verdict.kind) || verdict.kind == Kind::kStoppedRank)) {
+  if (all_came && (!is_stall(verdict.kind) || verdict.kind == Kind::kStoppedRank)) {
     return;
   }
-  const std::size_t dumps = flight->job.records.size();
-  const bool memory = is_from_memory(*flight);
+  const std::size_t dumps = facts->job.records.size();
+  const bool memory = is_from_memory(*facts);
   finding.text = fmt::format(
-      "{} of {} ranks{}: {}{}",
+      "{} of {} ranks{}: {}",
       memory ? fmt::format("calls in the memory of {}", dumps) : count_of(dumps, "dump"),
-      view.ranks().size(), memory ? "" : age_words(*flight, view),
-      told.confidence == Confidence::kPossible ? "perhaps " : "", told.summary);
-  finding.ranks = ranks_named(told);
-  finding.agrees = agreement(finding.ranks, verdict);
-  if (!finding.ranks.empty() && !is_current(*flight, view)) {
+      view.ranks().size(), memory ? "" : age_words(facts->job, view), flight_words(*facts));
+  if (!finding.ranks.empty() && !is_current(view)) {
     finding.text += ". Nothing shows that this is the hang that the stacks show";
-  } else if (!verdict.culprits.empty()) {
-    finding.text += elsewhere_words(view, told);
   }
   findings.push_back(std::move(finding));
 }
 
-void add_ras(const JobView& view, const Verdict& verdict, std::vector<SourceFinding>& findings) {
+void add_ras(const JobView& view, std::vector<SourceFinding>& findings) {
   constexpr std::size_t kMaxCommunicators = 4;  // communicators that the text describes
   const std::vector<RasCommunicatorView> communicators = view_ras(view);
   std::string text;
   std::size_t told = 0;
+  std::set<std::int32_t> behind;  // while nothing moves
   for (const RasCommunicatorView& communicator : communicators) {
+    for (const std::size_t at : communicator.behind) {
+      const std::int32_t rank = communicator.members[at].rank;
+      if (rank >= 0 && communicator.stood_still()) {
+        behind.insert(rank);
+      }
+    }
     const std::string words = ras_words(communicator);
     if (!words.empty() && ++told <= kMaxCommunicators) {
       text += (text.empty() ? "" : ". ") + words;
@@ -130,8 +126,7 @@ void add_ras(const JobView& view, const Verdict& verdict, std::vector<SourceFind
   if (told > kMaxCommunicators) {
     finding.text += fmt::format(". {}", count_of(told - kMaxCommunicators, "more communicator"));
   }
-  finding.ranks = behind_by_ras(communicators);
-  finding.agrees = agreement(finding.ranks, verdict);
+  finding.ranks = {behind.begin(), behind.end()};
   findings.push_back(std::move(finding));
 }
 
@@ -159,7 +154,7 @@ std::string timeout_words(const JobView& view, const std::vector<snapshot::LogLi
 
 // Adds what the log says. The same file may hold lines of earlier attempts: they name no rank of
 // the verdict.
-void add_log(const JobView& view, const Verdict& verdict, std::vector<SourceFinding>& findings) {
+void add_log(const JobView& view, std::vector<SourceFinding>& findings) {
   const auto& log = view.capture().collectives.log;
   std::vector<std::string> parts;
   if (std::string words = timeout_words(view, log); !words.empty()) {
@@ -194,7 +189,6 @@ void add_log(const JobView& view, const Verdict& verdict, std::vector<SourceFind
   }
   if (!finding.text.empty()) {
     finding.source = "log";
-    finding.agrees = agreement(finding.ranks, verdict);
     findings.push_back(std::move(finding));
   }
 }
@@ -208,13 +202,16 @@ void add_devices(const JobView& view, std::vector<SourceFinding>& findings) {
 }  // namespace
 
 std::vector<SourceFinding> find_sources(const JobView& view,
-                                        const FlightReport* flight,
+                                        const WaitGraph& graph,
                                         const Verdict& verdict) {
   std::vector<SourceFinding> findings;
-  add_flight(view, flight, verdict, findings);
-  add_ras(view, verdict, findings);
-  add_log(view, verdict, findings);
+  add_flight(view, verdict, findings);
+  add_ras(view, findings);
+  add_log(view, findings);
   add_devices(view, findings);
+  for (SourceFinding& finding : findings) {
+    finding.agrees = agreement(view, graph, finding.ranks, verdict);
+  }
   return findings;
 }
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "aggregate/flight/flight_capture.h"
+#include "aggregate/evidence/wait_graph.h"
 #include "aggregate/verdict.h"
 #include "aggregate/view/job_view.h"
 
@@ -22,10 +22,9 @@ struct SourceFinding {
   std::optional<bool> agrees;
 };
 
-// Asks each source, in the order above; a source with nothing to say gives nothing. `flight`: null
-// if there are no dumps.
+// Asks each source, in the order above; a source with nothing to say gives nothing.
 std::vector<SourceFinding> find_sources(const JobView& view,
-                                        const FlightReport* flight,
+                                        const WaitGraph& graph,
                                         const Verdict& verdict);
 
 // Returns "flight recorder: ...; it disagrees with the verdict".

@@ -58,9 +58,14 @@ bool has_made_calls(const RankView& rank) {
 
 }  // namespace
 
-JobView::JobView(const Capture& capture, FrameModel& model) : capture_(capture), model_(model) {
+JobView::JobView(const Capture& capture, FrameModel& model)
+    : capture_(capture), model_(model), flight_(flight_facts(capture)) {
   count_nodes();
   add_processes();
+  only_recorded_ = flight_ && capture.processes.empty() && capture.nodes.empty();
+  if (only_recorded_) {
+    add_recorded();
+  }
   MissingRanks missing = find_missing_ranks(*this);
   std::move(missing.ranks.begin(), missing.ranks.end(), std::back_inserter(ranks_));
   counted_twice_ = missing.may_be_found;
@@ -176,6 +181,30 @@ void JobView::take_records() {
         age_of_call_ms(rank, *rank.decider->call) >= kOlderMs) {
       rank.motion.woke = false;
     }
+  }
+}
+
+// Adds a rank for each dump and each member without one. A dump is one look: a rank stands still
+// there if it has made no call for longer than a step lasts.
+void JobView::add_recorded() {
+  constexpr std::int64_t kNsPerUs = 1000;
+  constexpr std::int64_t kNsPerMs = 1'000'000;
+  for (const snapshot::FlightRecord* record : flight_->job.records) {
+    RankView& rank = ranks_.emplace_back();
+    rank.rank = record->rank;
+    rank.presence = Presence::kRecorded;
+    std::int64_t newest_ns = 0;
+    for (const snapshot::FlightEntry& entry : record->entries) {
+      newest_ns = std::max(newest_ns, entry.created_ns);
+    }
+    const auto written_ns = static_cast<std::int64_t>(record->written_us) * kNsPerUs;
+    rank.motion.measured = newest_ns > 0 && written_ns > newest_ns &&
+                           written_ns - newest_ns >= snapshot::kOldWaitMs * kNsPerMs;
+  }
+  for (const std::int32_t member : ranks_without_dump(*flight_)) {
+    RankView& rank = ranks_.emplace_back();
+    rank.rank = member;
+    rank.why = "no dump";
   }
 }
 

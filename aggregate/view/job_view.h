@@ -13,6 +13,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "aggregate/flight/flight_facts.h"
 #include "aggregate/frames/frame_model.h"
 #include "aggregate/view/call_words.h"
 #include "aggregate/view/coroutines.h"
@@ -75,6 +76,10 @@ class JobView {
   // Return whether any process of the job is known to have it, even if several are.
   bool has_other_end(const snapshot::Wait& wait) const;
   bool has_other_end(const snapshot::Connection& connection) const;
+  // What the flight recorders of the capture show; null if there are none.
+  const FlightFacts* flight() const { return flight_ ? &*flight_ : nullptr; }
+  // Returns whether there is nothing else.
+  bool only_recorded() const { return only_recorded_; }
   std::string host(std::uint32_t node) const;
   std::string host(const snapshot::ProcessCapture& process) const { return host(process.node); }
 
@@ -89,7 +94,9 @@ class JobView {
   // beside ranks.
   std::size_t beside_ranks() const;
   std::size_t count(Presence presence) const;
-  bool all_read() const { return count(Presence::kRead) == ranks_.size(); }
+  bool all_read() const {
+    return count(only_recorded_ ? Presence::kRecorded : Presence::kRead) == ranks_.size();
+  }
   std::size_t nodes_expected() const { return nodes_expected_; }
   std::size_t nodes_answered() const { return nodes_answered_; }
   std::uint64_t skew_us() const { return skew_us_; }
@@ -110,6 +117,7 @@ class JobView {
   void take_poll(RankView& rank);
   void add_main_motion(RankView& rank);
   void take_records();
+  void add_recorded();
   void make_coroutines();
   void take_servers();
   void take_socket_servers();
@@ -119,6 +127,7 @@ class JobView {
 
   const snapshot::Capture& capture_;
   FrameModel& model_;
+  const std::optional<FlightFacts> flight_;
   std::vector<RankView> ranks_;
   std::deque<ServingCoroutine> serving_;  // to which ranks_ points
   std::unordered_map<const snapshot::ProcessCapture*, std::vector<snapshot::ThreadCapture>>
@@ -132,6 +141,7 @@ class JobView {
   mutable std::unordered_map<snapshot::StringId, std::string> listed_;
   mutable CallWords call_words_;
   std::vector<std::string> notes_;
+  bool only_recorded_ = false;
   std::size_t counted_twice_ = 0;
   std::size_t nodes_expected_ = 0;
   std::size_t nodes_answered_ = 0;

@@ -23,6 +23,7 @@ enum class Presence : std::uint8_t {
   kUnread,    // it may exist: its node did not answer, or it could not be read
   kAbsent,    // expected on a node that was read, and not found there
   kDead,      // exists as a zombie
+  kRecorded,  // nothing of it was read but its flight recorder
 };
 
 // What changed between the samples of a decider thread.

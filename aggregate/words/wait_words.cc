@@ -383,6 +383,8 @@ std::string phase_of(const JobView& view, const RankView& rank) {
       return "no process";
     case Presence::kDead:
       return "dead (zombie)";
+    case Presence::kRecorded:
+      return "by its flight recorder";
     default:
       break;
   }

@@ -7,7 +7,9 @@
 #include <string_view>
 #include <vector>
 
-#include "aggregate/flight/flight_verdict.h"
+#include "aggregate/diagnose.h"
+#include "aggregate/frames/frame_model.h"
+#include "aggregate/view/job_view.h"
 #include "collectives/sources/json_reader.h"
 #include "collectives/sources/pickle_reader.h"
 #include "collectives/sources/read_flight_record.h"
@@ -24,18 +26,17 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const fuzz::PeakMemory memory(size);
     (void)collectives::read_json(bytes);
   }
-  snapshot::Tables texts;
-  std::vector<snapshot::FlightRecord> records;
+  snapshot::Capture capture;
+  std::vector<snapshot::FlightRecord>& records = capture.collectives.flight;
   // One rank has the whole dump, another one the first half.
   for (const std::string_view part : {bytes, bytes.substr(0, size / 2)}) {
     const fuzz::PeakMemory memory(part.size());
     const std::string name = "rank_" + std::to_string(records.size());
-    if (auto record = collectives::read_flight_record(name, part, texts)) {
+    if (auto record = collectives::read_flight_record(name, part, capture.tables)) {
       records.push_back(std::move(*record));
     }
   }
-  const auto job = aggregate::make_flight_job(records, texts);
-  const auto waits = aggregate::find_flight_waits(job);
-  const auto verdict = aggregate::decide_flight(job, waits, aggregate::find_mismatches(job));
+  aggregate::FrameModel model(capture.tables);
+  const auto verdict = aggregate::verdict_of(aggregate::JobView(capture, model));
   return verdict.summary.empty() ? std::abort(), 0 : 0;
 }

@@ -24,8 +24,7 @@ class Checker {
       : view_(view),
         verdict_(verdict),
         graph_(aggregate::build_wait_graph(view)),
-        groups_(aggregate::find_groups(view)),
-        input_(aggregate::make_input(view, graph_, groups_)) {}
+        input_(aggregate::make_input(view, graph_)) {}
 
   std::vector<std::string> run();
 
@@ -41,7 +40,6 @@ class Checker {
   const JobView& view_;
   const Verdict& verdict_;
   WaitGraph graph_;
-  const std::vector<aggregate::RankGroup> groups_;
   const aggregate::RuleInput input_;
   std::vector<std::string> complaints_;
 };

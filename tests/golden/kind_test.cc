@@ -9,7 +9,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "aggregate/flight/flight_capture.h"
+#include "aggregate/flight/flight_facts.h"
 #include "aggregate/rules/all_rules.h"
 #include "base/read_file.h"
 #include "base/split.h"
@@ -81,9 +81,7 @@ std::set<Kind> kinds_of(Rule rule, const Story& story) {
   aggregate::FrameModel model(capture.tables);
   const aggregate::JobView view(capture, model);
   aggregate::WaitGraph graph = build_wait_graph(view);
-  const auto groups = find_groups(view);
-  const auto flight = aggregate::analyze_flight_of(capture);
-  const auto input = make_input(view, graph, groups, flight ? &*flight : nullptr);
+  const auto input = make_input(view, graph);
   std::set<Kind> kinds;
   const auto add = [&kinds](const std::vector<aggregate::Finding>& findings) {
     for (const aggregate::Finding& finding : findings) {

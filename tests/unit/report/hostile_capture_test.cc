@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "aggregate/diagnose.h"
-#include "aggregate/flight/flight_verdict.h"
 #include "base/confine.h"
 #include "base/isolated.h"
 #include "report/html/report_html.h"

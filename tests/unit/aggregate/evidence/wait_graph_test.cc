@@ -2,7 +2,6 @@
 
 #include "aggregate/evidence/wait_chain.h"
 #include "aggregate/rules/rule.h"
-#include "aggregate/view/groups.h"
 #include "tests/support/catch.h"
 #include "tests/support/hung_jobs.h"
 #include "tests/support/named_in.h"
@@ -22,13 +21,11 @@ struct Built {
         model(job.capture.tables),
         view(job.capture, model),
         graph(build_wait_graph(view)),
-        groups(find_groups(view)),
-        input(make_input(view, graph, groups)) {}
+        input(make_input(view, graph)) {}
   CaptureBuilder job;
   FrameModel model;
   JobView view;
   WaitGraph graph;
-  std::vector<RankGroup> groups;
   RuleInput input;
 
   // The ranks that others wait for, and that wait for none.

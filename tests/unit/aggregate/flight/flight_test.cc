@@ -1,7 +1,9 @@
 #include <algorithm>
+#include <memory>
 #include <string>
 #include <vector>
 
+#include "aggregate/diagnose.h"
 #include "report/flight_report.h"
 #include "tests/support/catch.h"
 #include "tests/support/recorders.h"
@@ -15,12 +17,34 @@ class FlightRecorders : public tests::Recorders {
  public:
   using tests::Recorders::Recorders;
 
-  FlightReport analyze() const { return analyze_flight(records, texts); }
+  // Returns what `oddrank fr` has of these dumps.
+  struct Analyzed : FlightFacts {
+    std::shared_ptr<snapshot::Capture> capture = std::make_shared<snapshot::Capture>();
+    Verdict verdict;
+    std::string text;
+    std::string json;
+  };
+  Analyzed analyze(std::uint64_t written_us = 0) const;
 };
+
+FlightRecorders::Analyzed FlightRecorders::analyze(std::uint64_t written_us) const {
+  Analyzed result;
+  into(*result.capture, written_us);
+  FrameModel model(result.capture->tables);
+  const JobView view(*result.capture, model);
+  result.verdict = verdict_of(view);
+  if (view.flight() != nullptr) {
+    const report::FlightReport report{*view.flight(), result.verdict, {}};
+    result.text = report::flight_report_text(report);
+    result.json = report::flight_report_json(report);
+    static_cast<FlightFacts&>(result) = *view.flight();
+  }
+  return result;
+}
 
 const RankList kAll = {0, 1, 2, 3};
 
-RankList flight_culprits(const FlightReport& report) {
+RankList flight_culprits(const FlightRecorders::Analyzed& report) {
   RankList ranks;
   for (const Culprit& culprit : report.verdict.culprits) {
     ranks.push_back(culprit.rank);
@@ -63,7 +87,7 @@ TEST_CASE("flight: groups and waits that a text does not list are counted") {
     for (std::size_t i = 0; i < groups; ++i) {
       job.call(std::to_string(i), {0, 1}, {0, 1}, "all_reduce", false);
     }
-    const std::string text = report::flight_report_text(job.analyze());
+    const std::string text = job.analyze().text;
     const std::string left = std::to_string(groups - 24) + " more group";
     CHECK((text.find(left) != std::string::npos) == (groups > 24));
     CHECK(text.find("... " + std::to_string(groups - 16) + " more waits") != std::string::npos);
@@ -121,6 +145,37 @@ TEST_CASE("flight: being ahead is no fault, and a call that has ended did no har
   shapes.call("0", {0, 1}, {0}, "all_reduce", true, 4);
   shapes.call("0", {0, 1}, {1}, "all_reduce", true, 5);
   CHECK(shapes.analyze().mismatches.empty());
+}
+
+TEST_CASE("flight: a dump that was written just after the call may be of a slow step") {
+  FlightRecorders job(4);
+  job.created_us = 1'000'000;
+  job.call("0", kAll, {0, 1, 2}, "all_reduce", false);
+  job.call("1", {3}, {3}, "all_reduce", true);
+  CHECK(job.analyze(job.created_us + 1'000'000).verdict.confidence == Confidence::kPossible);
+  const auto late = job.analyze(job.created_us + 60'000'000);
+  CHECK(late.verdict.confidence == Confidence::kLikely);
+  CHECK(flight_culprits(late) == RankList{3});
+}
+
+TEST_CASE("flight: of several ranks that have not come to a broadcast, its root may be the one") {
+  FlightRecorders job(3);
+  job.call("0", {0, 1, 2}, {0, 1, 2}, "broadcast", true);
+  job.call("0", {0, 1, 2}, {0}, "broadcast", false);
+  const auto report = job.analyze();
+  CHECK(report.verdict.kind == Kind::kUnknown);
+  CHECK(flight_culprits(report).empty());
+  CHECK(report.verdict.summary.starts_with("ranks 1-2 have not called broadcast #2"));
+}
+
+TEST_CASE("flight: of two equal sides, the one that left its own pattern is named") {
+  FlightRecorders job(2);
+  for (int step = 0; step < 6; ++step) {
+    job.call("0", {0, 1}, {0, 1}, "all_reduce", true);
+  }
+  job.call("0", {0, 1}, {0}, "all_reduce", false);
+  job.call("0", {0, 1}, {1}, "barrier", false);
+  CHECK(flight_culprits(job.analyze()) == RankList{1});
 }
 
 TEST_CASE("flight: groups that ranks enter in different orders are a circle") {
@@ -249,8 +304,8 @@ TEST_CASE("flight: empty dumps, and no dumps at all") {
   const FlightRecorders two(2);
   const auto idle = two.analyze();
   CHECK(idle.verdict.kind == Kind::kUnknown);
-  CHECK(report::flight_report_text(idle).find("2 dumps") != std::string::npos);
-  CHECK(report::flight_report_json(idle).find("\"unknown\"") != std::string::npos);
+  CHECK(idle.text.find("2 dumps") != std::string::npos);
+  CHECK(idle.json.find("\"unknown\"") != std::string::npos);
 }
 
 TEST_CASE("flight: if calls share a number the last one counts, in whatever order they come") {
