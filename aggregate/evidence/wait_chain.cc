@@ -171,6 +171,9 @@ std::string WaysTo::call_text(std::size_t at) const {
   if (rank.decider != nullptr && rank.decider->call) {
     return call_words(view_, *rank.decider->call);
   }
+  if (first_[at] != kFar && graph_.nodes[first_[at]].kind == NodeKind::kSlot) {
+    return graph_.slots[graph_.nodes[first_[at]].index].words;
+  }
   const GraphEdge* edge = first_[at] == kFar ? nullptr : graph_.edge(at, first_[at]);
   return edge == nullptr ? "wait" : graph_.text(edge->on);
 }
