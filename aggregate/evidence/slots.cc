@@ -369,6 +369,27 @@ bool may_be_over_for_some(const Slot& slot) {
   return lets_some_leave(slot) && slot.sequence < 0 && slot.absent.size() > 1;
 }
 
+bool begins_again(const JobView& view, const Slot& slot) {
+  const auto group_of = [&view](std::size_t at) -> const snapshot::ProcessGroup* {
+    const auto* process = view.rank(at).process;
+    if (process == nullptr) {
+      return nullptr;
+    }
+    const auto found = std::ranges::find_if(process->groups, &snapshot::ProcessGroup::is_default);
+    return found == process->groups.end() ? nullptr : &*found;
+  };
+  const auto has_made_calls = [&](std::size_t at) {
+    const snapshot::ProcessGroup* group = group_of(at);
+    return group != nullptr &&
+           std::ranges::any_of(group->counters, [](const snapshot::GroupCounter& counter) {
+             return counter.collectives > 0;
+           });
+  };
+  return slot.kind == CallKind::kRendezvous && slot.group == "world" && !slot.absent.empty() &&
+         std::ranges::all_of(slot.absent, has_made_calls) &&
+         std::ranges::all_of(slot.inside, [&](std::size_t at) { return group_of(at) == nullptr; });
+}
+
 bool has_root_inside(const JobView& view, const Slot& slot) {
   return slot.root >= 0 &&
          std::ranges::any_of(slot.inside, [&](auto at) { return view.rank(at).rank == slot.root; });

@@ -68,6 +68,11 @@ bool lets_some_leave(const Slot& slot);
 // are wait for another one. Numbers would tell.
 bool may_be_over_for_some(const Slot& slot);
 
+// Returns whether the slot is the making of a default group that all absent members have, and have
+// made calls in, and those inside have not: they do not come to it again. A program that has
+// executed itself anew is there, or a rank that wants more ranks than there are.
+bool begins_again(const JobView& view, const Slot& slot);
+
 // Returns whether the root of the call is known, and has entered it.
 bool has_root_inside(const JobView& view, const Slot& slot);
 

@@ -177,6 +177,12 @@ void GraphBuilder::add_slot(std::size_t at) {
   if (is_end_before_others(graph_.slots, slot)) {
     return;
   }
+  if (begins_again(view_, slot)) {
+    for (const std::size_t rank : slot.inside) {
+      graph_.net.nodes[graph_.net_node[rank]].unknown = Unknown::kInside;
+    }
+    return;
+  }
   const std::size_t lighthouse = slot.of_lighthouse ? lighthouse_of(view_, slot) : JobView::kNone;
   const bool needs_lighthouse = slot.op == "quorum" && lighthouse != JobView::kNone &&
                                 (view_.rank(lighthouse).stays_stopped() ||

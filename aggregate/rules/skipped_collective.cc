@@ -72,10 +72,24 @@ std::string coroutine_words(const JobView& view, const TaskWay& way) {
   return words + (way.circle ? " for one of these" : "");
 }
 
+// Returns the slot that the rank is in if it makes a group there that all others have; or null.
+const Slot* begun_again(const RuleInput& input, const RankView& rank) {
+  const std::size_t at = input.view.index_of(rank.rank);
+  const auto slot = std::ranges::find_if(input.graph.slots, [&](const Slot& one) {
+    return std::ranges::binary_search(one.inside, at) && begins_again(input.view, one);
+  });
+  return slot == input.graph.slots.end() ? nullptr : &*slot;
+}
+
 // Returns "sleeps in evaluate (train.py:81)", and for how long if a clock ends that.
 std::string elsewhere(const RuleInput& input, const RankView& rank) {
   if (rank.decider->call) {
-    return "waits in " + call_words(input.view, *rank.decider->call);
+    const Slot* again = begun_again(input, rank);
+    return "waits in " + call_words(input.view, *rank.decider->call) +
+           (again == nullptr ? ""
+                             : fmt::format(" for a group that {} {} made before",
+                                           ranks_words(input, again->absent),
+                                           again->absent.size() == 1 ? "has" : "have"));
   }
   if (rank.speaks_by_coroutine()) {
     return "has a coroutine in " + coroutine_words(input.view, rank.coroutine->way);
@@ -156,6 +170,10 @@ void add_advice(const RuleInput& input, const RankView& rank, Finding& finding) 
   if (!end.is_own() || !(on == snapshot::WaitOn::kUnknown || on == snapshot::WaitOn::kNothing ||
                          rank.decider->call)) {
     return;  // it is on its way, and waits
+  }
+  if (begun_again(input, rank) != nullptr) {
+    finding.advice.emplace_back("look whether it has started again, or counts more ranks");
+    return;
   }
   for (const Slot& slot : input.graph.slots) {
     if (slot.absent.empty() || slot.inside.empty()) {

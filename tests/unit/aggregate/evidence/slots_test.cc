@@ -122,6 +122,41 @@ TEST_CASE("a rank whose own count shows that it made the call is not awaited the
   CHECK(slots[0].absent == std::vector<std::size_t>{6, 7});
 }
 
+TEST_CASE("a rank that makes a default group which the others have begins again") {
+  CaptureBuilder job = tests::eight_ranks(tests::in_all_reduce());
+  const auto again = [&job] {
+    FrameModel model(job.capture.tables);
+    const JobView view(job.capture, model);
+    std::size_t count = 0;
+    for (const Slot& slot : find_slots(view)) {
+      count += begins_again(view, slot) ? 1 : 0;
+    }
+    return count;
+  };
+  for (std::int32_t rank = 0; rank < 8; ++rank) {
+    snapshot::ProcessCapture& process = job.process(tests::pid_of(rank));
+    if (rank == 3) {
+      snapshot::CollectiveCall& call = *process.threads[0].call;
+      call = {};
+      call.kind = snapshot::CallKind::kRendezvous;
+      call.op = job.capture.tables.string("init_process_group");
+      continue;
+    }
+    snapshot::ProcessGroup& group = process.groups.emplace_back();
+    group.is_default = true;
+    group.counters.emplace_back().collectives = 12;
+  }
+  CHECK(again() == 1);
+  // One that has made no call there may still be on its way through the making of the group.
+  job.process(tests::pid_of(5)).groups[0].counters[0].collectives = 0;
+  CHECK(again() == 0);
+  job.process(tests::pid_of(5)).groups[0].counters[0].collectives = 12;
+  CHECK(again() == 1);
+  // With a default group of its own it makes another one.
+  job.process(tests::pid_of(3)).groups.emplace_back().is_default = true;
+  CHECK(again() == 0);
+}
+
 TEST_CASE("groups of one name and other members are counted apart") {
   // torch counts the groups that a process makes: one that has left out new_group counts less.
   CaptureBuilder job = tests::eight_ranks(tests::in_all_reduce());
