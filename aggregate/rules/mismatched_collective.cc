@@ -56,7 +56,7 @@ std::vector<std::size_t> distances_elsewhere(const WaitGraph& graph,
 
 using Numbers = std::map<Variable, std::int64_t>;
 
-Numbers numbers_of(PlainLocals& locals, const RankView& rank) {
+Numbers variables_of(PlainLocals& locals, const RankView& rank) {
   Numbers numbers;
   for (const PlainLocal& local : locals.of(rank)) {
     if (const auto number = locals.number_of(local)) {
@@ -73,7 +73,7 @@ void add_gone_on(const RuleInput& input, std::vector<NumberSide>& sides) {
   std::optional<std::set<Variable>> roots;  // the variables that have the root on all sides
   for (const NumberSide& side : sides) {
     for (const std::size_t at : side.slot->inside) {
-      const Numbers numbers = numbers_of(locals, input.rank(at));
+      const Numbers numbers = variables_of(locals, input.rank(at));
       std::set<Variable> those;
       for (const auto& [variable, number] : numbers) {
         if (number == side.slot->root && (!roots || roots->contains(variable))) {
@@ -89,7 +89,7 @@ void add_gone_on(const RuleInput& input, std::vector<NumberSide>& sides) {
     }
     for (const std::size_t at : later.inside) {
       std::set<std::int64_t> given;
-      for (const auto& [variable, number] : numbers_of(locals, input.rank(at))) {
+      for (const auto& [variable, number] : variables_of(locals, input.rank(at))) {
         if (roots->contains(variable)) {
           given.insert(number);
         }
