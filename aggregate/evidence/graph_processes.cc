@@ -168,7 +168,7 @@ void GraphBuilder::expand(std::size_t node, std::size_t rank, const ThreadCaptur
   if (thread != nullptr && !thread->call) {
     add_holders(node, rank, process, *thread);
   }
-  if (thread != nullptr && is_coroutine(*thread) && thread->wait.on == WaitOn::kThread &&
+  if (thread != nullptr && is_coroutine(*thread) && thread->wait.on == snapshot::WaitOn::kThread &&
       graph_.net.out[graph_.net_node[node]].empty()) {
     show(node, rank,
          {"what its process is to do", "no thread of it has the event loop at hand",

@@ -5,7 +5,6 @@
 // all that are still there mostly has it on them, too.
 #include <algorithm>
 #include <map>
-#include <optional>
 #include <set>
 #include <utility>
 
@@ -66,38 +65,51 @@ Numbers variables_of(PlainLocals& locals, const RankView& rank) {
   return numbers;
 }
 
+// Returns the variables that have the root on all ranks of all sides.
+std::set<Variable> root_variables(PlainLocals& locals,
+                                  const RuleInput& input,
+                                  const std::vector<NumberSide>& sides) {
+  std::map<Variable, std::size_t> ranks_with;
+  std::size_t ranks = 0;
+  for (const NumberSide& side : sides) {
+    for (const std::size_t at : side.slot->inside) {
+      ++ranks;
+      for (const auto& [variable, number] : variables_of(locals, input.rank(at))) {
+        ranks_with[variable] += number == side.slot->root ? 1 : 0;
+      }
+    }
+  }
+  std::set<Variable> roots;
+  for (const auto& [variable, count] : ranks_with) {
+    if (count == ranks) {
+      roots.insert(variable);
+    }
+  }
+  return roots;
+}
+
 // Adds to sides of different roots the members that are in a later call of the group.
 void add_gone_on(const RuleInput& input, std::vector<NumberSide>& sides) {
   const Slot& first = *sides.front().slot;
   PlainLocals locals(input.view);
-  std::optional<std::set<Variable>> roots;  // the variables that have the root on all sides
-  for (const NumberSide& side : sides) {
-    for (const std::size_t at : side.slot->inside) {
-      const Numbers numbers = variables_of(locals, input.rank(at));
-      std::set<Variable> those;
-      for (const auto& [variable, number] : numbers) {
-        if (number == side.slot->root && (!roots || roots->contains(variable))) {
-          those.insert(variable);
-        }
+  const std::set<Variable> roots = root_variables(locals, input, sides);
+  const auto side_of = [&](std::size_t at) {
+    std::set<std::int64_t> given;
+    for (const auto& [variable, number] : variables_of(locals, input.rank(at))) {
+      if (roots.contains(variable)) {
+        given.insert(number);
       }
-      roots = std::move(those);
     }
-  }
+    return std::ranges::find_if(sides, [&given](const NumberSide& one) {
+      return given == std::set{std::int64_t{one.slot->root}};
+    });
+  };
   for (const Slot& later : input.graph.slots) {
-    if (later.group != first.group || later.sequence <= first.sequence) {
+    if (roots.empty() || later.group != first.group || later.sequence <= first.sequence) {
       continue;
     }
     for (const std::size_t at : later.inside) {
-      std::set<std::int64_t> given;
-      for (const auto& [variable, number] : variables_of(locals, input.rank(at))) {
-        if (roots->contains(variable)) {
-          given.insert(number);
-        }
-      }
-      const auto side = std::ranges::find_if(sides, [&](const NumberSide& one) {
-        return given == std::set{std::int64_t{one.slot->root}};
-      });
-      if (side != sides.end()) {
+      if (const auto side = side_of(at); side != sides.end()) {
         side->gone_on.push_back(at);
       }
     }

@@ -505,7 +505,7 @@ void CallFinder::step(std::uint32_t index) {
       return;
     case Op::kBranch:
       if (stack_.peek(0) != kNothing) {
-        result_.tests.emplace(index, stack_.peek(0));
+        result_.tests.emplace_back(index, stack_.peek(0));
       }
       branch(one);
       return;

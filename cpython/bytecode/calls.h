@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <map>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "cpython/bytecode/decode.h"
@@ -69,8 +70,9 @@ struct CodeCalls {
   // How many values are on the stack before a FOR_ITER, by its index; the iterator is the last, or
   // from 3.15 on the last but one. Absent: unknown.
   std::map<std::uint32_t, std::int32_t> iterators;
-  // What branches test: indices into `symbols`, by the index of the branch. Absent: unknown.
-  std::map<std::uint32_t, std::uint32_t> tests;
+  // What branches test, in the order of the code: the index of the branch, and one into `symbols`.
+  // Absent: unknown.
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> tests;
   std::vector<CodeStore> stores;  // in the order of the code
 };
 

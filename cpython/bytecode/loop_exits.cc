@@ -127,20 +127,23 @@ std::vector<bool> ExitFinder::take() {
 }  // namespace
 
 bool leaves_loop(const AnalysedCode& code, const CodeLoop& loop, std::uint32_t instruction) {
+  const DecodedInstruction& one = code.instructions[instruction];
   const auto inside = [&loop](std::uint32_t index) {
     return std::ranges::binary_search(loop.body, index);
   };
-  const DecodedInstruction& one = code.instructions[instruction];
   return one.opcode.op == Op::kBranch && inside(instruction) &&
          (!inside(instruction + 1) || !inside(one.target));
 }
 
 std::vector<bool> calls_that_may_end(const AnalysedCode& code, const CodeLoop& loop) {
   ExitFinder finder(code, loop);
+  auto test = code.calls.tests.begin();
   for (const std::uint32_t at : loop.body) {
     if (leaves_loop(code, loop, at)) {
-      const auto test = code.calls.tests.find(at);
-      finder.add(test == code.calls.tests.end() ? 0 : test->second);
+      test = std::find_if(test, code.calls.tests.end(),
+                          [at](const auto& one) { return one.first >= at; });
+      const bool known = test != code.calls.tests.end() && test->first == at;
+      finder.add(known ? test->second : 0);
     }
   }
   return finder.take();
