@@ -87,7 +87,7 @@ std::string elsewhere(const RuleInput& input, const RankView& rank) {
     const Slot* again = begun_again(input, rank);
     return "waits in " + call_words(input.view, *rank.decider->call) +
            (again == nullptr ? ""
-                             : fmt::format(" for a group that {} {} made before",
+                             : fmt::format(" for a group that {} {} already made",
                                            ranks_words(input, again->absent),
                                            again->absent.size() == 1 ? "has" : "have"));
   }
@@ -172,7 +172,8 @@ void add_advice(const RuleInput& input, const RankView& rank, Finding& finding) 
     return;  // it is on its way, and waits
   }
   if (begun_again(input, rank) != nullptr) {
-    finding.advice.emplace_back("look whether it has started again, or counts more ranks");
+    finding.advice.emplace_back(
+        "look whether its program has started again, or has another WORLD_SIZE");
     return;
   }
   for (const Slot& slot : input.graph.slots) {
