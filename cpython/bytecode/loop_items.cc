@@ -13,7 +13,7 @@
 namespace oddrank::cpython {
 namespace {
 
-constexpr int kMaxGenerators = 3;
+constexpr int kMaxGenerators = 8;  // of one loop, beside and within each other
 
 // Reads what the tests of a loop compare.
 class TestReader {
@@ -88,7 +88,7 @@ LoopItems::LoopItems(PythonMemory& memory, CodeAnalysis& analysis)
 std::optional<std::int64_t> LoopItems::left_of_generator(Addr generator) {
   const std::uint32_t offset = memory_.layout().code.instructions;
   const RawFrame frame =
-      generators_ < kMaxGenerators ? frame_of_generator(memory_, generator) : RawFrame();
+      generators_++ < kMaxGenerators ? frame_of_generator(memory_, generator) : RawFrame();
   const AnalysedCode* code =
       frame.address == Addr{} || frame.code_copy != 0 ? nullptr : analysis_.of_code(frame.code);
   if (code == nullptr) {
@@ -101,13 +101,11 @@ std::optional<std::int64_t> LoopItems::left_of_generator(Addr generator) {
   if (at == kNoInstruction) {
     return std::nullopt;
   }
-  ++generators_;
   std::optional<std::int64_t> found;
   for (const CodeLoop& loop : find_loops(code->instructions, code->handlers, at)) {
     const auto one = found ? std::nullopt : end(*code, loop, frame);
     found = one ? std::optional(one->left) : found;
   }
-  --generators_;
   return found;
 }
 

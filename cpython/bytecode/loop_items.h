@@ -24,7 +24,7 @@ struct LoopEnd {
 
 class LoopItems {
  public:
-  // Both must outlive the object.
+  // For one loop. Both must outlive the object.
   LoopItems(PythonMemory& memory, CodeAnalysis& analysis);
 
   // Returns the end of a loop of the frame's code; the nearest if it has several. nullopt: none is
@@ -39,7 +39,7 @@ class LoopItems {
 
   PythonMemory& memory_;
   CodeAnalysis& analysis_;
-  int generators_ = 0;  // one within the other, that are being read
+  int generators_ = 0;  // that were read
 };
 
 }  // namespace oddrank::cpython

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <string>
 #include <string_view>
 
@@ -101,7 +102,8 @@ std::optional<std::int64_t> IteratorReader::left(Addr iterator, int depth) {
   }
   if (type == "list_reverseiterator" || type == "reversed") {
     const auto index = memory_.value<std::int64_t>(fields);
-    return index ? std::optional(*index + 1) : std::nullopt;
+    constexpr std::int64_t kMaxIndex = std::numeric_limits<std::int64_t>::max() - 1;
+    return index && *index <= kMaxIndex ? std::optional(*index + 1) : std::nullopt;
   }
   if (type == "generator") {
     return of_generator_(iterator);
