@@ -86,9 +86,7 @@ Result<std::string> TaskFiles::read(pid_t tid, const char* file, std::size_t lim
                             "cannot open " + task_path(pid_, tid, file) + ": " + errno_text(errno),
                             {}});
   }
-  auto text = read_record_of(fd.get(), file, limit);
-  // The path is put together only if it is to be told.
-  return text ? std::move(text) : read_record_of(fd.get(), task_path(pid_, tid, file), limit);
+  return read_record_of(fd.get(), task_path(pid_, tid, file), limit);
 }
 
 // The kernel takes as long to write a status as for all else that is read of a thread. Beside the

@@ -30,8 +30,7 @@ using List = std::vector<std::size_t>;  // indices of processes
 constexpr std::size_t kNobody = ~std::size_t{0};
 
 bool has_default_group(const ProcessCapture& process) {
-  return std::any_of(process.groups.begin(), process.groups.end(),
-                     [](const snapshot::ProcessGroup& group) { return group.is_default; });
+  return snapshot::default_group_of(process.groups) != nullptr;
 }
 
 // Returns the variable as text, "" if the process does not have it.

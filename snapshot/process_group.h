@@ -62,6 +62,13 @@ struct StoreKey {
   bool operator==(const StoreKey&) const = default;
 };
 
+// Returns the default group among those of a process, or null.
+inline const ProcessGroup* default_group_of(const SlimVector<ProcessGroup>& groups) {
+  const auto at = std::find_if(groups.begin(), groups.end(),
+                               [](const ProcessGroup& group) { return group.is_default; });
+  return at == groups.end() ? nullptr : &*at;
+}
+
 // Returns whether the call is one of this group: by name, and by members if both are known.
 inline bool is_group_of(const ProcessGroup& group, const CollectiveCall& call) {
   if (call.whole_world) {

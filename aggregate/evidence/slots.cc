@@ -372,11 +372,7 @@ bool may_be_over_for_some(const Slot& slot) {
 bool begins_again(const JobView& view, const Slot& slot) {
   const auto group_of = [&view](std::size_t at) -> const snapshot::ProcessGroup* {
     const auto* process = view.rank(at).process;
-    if (process == nullptr) {
-      return nullptr;
-    }
-    const auto found = std::ranges::find_if(process->groups, &snapshot::ProcessGroup::is_default);
-    return found == process->groups.end() ? nullptr : &*found;
+    return process == nullptr ? nullptr : snapshot::default_group_of(process->groups);
   };
   const auto has_made_calls = [&](std::size_t at) {
     const snapshot::ProcessGroup* group = group_of(at);

@@ -30,7 +30,7 @@ std::string mismatch_words(const FlightJob& job, const FlightMismatch& mismatch)
 std::vector<std::int32_t> deviating_in(const FlightMismatch& mismatch);
 
 // Returns "rank 3 in default group; rank 1 in group tp (1) {0-1}": the ranks that have made fewer
-// calls than others; "" if there are none.
+// calls than others. "": all have made as many.
 std::string behind_words(const FlightJob& job);
 
 // Returns one sentence on what the recorders show: the most direct facts.

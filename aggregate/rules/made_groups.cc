@@ -27,9 +27,8 @@ using MadeGroups = std::map<std::int64_t, std::vector<std::int32_t>>;
 // Returns the ranks of a list as Python writes it, "[0, 1]"; empty if it is cut, unless it is as
 // long as the list of the default group's ranks: "[0, 1, 2, 3, ... 5 items]" is all five.
 std::vector<std::int32_t> listed_ranks(const RankView& rank, std::string list) {
-  const auto& groups = rank.process->groups;
-  const auto world = std::ranges::find_if(groups, &snapshot::ProcessGroup::is_default);
-  if (world != groups.end() && world->size > 0 && world->size <= kMaxMakers &&
+  const auto* world = snapshot::default_group_of(rank.process->groups);
+  if (world != nullptr && world->size > 0 && world->size <= kMaxMakers &&
       list.ends_with(fmt::format(", ... {} items]", world->size))) {
     std::vector<std::int32_t> all(static_cast<std::size_t>(world->size));
     std::iota(all.begin(), all.end(), 0);

@@ -147,7 +147,7 @@ std::string sentence_of_end(const RuleInput& input,
                             const std::function<std::string(const RankView&)>& predicate);
 
 // Returns "all_reduce in default group #4 at train.py:61": the decider's call; its line if the call
-// has a number. Of a recorder alone, all calls in which the rank waits.
+// has a number. If only its recorder is known: all calls in which the rank waits.
 std::string call_at_words(const RuleInput& input, const RankView& rank);
 
 // Returns the rank as a culprit, with what it waits for.
@@ -160,7 +160,7 @@ Finding accuse(const RuleInput& input,
                Kind kind,
                const std::vector<std::size_t>& ranks,
                Evidence evidence);
-// Does the same for the kind that is asked about, and the ranks that tell its story.
+// The same, with the kind that is asked about and the ranks that tell its story.
 Finding accuse(const RuleInput& input, Evidence evidence);
 
 // Return advice for the rank's host; the second, what needs a live process.

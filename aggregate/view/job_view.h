@@ -76,7 +76,7 @@ class JobView {
   // Return whether any process of the job is known to have it, even if several are.
   bool has_other_end(const snapshot::Wait& wait) const;
   bool has_other_end(const snapshot::Connection& connection) const;
-  // What the flight recorders of the capture show; null if there are none.
+  // Returns what the flight recorders of the capture show; null: it has no records of any.
   const FlightFacts* flight() const { return flight_ ? &*flight_ : nullptr; }
   // Returns whether there is nothing else.
   bool only_recorded() const { return only_recorded_; }

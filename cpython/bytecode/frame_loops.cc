@@ -1,7 +1,6 @@
 #include "cpython/bytecode/frame_loops.h"
 
 #include <algorithm>
-#include <array>
 #include <utility>
 
 #include "cpython/bytecode/loop_exits.h"
@@ -64,37 +63,18 @@ void LoopReader::add(FrameLoop& into, FrameCall call) {
   }
 }
 
-// Returns the variables that an instruction sets; unknown ones fill up the two.
-std::array<Symbol, 2> set_by(const DecodedInstruction& one) {
-  const auto fast = [](std::uint32_t index) { return Symbol{SymbolKind::kFast, index}; };
-  constexpr std::uint32_t kLow = 15;
-  switch (one.opcode.op) {
-    case Op::kStoreFast:
-      return {fast(one.argument)};
-    case Op::kStoreTwoFast:
-      return {fast(one.argument >> 4), fast(one.argument & kLow)};
-    case Op::kStoreLoadFast:
-      return {fast(one.argument >> 4)};
-    case Op::kStoreDeref:
-      return {Symbol{SymbolKind::kDeref, one.argument}};
-    case Op::kStoreName:
-      return {Symbol{SymbolKind::kGlobal, one.argument}};
-    default:
-      return {};
-  }
-}
-
 std::vector<std::string> LoopReader::variables_set(const AnalysedCode& code,
                                                    const CodeLoop& loop,
                                                    SymbolValues& values) {
   std::vector<std::string> names;
-  for (const std::uint32_t at : loop.body) {
-    for (const Symbol& symbol : set_by(code.instructions[at])) {
-      std::string name = values.name_of(symbol);
-      if (!name.empty() && names.size() < kMaxVariablesOfLoop &&
-          std::find(names.begin(), names.end(), name) == names.end()) {
-        names.push_back(std::move(name));
-      }
+  for (const CodeStore& store : code.calls.stores) {
+    if (!std::binary_search(loop.body.begin(), loop.body.end(), store.instruction)) {
+      continue;
+    }
+    std::string name = values.name_of(store.variable);
+    if (!name.empty() && names.size() < kMaxVariablesOfLoop &&
+        std::find(names.begin(), names.end(), name) == names.end()) {
+      names.push_back(std::move(name));
     }
   }
   return names;

@@ -130,8 +130,7 @@ std::int32_t world_size_of(const Capture& capture) {
   std::int32_t of_groups = -1;
   std::int32_t of_variables = -1;
   for (const ProcessCapture& process : capture.processes) {
-    const bool grouped = std::any_of(process.groups.begin(), process.groups.end(),
-                                     [](const ProcessGroup& group) { return group.is_default; });
+    const bool grouped = default_group_of(process.groups) != nullptr;
     std::int32_t& size = process.is_rank && grouped ? of_groups : of_variables;
     size = std::max(size, process.world_size);
   }

@@ -118,21 +118,9 @@ while True:
 
 def counted(python):
     """Returns the variables of the script that are shown in its first and in its second turn."""
-    victim = subprocess.Popen([python, "-c", SCRIPT], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-    try:
-        found = []
-        for _ in range(2):
-            victim.stdout.readline()
-            proc_facts.wait_until(lambda: proc_facts.sleeping(victim.pid), "the script waits for a line")
-            (thread,) = look(victim.pid, "--locals").values()
-            found.append({name: value for frame in thread["locals"] for name, value in frame["locals"].items()
-                          if name != "left"})
-            victim.stdin.write("\n")
-            victim.stdin.flush()
-        return found
-    finally:
-        victim.kill()
-        victim.communicate()
+    return in_turns(python, 2, SCRIPT, lambda threads: {
+        name: value for thread in threads.values() for frame in thread["locals"]
+        for name, value in frame["locals"].items() if name != "left"}, "--locals")
 
 
 # Loops over a range, a list and a tuple, one in the other; the script waits for its next line in the innermost.
@@ -238,7 +226,7 @@ def items_left(python, turns):
         loop["left"] for thread in threads.values() for loop in thread["loops"] if not loop["place"].startswith(OUTER)])
 
 
-def in_turns(python, turns, script, what):
+def in_turns(python, turns, script, what, *options):
     """Returns what(threads) for each turn of a script that waits for a line in each."""
     victim = subprocess.Popen([python, "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     try:
@@ -246,7 +234,7 @@ def in_turns(python, turns, script, what):
         for _ in range(turns):
             victim.stdout.readline()
             proc_facts.wait_until(lambda: proc_facts.sleeping(victim.pid), "the script waits for a line")
-            found.append(what(look(victim.pid)))
+            found.append(what(look(victim.pid, *options)))
             victim.stdin.write("\n")
             victim.stdin.flush()
         return found
