@@ -122,8 +122,15 @@ struct PythonProcess::Impl {
                              const std::vector<std::size_t>& counts) const;
   // Fills in the loops of the innermost frames; `threads` are of these chains, in their order.
   void add_loops(PythonMemory& memory,
+                 CodeAnalysis& analysis,
                  const std::vector<FrameChain>& chains,
                  std::vector<OrderedThread>& threads) const;
+  // Fills in the places of the innermost frames of chains whose `counts` of locals is not 0.
+  void add_places(PythonMemory& memory,
+                  CodeAnalysis& analysis,
+                  const std::vector<FrameChain>& chains,
+                  const std::vector<std::size_t>& counts,
+                  std::vector<OrderedThread>& threads) const;
   static void add_counters(PythonMemory& memory,
                            const RawFrame& raw,
                            std::span<const FrameLoop> loops,
@@ -229,6 +236,7 @@ void PythonProcess::Impl::add_counters(PythonMemory& memory,
 }
 
 void PythonProcess::Impl::add_loops(PythonMemory& memory,
+                                    CodeAnalysis& analysis,
                                     const std::vector<FrameChain>& chains,
                                     std::vector<OrderedThread>& threads) const {
   std::vector<RawFrame> frames;
@@ -239,7 +247,6 @@ void PythonProcess::Impl::add_loops(PythonMemory& memory,
     const auto some = innermost(chain);
     frames.insert(frames.end(), some.begin(), some.end());
   }
-  CodeAnalysis analysis(memory);
   analysis.prefetch(frames);
   for (std::size_t i = 0; i < chains.size(); ++i) {
     const auto some = innermost(chains[i]);
@@ -256,6 +263,34 @@ void PythonProcess::Impl::add_loops(PythonMemory& memory,
                                       : read_loops(memory, analysis, codes.at(raw.code), raw),
                      shown[at].locals);
       }
+    }
+  }
+}
+
+void PythonProcess::Impl::add_places(PythonMemory& memory,
+                                     CodeAnalysis& analysis,
+                                     const std::vector<FrameChain>& chains,
+                                     const std::vector<std::size_t>& counts,
+                                     std::vector<OrderedThread>& threads) const {
+  std::vector<std::vector<std::size_t>> chosen(chains.size());  // frames, by chain
+  std::vector<RawFrame> frames;
+  for (std::size_t i = 0; i < chains.size(); ++i) {
+    const auto& chain = chains[i].frames;
+    for (std::size_t at = 0; counts[i] > 0 && at < chain.size(); ++at) {
+      if (codes.at(chain[at].code).readable && !is_distributed(chain[at])) {
+        chosen[i].push_back(at);
+        frames.push_back(chain[at]);
+      }
+      if (chosen[i].size() == kMaxFramesWithPlaces) {
+        break;
+      }
+    }
+  }
+  analysis.prefetch(frames);
+  for (std::size_t i = 0; i < chains.size(); ++i) {
+    for (const std::size_t at : chosen[i]) {
+      const RawFrame& raw = chains[i].frames[at];
+      threads[i].thread.frames[at].place = read_place(memory, analysis, codes.at(raw.code), raw);
     }
   }
 }
@@ -461,7 +496,9 @@ Result<std::vector<PythonThread>> PythonProcess::threads(Locals locals,
     }
   }
   if (locals != Locals::kNone) {
-    impl_->add_loops(memory, chains, threads);
+    CodeAnalysis analysis(memory);
+    impl_->add_loops(memory, analysis, chains, threads);
+    impl_->add_places(memory, analysis, chains, with_locals, threads);
   }
   for (std::size_t i = 0; i < rows.size(); ++i) {
     if (tids[i] != 0 && tids[i] == main_tid) {  // only the main thread handles signals

@@ -16,6 +16,7 @@
 #include "attach/target.h"
 #include "base/result.h"
 #include "cpython/bytecode/frame_loops.h"
+#include "cpython/bytecode/frame_place.h"
 #include "cpython/objects/contents_options.h"
 #include "cpython/objects/ray_ids.h"
 #include "cpython/python_memory.h"
@@ -41,7 +42,8 @@ enum class Locals : std::uint8_t {
   kAll,  // of all threads; lists, dicts, arrays and objects as summaries
 };
 
-inline constexpr std::size_t kMaxFramesWithLoops = 6;  // the innermost of each thread
+inline constexpr std::size_t kMaxFramesWithLoops = 6;    // the innermost of each thread
+inline constexpr std::size_t kMaxFramesWithPlaces = 32;  // the same, without torch.distributed's
 
 struct PythonFrame {
   std::string function;  // known_call.h; qualified name from 3.11 on, else the name
@@ -55,6 +57,8 @@ struct PythonFrame {
   // The loops around its current instruction, innermost first (bytecode/frame_loops.h). Only for
   // the innermost frames, and only if locals are read.
   std::vector<FrameLoop> loops;
+  // Only for the innermost frames of threads whose locals are read.
+  std::optional<FramePlace> place;
 };
 
 struct PythonThread {

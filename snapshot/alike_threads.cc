@@ -43,8 +43,9 @@ NamedThreads named_threads(const CaptureRows& rows) {
 
 bool is_native_sleeper(const ThreadCapture& thread) {
   return !thread.has_python && !thread.call && thread.locals.empty() && thread.loops.empty() &&
-         thread.wait.holder_pid == 0 && thread.wait.rare.is_default() && !thread.samples.empty() &&
-         thread.samples.all_equal() && thread.samples.front().state == 'S';
+         thread.places.empty() && thread.wait.holder_pid == 0 && thread.wait.rare.is_default() &&
+         !thread.samples.empty() && thread.samples.all_equal() &&
+         thread.samples.front().state == 'S';
 }
 
 // Returns whether they differ in numbers alone; both are native sleepers. The example takes the

@@ -123,9 +123,10 @@ void append_thread(const Tables& tables,
                    ThreadCapture later) {
   restore_quiet(earlier, between_ms, later);
   if (!later.samples.empty()) {
-    const bool changed =
-        locals_changed(tables, earlier, later) || other_sides_changed(earlier, later);
-    later.samples.edit(0).locals_changed = changed;
+    ThreadSample& sample = later.samples.edit(0);
+    sample.retried = has_retried(tables, earlier, later);
+    sample.locals_changed = (!sample.retried && locals_changed(tables, earlier, later)) ||
+                            other_sides_changed(earlier, later);
   }
   keep_first_of_loops(tables, between_ms, earlier, later);
   SampleList samples = std::move(earlier.samples);

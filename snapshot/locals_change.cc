@@ -12,6 +12,8 @@ namespace {
 struct LocalsOfFrame {
   std::pair<StringId, StringId> function;  // and file
   const FrameLocals* locals = nullptr;     // null: none were read
+  std::uint32_t line = 0;
+  bool retries = false;  // it is in a loop that tries something until it succeeds
 };
 
 // Returns the Python frames of the last sample, outermost first.
@@ -28,7 +30,13 @@ std::vector<LocalsOfFrame> frames_with_locals(const Tables& tables, const Thread
     }
     const auto row = std::find_if(thread.locals.begin(), thread.locals.end(),
                                   [i](const FrameLocals& each) { return each.frame == i; });
-    found.push_back({{frame.function, frame.file}, row == thread.locals.end() ? nullptr : &*row});
+    const auto place = std::ranges::find(thread.places, i, &FramePlace::frame);
+    const bool retries =
+        place != thread.places.end() && !place->turns.empty() && place->turns.back().retries;
+    found.push_back({{frame.function, frame.file},
+                     row == thread.locals.end() ? nullptr : &*row,
+                     frame.line,
+                     retries});
   }
   return found;
 }
@@ -84,6 +92,20 @@ bool locals_changed(const Tables& tables, const ThreadCapture& before, const Thr
     if (then[i].locals != nullptr && now[i].locals != nullptr &&
         has_other_value(tables, *then[i].locals, *now[i].locals)) {
       return true;
+    }
+  }
+  return false;
+}
+
+bool has_retried(const Tables& tables, const ThreadCapture& before, const ThreadCapture& after) {
+  const auto then = frames_with_locals(tables, before);
+  const auto now = frames_with_locals(tables, after);
+  for (std::size_t i = 0; i < then.size() && i < now.size(); ++i) {
+    const bool differs =
+        then[i].line != now[i].line || (then[i].locals != nullptr && now[i].locals != nullptr &&
+                                        has_other_value(tables, *then[i].locals, *now[i].locals));
+    if (then[i].function != now[i].function || differs) {
+      return then[i].function == now[i].function && then[i].retries && now[i].retries;
     }
   }
   return false;

@@ -19,6 +19,11 @@ bool is_fraction(std::string_view value);
 // has. Both use ids of `tables`. Returns false if either has no locals.
 bool locals_changed(const Tables& tables, const ThreadCapture& before, const ThreadCapture& after);
 
+// Returns whether a loop that tries something until it succeeds has begun another turn: a function
+// with such a loop is at another line of it, or has counted, and nothing around it has changed.
+// What the thread does within it says nothing then; within one turn, it may be all of its work.
+bool has_retried(const Tables& tables, const ThreadCapture& before, const ThreadCapture& after);
+
 // Returns whether the thread waits for other ranks in sends or receives than before: some are over,
 // or it makes others. False if they are unknown in one of the samples, which may be for want of
 // luck.

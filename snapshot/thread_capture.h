@@ -9,6 +9,7 @@
 #include "base/small/slim_vector.h"
 #include "snapshot/collective_call.h"
 #include "snapshot/ids.h"
+#include "snapshot/loops/frame_place.h"
 #include "snapshot/loops/python_loop.h"
 #include "snapshot/sample_list.h"
 #include "snapshot/wait.h"
@@ -52,6 +53,8 @@ struct ThreadCapture {
   // Loops around the current instructions of the innermost Python frames of the last sample:
   // innermost first; at most kMaxNestedLoops of nested loops (cpython/bytecode/loops.h).
   SlimVector<PythonLoop> loops;
+  // Where the innermost Python frames of the last sample stand, but for torch.distributed's own.
+  SlimVector<FramePlace> places;
 
   bool operator==(const ThreadCapture&) const = default;
 };

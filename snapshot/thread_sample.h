@@ -21,6 +21,9 @@ struct ThreadSample {
   // It has run and advanced since the previous sample, though it is in the same functions: locals
   // of its Python frames differ, or the other sides of its transfer (snapshot/locals_change.h).
   bool locals_changed = false;
+  // It makes the same request as in the previous sample anew, because that one failed
+  // (snapshot/locals_change.h): where it was then, and what it had, was not further back.
+  bool retried = false;
   // It was stopped to be read, and released at once; a sleeping thread then wakes twice.
   bool stopped = false;  // kSwitchesOfStop
   pid_t tracer =

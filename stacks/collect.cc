@@ -64,6 +64,9 @@ class Collector {
   void add_loops(const Reading& reading,
                  const std::vector<std::size_t>& python_index,
                  snapshot::ThreadCapture& thread);
+  static void add_places(const Reading& reading,
+                         const std::vector<std::size_t>& python_index,
+                         snapshot::ThreadCapture& thread);
   snapshot::StringId masked(const std::string& text);
   snapshot::ThreadCapture& row_of(const attach::ThreadState& state);
   StackEnd end_of(const Reading& reading) const;
@@ -217,6 +220,26 @@ void Collector::add_loops(const Reading& reading,
   }
 }
 
+void Collector::add_places(const Reading& reading,
+                           const std::vector<std::size_t>& python_index,
+                           snapshot::ThreadCapture& thread) {
+  const auto& frames = reading.python->frames;
+  for (std::size_t i = 0; i < frames.size() && i < python_index.size(); ++i) {
+    if (!frames[i].place || thread.places.size() == snapshot::kMaxPlaces) {
+      continue;
+    }
+    const cpython::FramePlace& place = *frames[i].place;
+    snapshot::FramePlace& row = thread.places.emplace_back();
+    row.frame = static_cast<std::uint32_t>(python_index[i]);
+    for (const cpython::LoopTurn& turn : place.turns) {
+      row.turns.push_back({turn.line, turn.left, turn.retries});
+    }
+    for (const cpython::LineRange& range : place.passed) {
+      row.passed.push_back({range.first, range.last});
+    }
+  }
+}
+
 void Collector::add_sample(const Reading& reading) {
   snapshot::ThreadCapture& thread = row_of(reading.state);
   thread.has_python = reading.python.has_value();
@@ -268,9 +291,11 @@ void Collector::add_sample(const Reading& reading) {
   thread.samples.push_back(sample);
   thread.locals.clear();
   thread.loops.clear();
+  thread.places.clear();
   if (reading.python) {
     add_locals(reading, merged.python_index, thread);
     add_loops(reading, merged.python_index, thread);
+    add_places(reading, merged.python_index, thread);
   }
 }
 

@@ -15,6 +15,7 @@
 #include "aggregate/view/decider.h"
 #include "aggregate/view/loop_work.h"
 #include "aggregate/view/polling.h"
+#include "aggregate/view/program_order.h"
 #include "aggregate/view/remote_calls.h"
 #include "aggregate/view/thread_cycle.h"
 
@@ -253,6 +254,16 @@ bool has_no_equals(const JobView& view, std::size_t at) {
   });
 }
 
+// Returns whether the rank runs another part of the program than all others: `if rank == 0:
+// serve()`. If no calls say that they belong together, to be elsewhere is then no sign of anything.
+bool has_own_part(const RuleInput& input, std::size_t at) {
+  const auto& ranks = input.view.ranks();
+  return !input.anybody_in_call && std::ranges::all_of(ranks, [&](const RankView& other) {
+    return &other == &ranks[at] ||
+           program_order(input.view, ranks[at], other) == ProgramOrder::kApart;
+  });
+}
+
 // Finds whom to name if no wait leads to anybody.
 std::vector<std::size_t> find_odd(const RuleInput& input, const std::vector<BlockedOn>& blocked) {
   std::vector<std::size_t> odd;
@@ -281,7 +292,8 @@ std::vector<std::size_t> find_odd(const RuleInput& input, const std::vector<Bloc
     }
   }
   std::erase_if(odd, [&input](std::size_t at) {
-    return has_no_equals(input.view, at) || makes_something(input, input.rank(at)) ||
+    return has_no_equals(input.view, at) || has_own_part(input, at) ||
+           makes_something(input, input.rank(at)) ||
            may_be_idle(input.view, input.graph.slots, at) || !anything_waits(input, at) ||
            others_go_on(input, at);
   });

@@ -1,22 +1,29 @@
 #include "aggregate/evidence/common_order.h"
 
 #include <algorithm>
+#include <compare>
+#include <cstddef>
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
+#include <vector>
+
+#include <fmt/format.h>
 
 #include "aggregate/view/call_counts.h"
+#include "aggregate/view/program_order.h"
 
 namespace oddrank::aggregate {
 namespace {
 
-using Counts = std::map<std::string, std::int64_t>;  // by role; -1: not known, or of several groups
+using Counts = std::map<std::string, std::int64_t>;  // by role; -1: not known
 
 // More different ranks than this have no order in common.
 constexpr std::size_t kMaxPoints = 256;
 
-// A group without a name of the program's has the role of its size.
-std::string group_role(const JobView& view, const snapshot::ProcessGroup& group) {
+// Returns the group's name, or its size if the program gave it none.
+std::string name_of_group(const JobView& view, const snapshot::ProcessGroup& group) {
   if (group.is_default) {
     return "default";
   }
@@ -24,16 +31,47 @@ std::string group_role(const JobView& view, const snapshot::ProcessGroup& group)
   return label.empty() ? std::to_string(group.size) : "=" + std::string(label);
 }
 
-Counts counts_of(const JobView& view, const RankView& rank) {
-  Counts counts;
-  if (rank.process == nullptr) {
-    return counts;
-  }
+using Role = std::string;
+
+// The role of a group: its name, and the how manieth of so many groups of that name its rank made.
+std::vector<Role> roles_of_groups(const JobView& view, const RankView& rank) {
+  std::map<std::string, int> made;
   for (const snapshot::ProcessGroup& group : rank.process->groups) {
-    const auto [at, is_new] =
-        counts.try_emplace(group_role(view, group), collectives_made_in(rank, group));
-    if (!is_new) {
-      at->second = -1;
+    ++made[name_of_group(view, group)];
+  }
+  std::vector<Role> roles;
+  std::map<std::string, int> before;
+  for (const snapshot::ProcessGroup& group : rank.process->groups) {
+    const std::string name = name_of_group(view, group);
+    roles.push_back(fmt::format("{} {}/{}", name, before[name]++, made[name]));
+  }
+  return roles;
+}
+
+// Returns the counts of all ranks. A group that has another role for some of its members, as the
+// pairs of a ring have, has none: what its members call in turn is not one sequence.
+std::vector<Counts> counts_of_all(const JobView& view) {
+  std::vector<Counts> counts(view.ranks().size());
+  std::map<snapshot::StringId, std::set<Role>> roles_by_group;
+  for (std::size_t at = 0; at < counts.size(); ++at) {
+    const RankView& rank = view.ranks()[at];
+    if (rank.process == nullptr) {
+      continue;
+    }
+    const std::vector<Role> roles = roles_of_groups(view, rank);
+    for (std::size_t i = 0; i < roles.size(); ++i) {
+      const snapshot::ProcessGroup& group = rank.process->groups[i];
+      counts[at].emplace(roles[i], collectives_made_in(rank, group));
+      roles_by_group[group.name].insert(roles[i]);
+    }
+  }
+  for (const auto& [group, roles] : roles_by_group) {
+    for (const Role& role : roles) {
+      for (Counts& one : counts) {
+        if (roles.size() > 1 && one.contains(role)) {
+          one[role] = -1;
+        }
+      }
     }
   }
   return counts;
@@ -52,41 +90,86 @@ void keep_common(std::vector<Counts>& ranks) {
   }
 }
 
-bool is_before(const Counts& a, const Counts& b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
-                    [](const auto& one, const auto& other) { return one.second <= other.second; });
-}
-
-// A point of the sequence, or beside it: the ranks with the same counts.
+// A point of the sequence, or beside it: ranks with the same counts, at the same place.
 struct Point {
   const Counts* counts = nullptr;
   std::vector<std::size_t> ranks;
-  std::size_t until = 0;  // ranks of the largest set that can be compared and ends here
-  std::size_t from = 0;   // the same, of one that begins here
+  std::size_t behind = 0;  // points that are behind it in the program
+  std::size_t until = 0;   // ranks of the largest set that can be compared and ends here
+  std::size_t from = 0;    // the same, of one that begins here
 
   // Ranks of the largest such set with this point in it.
   std::size_t through() const { return until + from - ranks.size(); }
 };
 
-// Returns them so that each comes after those that are before it.
-std::vector<Point> points_of(const std::vector<Counts>& counts) {
-  std::map<Counts, std::vector<std::size_t>> sorted;
-  for (std::size_t at = 0; at < counts.size(); ++at) {
-    sorted[counts[at]].push_back(at);
+ProgramOrder order_of_places(const JobView& view, const Point& a, const Point& b) {
+  return program_order(view, view.ranks()[a.ranks.front()], view.ranks()[b.ranks.front()]);
+}
+
+// Returns whether the second point can come after the first: it has made as many calls, or more,
+// and is not behind it in the program. At one place, all have made the same calls.
+bool is_before(const JobView& view, const Point& a, const Point& b) {
+  const bool fewer = std::ranges::equal(
+      *a.counts, *b.counts,
+      [](const auto& one, const auto& other) { return one.second <= other.second; });
+  const ProgramOrder order = fewer ? order_of_places(view, a, b) : ProgramOrder::kUnknown;
+  return fewer && order != ProgramOrder::kAhead &&
+         (order != ProgramOrder::kSame || *a.counts == *b.counts);
+}
+
+// What tells points apart: counts, and where the thread that speaks for the rank stands.
+struct PointKey {
+  Counts counts;
+  snapshot::StackId stack{};
+  std::vector<std::int64_t> turns;  // of all its loops
+
+  auto operator<=>(const PointKey&) const = default;
+};
+
+PointKey point_key_of(const RankView& rank, const Counts& counts) {
+  PointKey key{counts, {}, {}};
+  if (rank.decider == nullptr || rank.sample() == nullptr) {
+    return key;
+  }
+  key.stack = rank.sample()->python_frames();
+  for (const snapshot::FramePlace& place : rank.decider->places) {
+    for (const snapshot::LoopTurn& turn : place.turns) {
+      key.turns.push_back(turn.left);
+    }
+  }
+  return key;
+}
+
+// Returns them so that each comes after those that are before it; none if they are too many.
+std::vector<Point> points_of(const JobView& view, const std::vector<Counts>& counts) {
+  std::map<PointKey, std::vector<std::size_t>> sorted;
+  for (std::size_t at = 0; at < counts.size() && sorted.size() <= kMaxPoints; ++at) {
+    sorted[point_key_of(view.ranks()[at], counts[at])].push_back(at);
   }
   std::vector<Point> points;
+  if (sorted.size() > kMaxPoints) {
+    return points;
+  }
   points.reserve(sorted.size());
   for (const auto& [key, ranks] : sorted) {
-    points.push_back({&counts[ranks.front()], ranks});
+    points.push_back({.counts = &counts[ranks.front()], .ranks = ranks});
   }
+  for (Point& point : points) {
+    point.behind = static_cast<std::size_t>(std::ranges::count_if(points, [&](const Point& other) {
+      return order_of_places(view, other, point) == ProgramOrder::kBehind;
+    }));
+  }
+  std::ranges::stable_sort(points, [](const Point& a, const Point& b) {
+    return *a.counts == *b.counts ? a.behind < b.behind : *a.counts < *b.counts;
+  });
   return points;
 }
 
-void measure_chains(std::vector<Point>& points) {
+void measure_chains(const JobView& view, std::vector<Point>& points) {
   for (std::size_t at = 0; at < points.size(); ++at) {
     std::size_t longest = 0;
     for (std::size_t before = 0; before < at; ++before) {
-      if (is_before(*points[before].counts, *points[at].counts)) {
+      if (is_before(view, points[before], points[at])) {
         longest = std::max(longest, points[before].until);
       }
     }
@@ -95,7 +178,7 @@ void measure_chains(std::vector<Point>& points) {
   for (std::size_t at = points.size(); at-- > 0;) {
     std::size_t longest = 0;
     for (std::size_t after = at + 1; after < points.size(); ++after) {
-      if (is_before(*points[at].counts, *points[after].counts)) {
+      if (is_before(view, points[at], points[after])) {
         longest = std::max(longest, points[after].from);
       }
     }
@@ -106,18 +189,14 @@ void measure_chains(std::vector<Point>& points) {
 }  // namespace
 
 std::vector<std::size_t> outside_common_order(const JobView& view) {
-  std::vector<Counts> counts;
-  counts.reserve(view.ranks().size());
-  for (const RankView& rank : view.ranks()) {
-    counts.push_back(counts_of(view, rank));
-  }
+  std::vector<Counts> counts = counts_of_all(view);
   keep_common(counts);
-  std::vector<Point> points = points_of(counts);
   std::vector<std::size_t> outside;
-  if (points.size() < 2 || points.size() > kMaxPoints || counts.front().size() < 2) {
+  std::vector<Point> points = points_of(view, counts);
+  if (points.size() < 2 || counts.front().empty()) {
     return outside;
   }
-  measure_chains(points);
+  measure_chains(view, points);
   std::size_t most = 0;
   for (const Point& point : points) {
     most = std::max(most, point.through());

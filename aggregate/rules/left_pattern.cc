@@ -52,6 +52,13 @@ std::vector<std::size_t> left_common_order(const RuleInput& input,
   return found.size() < ranks.size() ? found : std::vector<std::size_t>();
 }
 
+std::string common_order_words(const RuleInput& input, const std::vector<std::size_t>& ranks) {
+  return fmt::format(
+      "; by the numbers of calls in each group and the places in the program, {} left the common "
+      "order",
+      ranks_words(input, ranks));
+}
+
 std::string pattern_words(const RuleInput& input, const std::vector<std::size_t>& ranks) {
   const bool one = ranks.size() == 1;
   return fmt::format("; {} {} not called what {} own calls before foretell",

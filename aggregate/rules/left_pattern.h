@@ -22,6 +22,10 @@ std::vector<std::size_t> left_their_pattern(const RuleInput& input,
 std::vector<std::size_t> left_common_order(const RuleInput& input,
                                            const std::vector<std::size_t>& ranks);
 
+// Returns "; by the numbers of calls in each group and the places in the program, rank 1 left the
+// common order".
+std::string common_order_words(const RuleInput& input, const std::vector<std::size_t>& ranks);
+
 // Returns the finding (p2p_order) that names the rank of this circle that left out a send or a
 // receive for which another one waits, as the recorded calls prove (flight/left_out_transfer.h);
 // nullopt if they prove it of no rank, or of several.

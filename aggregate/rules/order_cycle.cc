@@ -120,9 +120,7 @@ Deviation deviation_of(const RuleInput& input, const Circle& cycle, bool p2p) {
     return found;
   }
   if (auto deviating = left_common_order(input, cycle.ranks); !deviating.empty()) {
-    std::string how =
-        fmt::format("; by the numbers of calls in each group, {} left the common order",
-                    ranks_words(input, deviating));
+    std::string how = common_order_words(input, deviating);
     return {std::move(deviating), std::move(how)};
   }
   auto cuts = cuts_of(input.graph, cycle);

@@ -148,10 +148,29 @@ bool are_all_in_calls(const RuleInput& input, const std::vector<std::size_t>& ra
                              [&input](std::size_t at) { return takes_part(input.rank(at)); });
 }
 
-// Returns the members through which every way round leads; all members if there are none.
-std::vector<std::size_t> on_every_way(const RuleInput& input, const Circle& circle) {
-  std::vector<std::size_t> cuts = cuts_of(input.graph, circle);
-  return cuts.empty() ? circle.ranks : cuts;
+// The members to name, and why these of all.
+struct Named {
+  std::vector<std::size_t> ranks;
+  std::string how;         // empty: all members
+  bool left_call = false;  // they have gone another way than the others
+};
+
+// Those through which every way round leads, or who have left the order of calls that all ranks
+// have in common; all members if there are none.
+Named named_of(const RuleInput& input, const Circle& circle) {
+  const bool in_calls = are_all_in_calls(input, circle.ranks);
+  if (auto cuts = cuts_of(input.graph, circle);
+      !cuts.empty() && cuts.size() < circle.ranks.size()) {
+    std::string how = fmt::format("; every way round leads through {}", ranks_words(input, cuts));
+    // If all that the others wait for is one rank in a call, it has gone another way than they.
+    const bool one = cuts.size() == 1;
+    return {std::move(cuts), std::move(how), one && in_calls};
+  }
+  if (auto left = left_common_order(input, circle.ranks); in_calls && !left.empty()) {
+    std::string how = common_order_words(input, left);
+    return {std::move(left), std::move(how), true};
+  }
+  return {circle.ranks, {}, false};
 }
 
 // Returns whether a wait of the circle is known by less than memory or the kernel.
@@ -173,16 +192,14 @@ std::vector<Finding> resource_cycle(const RuleInput& input) {
       continue;
     }
     const std::vector<std::size_t>& circle = whole.ranks;
-    const std::vector<std::size_t> ranks = on_every_way(input, whole);
-    // If all that the others wait for is one rank in a call, it has gone another way than they.
-    const bool deviating =
-        ranks.size() == 1 && ranks.size() < circle.size() && are_all_in_calls(input, circle);
-    Finding finding = accuse(input, deviating ? Kind::kSkippedCollective : Kind::kResourceCycle,
-                             ranks, Evidence::kOwnStall);
+    const Named named = named_of(input, whole);
+    Finding finding =
+        accuse(input, named.left_call ? Kind::kSkippedCollective : Kind::kResourceCycle,
+               named.ranks, Evidence::kOwnStall);
     finding.at_most(same_calls(input, circle));
     // If a member waits for one of several, all those that it may be are in the circle.
     if (finding.confidence == Confidence::kNone || any_moved(input, circle) ||
-        (ranks == circle && waits_for_several(input, circle))) {
+        (named.how.empty() && waits_for_several(input, circle))) {
       continue;
     }
     if (!whole.certain) {
@@ -194,12 +211,11 @@ std::vector<Finding> resource_cycle(const RuleInput& input) {
         fmt::format("{} wait for each other in a circle: {}", ranks_words(input, circle),
                     sides_words(input, circle, {"waits ", "wait "},
                                 [&](auto at) { return wait_of(input, whole, at); }));
-    if (ranks.size() < circle.size()) {
+    if (!named.how.empty()) {
       finding.at_most(Confidence::kLikely);
-      finding.summary +=
-          fmt::format("; every way round leads through {}", ranks_words(input, ranks));
+      finding.summary += named.how;
     }
-    finding.advice = {deviating
+    finding.advice = {named.left_call
                           ? "look for a branch or a loop of another length on this rank"
                           : "give back locks and answer requests before entering a collective"};
     finding.disproves = {"one of these waits ending"};

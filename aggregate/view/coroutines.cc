@@ -121,6 +121,7 @@ ThreadCapture thread_of(const ThreadCapture& loop, const AsyncTask& task) {
   }
   thread.locals.clear();
   thread.loops.clear();
+  thread.places.clear();
   thread.wait = {};
   thread.wait.on = snapshot::WaitOn::kThread;
   thread.wait.inferred = true;

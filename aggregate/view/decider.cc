@@ -244,7 +244,8 @@ Motion measure_motion(const ThreadCapture& thread, FrameModel& model) {
                           thread.wait.on == WaitOn::kDevice;
   const Reach farthest = in_library && thread.has_python ? Reach::kPython : Reach::kWhole;
   for (std::size_t at = first_at + 1; at < samples.size(); ++at) {
-    motion.stack = motion.stack || was_elsewhere(samples[at - 1], samples[at], farthest, model);
+    motion.stack = motion.stack || (!samples[at].retried &&
+                                    was_elsewhere(samples[at - 1], samples[at], farthest, model));
     motion.locals = motion.locals || samples[at].locals_changed;
   }
   const auto& first = samples[first_at];

@@ -8,6 +8,7 @@ namespace {
 
 constexpr std::size_t kMaxHeaders = 128;                 // loops of one code object
 constexpr std::size_t kMaxSteps = std::size_t{1} << 20;  // of all walks
+constexpr int kMaxPasses = 8;                            // loops within loops and handlers
 
 bool falls_through(const DecodedInstruction& one) {
   return one.opcode.op != Op::kJump && one.opcode.op != Op::kEnd;
@@ -164,6 +165,68 @@ std::vector<CodeLoop> find_loops(std::span<const DecodedInstruction> code,
            one.target <= static_cast<std::uint32_t>(&one - code.data());
   });
   return any ? LoopFinder(code, handlers).around(at) : std::vector<CodeLoop>();
+}
+
+bool goes_on_by_exceptions(std::span<const DecodedInstruction> code, const CodeLoop& loop) {
+  const DecodedInstruction& header = code[loop.header];
+  const auto turns = [&loop](std::uint32_t to) {
+    return std::ranges::binary_search(loop.turning, to);
+  };
+  return !(falls_through(header) && turns(loop.header + 1)) &&
+         (header.target == kNoInstruction || begins_block(header) || !turns(header.target));
+}
+
+std::vector<std::uint32_t> passed_before(std::span<const DecodedInstruction> code,
+                                         std::span<const HandlerRange> handlers,
+                                         std::span<const CodeLoop> loops,
+                                         std::uint32_t at) {
+  std::vector<std::uint32_t> passed;
+  if (at >= code.size()) {
+    return passed;
+  }
+  const std::vector<HandlerRange> of_blocks =
+      handlers.empty() ? ranges_of_blocks(code) : std::vector<HandlerRange>();
+  const std::span<const HandlerRange> tried = handlers.empty() ? of_blocks : handlers;
+  const auto begins_turn = [loops](std::uint32_t from, std::uint32_t to) {
+    return to <= from && std::ranges::any_of(loops, [&](const CodeLoop& loop) {
+             return loop.header == to && std::ranges::binary_search(loop.body, from);
+           });
+  };
+  std::vector<bool> leads(code.size(), false);  // to the instruction
+  leads[at] = true;
+  bool more = true;
+  // Flow mostly leads forwards; each pass follows one more jump back.
+  for (int pass = 0; more && pass < kMaxPasses; ++pass) {
+    more = false;
+    const auto mark = [&](std::uint32_t from) {
+      more = more || !leads[from];
+      leads[from] = true;
+    };
+    for (const HandlerRange& range : tried) {
+      const std::uint32_t handler = instruction_at(code, range.handler);
+      std::uint32_t one = instruction_at(code, range.begin);
+      for (; handler != kNoInstruction && leads[handler] && one < code.size() &&
+             code[one].begin < range.end;
+           ++one) {
+        mark(one);
+      }
+    }
+    for (auto from = static_cast<std::uint32_t>(code.size()); from-- > 0;) {
+      const DecodedInstruction& one = code[from];
+      const bool on = from + 1 < code.size() && falls_through(one) && leads[from + 1];
+      const bool jumps = one.target != kNoInstruction && one.opcode.op != Op::kCallFinally &&
+                         leads[one.target] && !begins_turn(from, one.target);
+      if (on || jumps) {
+        mark(from);
+      }
+    }
+  }
+  for (std::uint32_t i = 0; i < code.size(); ++i) {
+    if (leads[i] && i != at) {
+      passed.push_back(i);
+    }
+  }
+  return passed;
 }
 
 }  // namespace oddrank::cpython

@@ -33,4 +33,15 @@ std::vector<CodeLoop> find_loops(std::span<const DecodedInstruction> code,
                                  std::span<const HandlerRange> handlers,
                                  std::uint32_t at);
 
+// Returns whether each turn of the loop ends by an exception, if it leads to a next one: what the
+// loop does is tried until it succeeds.
+bool goes_on_by_exceptions(std::span<const DecodedInstruction> code, const CodeLoop& loop);
+
+// Returns the instructions through which control may have come to this one since the code was
+// entered, and in the present turns of the loops around it, which find_loops() gave: in order.
+std::vector<std::uint32_t> passed_before(std::span<const DecodedInstruction> code,
+                                         std::span<const HandlerRange> handlers,
+                                         std::span<const CodeLoop> loops,
+                                         std::uint32_t at);
+
 }  // namespace oddrank::cpython

@@ -70,6 +70,7 @@ void fields(Io& io, Row& sample) {
   io("voluntary_switches", sample.voluntary_switches);
   io("involuntary_switches", sample.involuntary_switches);
   io("locals_changed", sample.locals_changed);
+  io("retried", sample.retried);
   io("stopped", sample.stopped);
   io("tracer", sample.tracer);
   io("tracer_name", sample.tracer_name);
@@ -211,6 +212,26 @@ void fields(Io& io, Row& loop) {
   io.rows(RowTable::kLoopCalls, loop.calls, kMaxLoopCalls);
 }
 
+template <typename Io, RowOf<LoopTurn> Row>
+void fields(Io& io, Row& turn) {
+  io("line", turn.line);
+  io("left", turn.left);
+  io("retries", turn.retries);
+}
+
+template <typename Io, RowOf<LineRange> Row>
+void fields(Io& io, Row& range) {
+  io("first", range.first);
+  io("last", range.last);
+}
+
+template <typename Io, RowOf<FramePlace> Row>
+void fields(Io& io, Row& place) {
+  io("frame", place.frame);
+  io.rows(RowTable::kTurns, place.turns, kMaxTurns);
+  io.rows(RowTable::kPassedLines, place.passed, kMaxPassedRanges);
+}
+
 template <typename Io, RowOf<ThreadCapture> Row>
 void fields(Io& io, Row& thread) {
   io("tid", thread.tid);
@@ -230,6 +251,7 @@ void fields(Io& io, Row& thread) {
   io.maybe(RowTable::kCalls, thread.call);
   io.rows(RowTable::kFrameLocals, thread.locals);
   io.rows(RowTable::kLoops, thread.loops, kMaxLoops);
+  io.rows(RowTable::kPlaces, thread.places, kMaxPlaces);
 }
 
 template <typename Io, RowOf<AsyncTask> Row>

@@ -35,6 +35,54 @@ TEST_CASE("samples of a thread follow each other, new threads are added, ended o
   CHECK(process.threads[1].tid == 3);
 }
 
+TEST_CASE("another turn of a loop that goes on by exceptions only is no step further") {
+  Tables tables;
+  struct Seen {
+    std::uint32_t line = 0;  // of call_with_retry, which has the loop
+    std::string_view failures = {};
+    std::string_view inside = {};
+    std::string_view step = "7";  // of main, around it
+  };
+  const auto sample = [&](const Seen& seen, bool retries) {
+    ProcessCapture process = process_with({{1, 0}});
+    ThreadCapture& thread = process.threads.front();
+    Stack stack;
+    stack.frames = {
+        tables.frame({.kind = FrameKind::kPython, .function = tables.string(seen.inside)}),
+        tables.frame({.kind = FrameKind::kPython,
+                      .function = tables.string("call_with_retry"),
+                      .line = seen.line}),
+        tables.frame({.kind = FrameKind::kPython, .function = tables.string("main"), .line = 3})};
+    thread.samples.edit(0).stack = tables.stack(stack);
+    thread.locals.push_back({1, {{tables.string("failures"), tables.string(seen.failures)}}});
+    thread.locals.push_back({2, {{tables.string("step"), tables.string(seen.step)}}});
+    thread.places.push_back({1, {{.line = 20, .retries = retries}}, {}});
+    return process;
+  };
+  struct Case {
+    Seen before;
+    Seen after;
+    bool retries = false;
+    bool retried = false;
+    bool changed = false;
+  };
+  const Case cases[] = {
+      {{21, "4", "read"}, {21, "5", "read"}, true, true, false},
+      {{21, "4", "read"}, {25, "4", "sleep"}, true, true, false},  // as in the handler
+      {{21, "4", "read"}, {21, "4", "train"}, true, false, false},
+      {{21, "4", "read"}, {21, "5", "read", "8"}, true, false, true},  // another request
+      {{21, "4", "read"}, {21, "5", "read"}, false, false, true},
+      {{21, "4", "read"}, {21, "4", "read"}, true, false, false},
+  };
+  for (const Case& one : cases) {
+    ProcessCapture process = sample(one.before, one.retries);
+    append_samples(tables, process, sample(one.after, one.retries));
+    INFO(&one - cases);
+    CHECK(process.threads.front().samples.back().retried == one.retried);
+    CHECK(process.threads.front().samples.back().locals_changed == one.changed);
+  }
+}
+
 TEST_CASE("a loop keeps how many items it had left when the thread was first seen in it") {
   Tables tables;
   const auto frame = [&tables](std::string_view name) {

@@ -15,18 +15,39 @@ namespace {
 
 using Strayed = std::vector<std::size_t>;
 
+// In a loop's turn: a call at line 10, and one at line 14 after it.
+enum class Place { kUnknown, kFirst, kSecond };
+
 struct Made {
   std::string label;  // "": the default group; "8": a group of that size without a label
   std::int64_t calls = 0;
+  std::string name = {};  // "": its number
 };
 
-void add_groups(CaptureBuilder& job, std::int32_t rank, const std::vector<Made>& made) {
+void add_groups(CaptureBuilder& job,
+                std::int32_t rank,
+                const std::vector<Made>& made,
+                Place place) {
   auto& process = job.rank(rank, "n0", pid_of(rank));
-  job.thread(process, tests::in_all_reduce());
+  tests::ThreadSpec spec = tests::in_all_reduce();
+  if (place == Place::kUnknown) {
+    job.thread(process, spec);
+  } else {
+    const bool first = place == Place::kFirst;
+    spec.frames = {tests::native("poll", "libc.so.6"),
+                   tests::py("main", "/job/train.py", first ? 10 : 14)};
+    auto& row = job.thread(process, spec).places.emplace_back();
+    row.frame = 1;
+    row.turns.push_back({5, 3});
+    if (!first) {
+      row.passed.push_back({10, 10});
+    }
+  }
   for (const Made& one : made) {
     const bool sized = !one.label.empty() && one.label.front() == '8';
     snapshot::ProcessGroup group;
-    group.name = job.capture.tables.string(std::to_string(process.groups.size()));
+    group.name = job.capture.tables.string(one.name.empty() ? std::to_string(process.groups.size())
+                                                            : one.name);
     group.is_default = one.label.empty();
     group.label = sized ? snapshot::StringId{} : job.capture.tables.string(one.label);
     group.size = sized ? 8 : 2;
@@ -37,10 +58,12 @@ void add_groups(CaptureBuilder& job, std::int32_t rank, const std::vector<Made>&
   }
 }
 
-Strayed outside_of(const std::vector<std::vector<Made>>& ranks) {
+Strayed outside_of(const std::vector<std::vector<Made>>& ranks,
+                   const std::vector<Place>& places = {}) {
   CaptureBuilder job({"n0"}, static_cast<std::int32_t>(ranks.size()));
   for (std::size_t at = 0; at < ranks.size(); ++at) {
-    add_groups(job, static_cast<std::int32_t>(at), ranks[at]);
+    add_groups(job, static_cast<std::int32_t>(at), ranks[at],
+               places.empty() ? Place::kUnknown : places[at]);
   }
   FrameModel model(job.capture.tables);
   return outside_common_order(JobView(job.capture, model));
@@ -91,6 +114,31 @@ TEST_CASE("common order: roles that are not known of all ranks do not count") {
 
 TEST_CASE("common order: groups without a label have the role of their size") {
   CHECK(outside_of({{{"", 3}, {"8", 2}}, {{"", 3}, {"8", 2}}, {{"", 2}, {"8", 3}}}) == Strayed{2});
+}
+
+TEST_CASE("common order: who is ahead in the program has made no fewer calls") {
+  using enum Place;
+  // All make call 12 at the first place; rank 3 left it out and has come to the second.
+  const std::vector<std::vector<Made>> made = {{{"8", 12}}, {{"8", 12}}, {{"8", 12}}, {{"8", 11}}};
+  CHECK(outside_of(made).empty());
+  CHECK(outside_of(made, {kSecond, kFirst, kSecond, kSecond}) == Strayed{3});
+  CHECK(outside_of(made, {kSecond, kFirst, kSecond, kUnknown}).empty());
+  CHECK(outside_of(made, {kFirst, kSecond, kSecond, kFirst}).empty());  // one against one
+  CHECK(outside_of({{{"8", 12}}, {{"8", 11}}}, {kFirst, kSecond}).empty());
+}
+
+TEST_CASE("common order: groups of one name count by the order in which they were made") {
+  const std::vector<std::vector<Made>> made = {
+      {{"8", 4}, {"8", 2}}, {{"8", 4}, {"8", 2}}, {{"8", 3}, {"8", 3}}};
+  CHECK(outside_of(made) == Strayed{2});
+}
+
+TEST_CASE("common order: the pairs of a ring are no roles") {
+  // Each rank has made fewer calls with the next one than with the one before it, but for one.
+  CHECK(outside_of({{{"8", 3, "a"}, {"8", 2, "c"}},
+                    {{"8", 3, "a"}, {"8", 2, "b"}},
+                    {{"8", 2, "b"}, {"8", 3, "c"}}})
+            .empty());
 }
 
 }  // namespace oddrank::aggregate

@@ -122,4 +122,82 @@ TEST_CASE("loops: too many of them, and too long ones, are not followed") {
   CHECK(find_loops(large, handlers, 5).empty());
 }
 
+TEST_CASE("loops: what was passed is of this turn, and of the other branch nothing") {
+  // 0 RESUME, 1 LOAD (while), 2 JUMP if to 5, 3 NOP (one branch), 4 JUMP to 6, 5 NOP (the other),
+  // 6 NOP, 7 JUMP to 1, 8 RETURN
+  const Assembler code(11);
+  const auto decoded = code.decoded({{"RESUME", 0},
+                                     {"LOAD_FAST", 0},
+                                     {"POP_JUMP_FORWARD_IF_FALSE", 2},
+                                     {"NOP", 0},
+                                     {"JUMP_FORWARD", 1},
+                                     {"NOP", 0},
+                                     {"NOP", 0},
+                                     {"JUMP_BACKWARD", 7},
+                                     {"RETURN_VALUE", 0}});
+  REQUIRE(decoded.size() == 9);
+  const auto passed = [&decoded](std::uint32_t at) {
+    return passed_before(decoded, {}, find_loops(decoded, {}, at), at);
+  };
+  CHECK(passed(3) == Body{0, 1, 2});
+  CHECK(passed(5) == Body{0, 1, 2});
+  CHECK(passed(6) == Body{0, 1, 2, 3, 4, 5});
+  CHECK(passed(1) == Body{0});
+  CHECK(passed(99).empty());
+}
+
+TEST_CASE("loops: a loop that has ended was passed with all of its turns") {
+  // 0 RESUME, 1 LOAD (for), 2 GET_ITER, 3 FOR_ITER to 6, 4 POP_TOP, 5 JUMP to 3, 6 NOP, 7 RETURN
+  const Assembler code(11);
+  const auto decoded = code.decoded({{"RESUME", 0},
+                                     {"LOAD_FAST", 0},
+                                     {"GET_ITER", 0},
+                                     {"FOR_ITER", 2},
+                                     {"POP_TOP", 0},
+                                     {"JUMP_BACKWARD", 3},
+                                     {"NOP", 0},
+                                     {"RETURN_VALUE", 0}});
+  REQUIRE(decoded.size() == 8);
+  CHECK(passed_before(decoded, {}, find_loops(decoded, {}, 6), 6) == Body{0, 1, 2, 3, 4, 5});
+  CHECK(passed_before(decoded, {}, find_loops(decoded, {}, 4), 4) == Body{0, 1, 2, 3});
+}
+
+TEST_CASE("loops: a handler was entered from what its `try` holds") {
+  // 0 RESUME, 1 NOP, 2 NOP (both tried), 3 RETURN, 4 PUSH_EXC_INFO (the handler), 5 RETURN
+  const Assembler code(12);
+  const auto decoded = code.decoded({{"RESUME", 0},
+                                     {"NOP", 0},
+                                     {"NOP", 0},
+                                     {"RETURN_VALUE", 0},
+                                     {"PUSH_EXC_INFO", 0},
+                                     {"RETURN_VALUE", 0}});
+  REQUIRE(decoded.size() == 6);
+  const std::vector<HandlerRange> handlers = {{1, 3, 4, 0, false}};
+  CHECK(passed_before(decoded, handlers, {}, 5) == Body{0, 1, 2, 4});
+}
+
+TEST_CASE("loops: one that tries until it succeeds goes on by exceptions only") {
+  // 0 RESUME, 1 NOP (header), 2 LOAD, 3 RETURN (of the `try`), 4 PUSH_EXC_INFO, 5 POP_EXCEPT,
+  // 6 JUMP to 1
+  const Assembler code(12);
+  const auto decoded = code.decoded({{"RESUME", 0},
+                                     {"NOP", 0},
+                                     {"LOAD_FAST", 0},
+                                     {"RETURN_VALUE", 0},
+                                     {"PUSH_EXC_INFO", 0},
+                                     {"POP_EXCEPT", 0},
+                                     {"JUMP_BACKWARD", 6}});
+  REQUIRE(decoded.size() == 7);
+  const auto tries = find_loops(decoded, std::vector<HandlerRange>{{2, 4, 4, 0, false}}, 2);
+  REQUIRE(tries.size() == 1);
+  CHECK(goes_on_by_exceptions(decoded, tries[0]));
+  // 0 RESUME, 1 NOP (header), 2 LOAD, 3 JUMP to 1
+  const auto plain =
+      code.decoded({{"RESUME", 0}, {"NOP", 0}, {"LOAD_FAST", 0}, {"JUMP_BACKWARD", 3}});
+  REQUIRE(plain.size() == 4);
+  const auto loops = find_loops(plain, {}, 2);
+  REQUIRE(loops.size() == 1);
+  CHECK_FALSE(goes_on_by_exceptions(plain, loops[0]));
+}
+
 }  // namespace oddrank::cpython

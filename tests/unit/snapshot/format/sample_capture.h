@@ -35,8 +35,8 @@ inline snapshot::ThreadCapture sample_thread(snapshot::Tables& tables) {
   thread.gc_generation = 2;
   thread.collects_garbage = thread.ends_interpreter = true;
   const StackId id = tables.stack(stack);
-  thread.samples = {{id, id, 1000, 20, 3, 'S', false, true, 78, tables.string("gdb")},
-                    {id, StackId{}, 2000, 21, 4, 'D', true, false, 0, {}}};
+  thread.samples = {{id, id, 1000, 20, 3, 'S', false, false, true, 78, tables.string("gdb")},
+                    {id, StackId{}, 2000, 21, 4, 'D', true, true, false, 0, {}}};
   thread.wait.on = WaitOn::kFile;
   thread.wait.inferred = true;
   thread.wait.syscall = 0;
@@ -88,6 +88,7 @@ inline snapshot::ThreadCapture sample_thread(snapshot::Tables& tables) {
                                tables.string("frame")};
   thread.locals = {{1, {{tables.string("step"), tables.string("1207")}}}, {2, {}}};
   thread.wait.rare.edit().key = tables.string("worker/3");
+  thread.places = {{1, {{20, 3, true}, {21, -1, false}}, {{4, 5}, {9, 9}}}, {2, {}, {}}};
   thread.loops = {
       {1, true, true, 9, 12, 1500, {{tables.string("exists"), tables.string("'/d/ready'")}, {}}},
       {2, false, false, -1, -1, 0, {}}};

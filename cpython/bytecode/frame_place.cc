@@ -1,0 +1,69 @@
+#include "cpython/bytecode/frame_place.h"
+
+#include <algorithm>
+#include <set>
+
+#include "cpython/bytecode/loop_items.h"
+#include "cpython/bytecode/loops.h"
+#include "cpython/line_table.h"
+
+namespace oddrank::cpython {
+namespace {
+
+constexpr std::size_t kMaxCallsBehind = 256;  // of one frame
+
+std::vector<LineRange> ranges_of(const std::set<std::uint32_t>& lines) {
+  std::vector<LineRange> ranges;
+  for (const std::uint32_t line : lines) {
+    if (!ranges.empty() && ranges.back().last + 1 == line) {
+      ranges.back().last = line;
+    } else {
+      ranges.push_back({line, line});
+    }
+  }
+  return ranges;
+}
+
+}  // namespace
+
+std::optional<FramePlace> read_place(PythonMemory& memory,
+                                     CodeAnalysis& analysis,
+                                     const CodeObject& object,
+                                     const RawFrame& frame) {
+  FramePlace place;
+  const AnalysedCode* code = analysis.of_frame(object, frame);
+  const std::uint32_t at =
+      code == nullptr ? kNoInstruction : analysis.place_of(*code, object, frame);
+  if (at == kNoInstruction) {
+    return std::nullopt;
+  }
+  constexpr std::int64_t kUnit = 2;  // bytes
+  const auto line_at = [&](std::uint32_t instruction) {
+    return line_of(memory.layout().semantics.lines, object.line_table, object.first_line,
+                   code->instructions[instruction].begin * kUnit);
+  };
+  const auto loops = find_loops(code->instructions, code->handlers, at);
+  const auto behind = passed_before(code->instructions, code->handlers, loops, at);
+  std::set<std::uint32_t> lines;
+  std::size_t calls = 0;
+  for (const CodeCall& call : code->calls.calls) {
+    if (std::ranges::binary_search(behind, call.instruction)) {
+      lines.insert(line_at(call.instruction));
+      ++calls;
+    }
+  }
+  lines.erase(line_at(at));
+  lines.erase(0);
+  place.passed = ranges_of(lines);
+  if (calls > kMaxCallsBehind || place.passed.size() > kMaxPassedLines) {
+    return std::nullopt;
+  }
+  for (auto loop = loops.rbegin(); loop != loops.rend(); ++loop) {
+    const auto end = LoopItems(memory, analysis).end(*code, *loop, frame);
+    place.turns.push_back({line_at(loop->header), end ? end->left : -1,
+                           goes_on_by_exceptions(code->instructions, *loop)});
+  }
+  return place;
+}
+
+}  // namespace oddrank::cpython

@@ -1,0 +1,45 @@
+// Where in its code a frame stands: which calls lie behind it, and in which turns of the loops.
+//
+// Ranks of one job mostly run one program. Of two that stand in the same function, in the same turn
+// of its loops, one is behind the other if control may come from the other's line to its own.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "cpython/bytecode/code_analysis.h"
+#include "cpython/code_object.h"
+#include "cpython/frame_chain.h"
+#include "cpython/python_memory.h"
+
+namespace oddrank::cpython {
+
+inline constexpr std::size_t kMaxPassedLines = 32;  // ranges, of one frame
+
+struct LoopTurn {
+  std::uint32_t line = 0;  // of the loop's head
+  std::int64_t left = -1;  // turns still to come (bytecode/loop_items.h); -1: unknown
+  bool retries = false;    // it goes on by exceptions only (bytecode/loops.h)
+};
+
+struct LineRange {
+  std::uint32_t first = 0;
+  std::uint32_t last = 0;
+};
+
+struct FramePlace {
+  std::vector<LoopTurn> turns;  // of the loops around the instruction, outermost first
+  // Lines of calls by which control may have come to the instruction since the function was
+  // entered, and in the present turns of these loops. Ascending; without the frame's own line.
+  std::vector<LineRange> passed;
+};
+
+// Returns nullopt if the code is unknown, cannot be read, or has too many such lines.
+std::optional<FramePlace> read_place(PythonMemory& memory,
+                                     CodeAnalysis& analysis,
+                                     const CodeObject& object,
+                                     const RawFrame& frame);
+
+}  // namespace oddrank::cpython

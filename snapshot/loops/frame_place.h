@@ -1,0 +1,43 @@
+// Where in its function a Python frame stands: to compare ranks that run one program
+// (cpython/bytecode/frame_place.h).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "base/small/slim_vector.h"
+
+namespace oddrank::snapshot {
+
+inline constexpr std::size_t kMaxPlaces = 32;        // of one thread, from the innermost frame on
+inline constexpr std::size_t kMaxTurns = 3;          // of one place
+inline constexpr std::size_t kMaxPassedRanges = 32;  // the same
+
+// A loop around the frame's instruction.
+struct LoopTurn {
+  std::uint32_t line = 0;  // of its head
+  std::int64_t left = -1;  // turns still to come; -1 = unknown
+  // A turn leads to the next one by an exception only: `while True: try: return get()`.
+  bool retries = false;
+
+  bool operator==(const LoopTurn&) const = default;
+};
+
+struct LineRange {
+  std::uint32_t first = 0;
+  std::uint32_t last = 0;
+
+  bool operator==(const LineRange&) const = default;
+};
+
+struct FramePlace {
+  std::uint32_t frame = 0;     // index into the frames of the last sample's (python_)stack
+  SlimVector<LoopTurn> turns;  // outermost first
+  // Lines of calls by which control may have come here since the function was entered, and in the
+  // present turns of the loops: ascending.
+  SlimVector<LineRange> passed;
+
+  bool operator==(const FramePlace&) const = default;
+};
+
+}  // namespace oddrank::snapshot
