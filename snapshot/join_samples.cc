@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <iterator>
+#include <string_view>
 #include <unordered_map>
 #include <utility>
 
@@ -117,6 +118,31 @@ void keep_first_of_loops(const Tables& tables,
   }
 }
 
+bool rests(const Tables& tables, const ThreadCapture& thread) {
+  return thread.wait.how == WaitHow::kClock ||
+         tables.text(thread.wait.syscall_name).find("nanosleep") != std::string_view::npos;
+}
+
+// A thread that asks for something, and rests until it asks again, was found in either by chance.
+// What it asks for says more: it stays there. Returns whether it has been put there.
+bool stays_where_it_asked(const Tables& tables,
+                          ThreadCapture& earlier,
+                          const ThreadCapture& later) {
+  if (later.samples.size() != 1 || !later.samples.front().retried || !rests(tables, later) ||
+      rests(tables, earlier) || earlier.wait.on == WaitOn::kNothing) {
+    return false;
+  }
+  const ThreadSample& now = later.samples.front();
+  ThreadSample sample = earlier.samples.back();
+  sample.cpu_us = now.cpu_us;
+  sample.voluntary_switches = now.voluntary_switches;
+  sample.involuntary_switches = now.involuntary_switches;
+  sample.retried = true;
+  sample.locals_changed = now.locals_changed;
+  earlier.samples.push_back(sample);
+  return true;
+}
+
 void append_thread(const Tables& tables,
                    std::int64_t between_ms,
                    ThreadCapture& earlier,
@@ -127,6 +153,9 @@ void append_thread(const Tables& tables,
     sample.retried = has_retried(tables, earlier, later);
     sample.locals_changed = (!sample.retried && locals_changed(tables, earlier, later)) ||
                             other_sides_changed(earlier, later);
+  }
+  if (stays_where_it_asked(tables, earlier, later)) {
+    return;
   }
   keep_first_of_loops(tables, between_ms, earlier, later);
   SampleList samples = std::move(earlier.samples);

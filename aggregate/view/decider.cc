@@ -169,6 +169,13 @@ bool keeps_waking(const ThreadCapture& thread) {
   return all.size() >= 2 && snapshot::ran_between(all.front(), all.back()).wakes >= kWakesThatCount;
 }
 
+bool waits_to_try_again(const ThreadCapture& thread) {
+  const auto looped = std::ranges::find_if(
+      thread.places, [](const snapshot::FramePlace& place) { return !place.turns.empty(); });
+  return looped != thread.places.end() && looped->turns.back().retries &&
+         thread.wait.on != WaitOn::kNothing && thread.samples.back().state == 'S';
+}
+
 bool keeps_resting(const ThreadCapture& thread, FrameModel& model) {
   const snapshot::SampleList& all = thread.samples;
   if (thread.has_python || thread.call || all.size() < 2) {
@@ -256,7 +263,8 @@ Motion measure_motion(const ThreadCapture& thread, FrameModel& model) {
   // then working counts as motion; in calls that poll by design (a store), not even that.
   const bool worked = motion.cpu_us >= kCpuThatCountsUs;
   if (!thread.call) {
-    motion.cpu = worked && thread.wait.on != WaitOn::kDevice;  // the driver spins, too
+    motion.cpu = worked && thread.wait.on != WaitOn::kDevice &&  // the driver spins, too
+                 !waits_to_try_again(thread);
   } else if (thread.call->kind != CallKind::kRendezvous && thread.wait.on != WaitOn::kDevice) {
     motion.woke = worked && ran.wakes >= kWakesThatCount && last.state == 'S' && first.state == 'S';
   }

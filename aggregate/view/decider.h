@@ -32,6 +32,10 @@ bool sleeps_on_purpose(const snapshot::ThreadCapture& thread, FrameModel& model)
 // Returns whether the thread has slept and woken more than once between its samples.
 bool keeps_waking(const snapshot::ThreadCapture& thread);
 
+// Returns whether it waits in a loop that tries something until it succeeds. Each turn takes some
+// time of the CPU; that, and what other threads do, does not end it.
+bool waits_to_try_again(const snapshot::ThreadCapture& thread);
+
 // Returns whether the thread, outside of calls and of Python, rests and goes on again and again: it
 // sleeps and wakes, or yields, in at least half of its samples. It may look in between whether
 // something has come that it waits for. What that is, native code does not tell; loops of Python

@@ -318,7 +318,7 @@ void JobView::take_poll(RankView& rank) {
   // Equal frames in two samples may belong to two iterations; the count of calls tells them apart.
   const bool before = rank.motion.settled && rank.decider->call;  // that it settled in this call
   rank.motion.calls = rank.motion.measured && !before && has_made_calls(rank);
-  if (rank.motion.calls) {
+  if (rank.motion.calls && !waits_to_try_again(*rank.decider)) {
     (rank.decider->call ? rank.motion.stack : rank.motion.locals) = true;
   }
   const bool rests = !rank.decider->call && !rank.polls && rests_in_loop(*this, *rank.decider);

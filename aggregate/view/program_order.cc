@@ -69,13 +69,17 @@ ProgramOrder program_order(const JobView& view, const RankView& first, const Ran
     if (a[i].frame->function != b[i].frame->function || a[i].frame->file != b[i].frame->file) {
       return ProgramOrder::kUnknown;
     }
+    const bool same_line = a[i].frame->line == b[i].frame->line;
+    const bool behind = !same_line && is_behind(a[i], b[i]);
+    const bool ahead = !same_line && is_behind(b[i], a[i]);
     const ProgramOrder turns = order_of_turns(a[i], b[i]);
+    if (turns == ProgramOrder::kUnknown && !same_line && !behind && !ahead) {
+      return ProgramOrder::kApart;
+    }
     if (turns != ProgramOrder::kSame) {
       return turns;
     }
-    if (a[i].frame->line != b[i].frame->line) {
-      const bool behind = is_behind(a[i], b[i]);
-      const bool ahead = is_behind(b[i], a[i]);
+    if (!same_line) {
       return behind && ahead ? ProgramOrder::kUnknown
              : behind        ? ProgramOrder::kBehind
              : ahead         ? ProgramOrder::kAhead

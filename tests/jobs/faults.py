@@ -167,6 +167,28 @@ def silent_service(random, names):
         ("external_wait",), "waits for the answer of a service outside of the job", listens=True)
 
 
+def retrying(random, names, before=()):
+    """Returns lines of a client that asks a silent service, and asks again after each time limit."""
+    ask, failures = names.function(), names.noun()
+    nap, limit = random.choice((0.05, 0.3, 1)), random.choice((0.5, 1, 2))
+    counts = [f"            {failures} += 1"] if random.random() < 0.7 else []
+    body = random.choice((
+        ["while True:", "    try:", "        link.sendall(b'next\\n')", "        return link.recv(100)",
+         "    except OSError:"],
+        [f"while {failures} < 10**6:", "    try:", "        link.sendall(b'next\\n')",
+         "        return link.recv(100)", "    except TimeoutError:"]))
+    return ["link = socket.create_connection(('127.0.0.1', int(os.environ['OUTSIDE_PORT'])))",
+            f"link.settimeout({limit})", f"def {ask}(link, {failures}=0):",
+            *("    " + line for line in body), *counts, f"            time.sleep({nap})", "",
+            *before, f"answer = {ask}(link)"]
+
+
+def retrying_client(random, names):
+    return Fault("retrying_client", retrying(random, names, [FAULTY]),
+                 ("external_wait", "skipped_collective", "stuck_rank"),
+                 "asks a silent service outside of the job again and again", listens=True)
+
+
 def refusing_service(random, names):
     return Fault("refusing_service", [
         "with socket.create_server(('127.0.0.1', 0)) as door:", "    address = door.getsockname()",
@@ -254,5 +276,5 @@ def raises(random, names):
 
 SOLO = (sleeps, sleeps, busy_python, busy_native, lock_of_own_thread, crossed_locks, own_thread,
         nobody_tells, holds_gil, outside_lock, lock_file, absent_file, fifo, absent_key,
-        silent_service, refusing_service, child, loader_worker, prompt, debugger, stops_itself,
+        silent_service, retrying_client, refusing_service, child, loader_worker, prompt, debugger, stops_itself,
         ends_with_helper, ends_slowly, raises)

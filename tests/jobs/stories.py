@@ -6,7 +6,7 @@ then on. `culprits` are the sets of ranks that an expert may name; naming any ot
 
 from dataclasses import dataclass, field
 
-from faults import FAULTY, FOREVER
+from faults import FAULTY, FOREVER, retrying
 
 MATCH = ("p2p_order", "collective_order", "resource_cycle", "mismatched_collective",
          "skipped_collective")
@@ -24,6 +24,7 @@ class Story:
     unknown_is_right: bool = False
     ends: list = field(default_factory=list)  # ranks whose processes exit
     zombies: bool = False
+    listens: bool = False  # needs a service outside of the job
 
 
 def _two(first, lines, second, others):
@@ -205,9 +206,32 @@ def another_root(random, names, rank, root):
                  f"rank {rank} broadcasts from itself, the others from rank {root}", [rank])
 
 
+def all_retry(random, names, rank, other):
+    return Story("all_retry", retrying(random, names, [FAULTY]),
+                 [[], *(list(range(world)) for world in range(2, 9))], ("external_wait", "unknown"),
+                 "all ranks ask a silent service again and again", [rank, other],
+                 unknown_is_right=True, listens=True)
+
+
+def part_of_all(random, names, rank, chief):
+    """One rank waits for the files of all, the others for what it makes of them."""
+    name, nap = names.noun(), random.choice((0.02, 0.1, 0.4))
+    gather = random.choice((
+        [f"while len([part for part in os.listdir('.') if part.startswith('{name}-')]) < WORLD:"],
+        [f"while not all(os.path.exists(f'{name}-{{one}}') for one in range(WORLD)):"]))
+    return Story("part_of_all", [
+        FAULTY, f"if RANK != {rank}:", f"    open(f'{name}-{{RANK}}', 'w').close()",
+        f"if RANK == {chief}:", *("    " + line for line in gather), f"        time.sleep({nap})",
+        f"    open('all-{name}', 'w').close()", "else:", f"    while not os.path.exists('all-{name}'):",
+        f"        time.sleep({nap})"],
+        [[rank]], ("stuck_rank", "skipped_collective", "unknown"),
+        f"rank {rank} has not written its file, for which rank {chief} waits", [rank, chief],
+        unknown_is_right=True)
+
+
 PAIRS = (lock_of_rank, file_of_rank, key_of_rank, service_of_rank, lock_circle, lock_circle,
          server_circle, receive_circle, receives_cross, ended_rank, ended_rank, two_late,
-         side_story, another_root)
+         side_story, another_root, all_retry, part_of_all)
 
 
 def receives_ring(random, names, world):

@@ -83,6 +83,33 @@ TEST_CASE("another turn of a loop that goes on by exceptions only is no step fur
   }
 }
 
+TEST_CASE("a thread that asks again and again is seen where it asks, and not where it rests") {
+  Tables tables;
+  const auto sample = [&](WaitHow how, std::string_view inside, std::uint32_t line) {
+    ProcessCapture process = process_with({{1, line}});
+    ThreadCapture& thread = process.threads.front();
+    Stack stack;
+    stack.frames = {
+        tables.frame({.kind = FrameKind::kPython, .function = tables.string(inside)}),
+        tables.frame(
+            {.kind = FrameKind::kPython, .function = tables.string("retry"), .line = line})};
+    thread.samples.edit(0).stack = tables.stack(stack);
+    thread.wait.on = how == WaitHow::kClock ? WaitOn::kUnknown : WaitOn::kSocket;
+    thread.wait.how = how;
+    thread.places.push_back({1, {{.line = 20, .retries = true}}, {}});
+    return process;
+  };
+  ProcessCapture process = sample(WaitHow::kClock, "sleep", 25);
+  append_samples(tables, process, sample(WaitHow::kDescribed, "recv", 21));
+  append_samples(tables, process, sample(WaitHow::kClock, "sleep", 25));
+  const ThreadCapture& thread = process.threads.front();
+  REQUIRE(thread.samples.size() == 3);
+  CHECK(thread.wait.on == WaitOn::kSocket);
+  CHECK(thread.samples[2].stack == thread.samples[1].stack);
+  CHECK(thread.samples[2].cpu_us == 25);
+  CHECK(thread.samples[2].retried);
+}
+
 TEST_CASE("a loop keeps how many items it had left when the thread was first seen in it") {
   Tables tables;
   const auto frame = [&tables](std::string_view name) {

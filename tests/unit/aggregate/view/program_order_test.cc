@@ -65,6 +65,8 @@ TEST_CASE("program order: behind is who stands at a line that the other has come
   // Another branch of the same turn.
   CHECK(order_of(early, {{"main", 14, {{5, 3}}, {{8, 9}, {12, 12}}}}) == ProgramOrder::kApart);
   CHECK(order_of(early, {{"main", 14, {{13, 3}}, {}}}) == ProgramOrder::kApart);
+  CHECK(order_of({{"main", 10, {{5, -1}}, {}}}, {{"main", 14, {{5, 3}}, {}}}) ==
+        ProgramOrder::kApart);
 }
 
 TEST_CASE("program order: an earlier line of a later turn is ahead") {
