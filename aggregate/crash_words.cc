@@ -46,26 +46,6 @@ constexpr std::array<CodeWords, 14> kCodes = {{
     {SIGSYS, 1, "a filter forbids the system call"},
 }};
 
-// Frames by which a process ends itself: what called them is of interest. libc's own helpers have
-// no names in a stripped file.
-bool belongs_to_abort(const ShownFrame& frame) {
-  constexpr std::array<std::string_view, 12> kNames = {
-      "abort",        "raise",          "gsignal",
-      "pthread_kill", "assert_fail",    "assert_perror_fail",
-      "assert",       "libc_message",   "malloc_printerr",
-      "fortify_fail", "stack_chk_fail", "libc_fatal"};
-  if (frame.kind != snapshot::FrameKind::kNative || !snapshot::is_libc(frame.file)) {
-    // std::terminate() and what leads there.
-    return frame.kind == snapshot::FrameKind::kNative &&
-           (frame.file.starts_with("libstdc++.so") || frame.file.starts_with("libgcc_s.so"));
-  }
-  std::string_view name = frame.name;
-  name.remove_prefix(std::min(name.find_first_not_of('_'), name.size()));
-  return std::ranges::any_of(kNames,
-                             [name](std::string_view known) { return name.starts_with(known); }) ||
-         contains(name, "+0x") || name == "kill_implementation" || name == "kill_internal";
-}
-
 std::string frame_words(const ShownFrame& frame) {
   const std::string place = frame.place();
   return printable(frame.name, 200) + (place.empty() ? "" : " (" + printable(place, 200) + ")");
@@ -77,7 +57,9 @@ std::string crash_place(const JobView& view, const ThreadCapture& thread, const 
     return {};
   }
   const auto& frames = view.model().fold(thread.samples.back()).frames;
-  auto at = std::ranges::find_if_not(frames, belongs_to_abort);
+  auto at = std::ranges::find_if_not(frames, [&view](const ShownFrame& frame) {
+    return view.model().tells(frame.id, Story::kAborts) != nullptr;
+  });
   // A handler of the fault (faulthandler's, PyTorch's) has sent the signal once more: the fault is
   // below it. A process sends itself the signal of a fault for no other reason.
   const int signal = crash.signal;

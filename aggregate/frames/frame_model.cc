@@ -28,32 +28,21 @@ constexpr const char* kRunTimeCode = "<code made at run time>";  // by Numba, XL
 constexpr std::array<std::string_view, 3> kLibraryRoots = {"/site-packages/", "/dist-packages/",
                                                            "/lib/python3"};
 
-bool matches(std::string_view text, FrameMatch match, std::string_view pattern) {
-  switch (match) {
-    case FrameMatch::kExact:
-      return text == pattern;
-    case FrameMatch::kPrefix:
-      return text.substr(0, pattern.size()) == pattern;
-    case FrameMatch::kContains:
-      return text.find(pattern) != std::string_view::npos;
-  }
-  return false;
+// Returns what patterns compare.
+std::string_view file_in_patterns(FrameKind kind, std::string_view path) {
+  return kind == FrameKind::kNative ? base_name(path) : path;
 }
 
 FrameRole role_of(const Frame& frame,
                   std::string_view name,
-                  std::string_view file,
+                  std::string_view path,
                   snapshot::Library library) {
   if ((frame.flags & snapshot::kEvaluation) != 0 && frame.kind == FrameKind::kNative) {
     return FrameRole::kInternal;
   }
-  const std::string_view module = frame.kind == FrameKind::kNative ? base_name(file) : file;
+  const std::string_view file = file_in_patterns(frame.kind, path);
   for (const FramePattern& pattern : frame_patterns()) {
-    const std::string_view text = pattern.field == FrameField::kFunction ? name : module;
-    const bool fits = pattern.library == snapshot::Library::kOther
-                          ? matches(text, pattern.match, pattern.text)
-                          : pattern.library == library;
-    if (pattern.kind == frame.kind && fits) {
+    if (pattern.story == Story::kNone && pattern.fits(frame.kind, file, name, library)) {
       return pattern.role;
     }
   }
@@ -179,10 +168,21 @@ std::size_t FrameModel::frames_before_locals(const ThreadSample& sample) const {
 const FrameModel::Known& FrameModel::known(FrameId id) {
   const auto [at, is_new] = known_.try_emplace(static_cast<std::uint32_t>(id));
   Known& entry = at->second;
-  if (!is_new) {
-    return entry;
+  if (is_new) {
+    const Frame& frame = tables_.frame(id);
+    describe(id, frame, entry);
+    const std::string_view file = file_in_patterns(frame.kind, tables_.text(frame.file));
+    for (const FramePattern& pattern : frame_patterns()) {
+      if (pattern.story != Story::kNone &&
+          pattern.fits(frame.kind, file, entry.shown.name, entry.library)) {
+        entry.stories.push_back(&pattern);
+      }
+    }
   }
-  const Frame& frame = tables_.frame(id);
+  return entry;
+}
+
+void FrameModel::describe(FrameId id, const Frame& frame, Known& entry) const {
   const std::string_view file = tables_.text(frame.file);
   const std::string_view function = tables_.text(frame.function);
   ShownFrame& shown = entry.shown;
@@ -194,7 +194,7 @@ const FrameModel::Known& FrameModel::known(FrameId id) {
     shown.file = printable(short_file(file));
     shown.user = is_users(file);
     entry.role = role_of(frame, shown.name, file, entry.library);
-    return entry;
+    return;
   }
   entry.library = snapshot::library_of(file);
   shown.name = printable(short_name(function), kMaxName);
@@ -208,7 +208,7 @@ const FrameModel::Known& FrameModel::known(FrameId id) {
         function.starts_with('<') ? printable(function, kMaxName) : "<signal delivered here>";
     shown.file.clear();
     entry.role = FrameRole::kKey;
-    return entry;
+    return;
   }
   if (const std::string_view source = tables_.text(frame.source); !source.empty()) {
     shown.source = printable(short_file(source));
@@ -234,7 +234,6 @@ const FrameModel::Known& FrameModel::known(FrameId id) {
     shown.name = libc_name(shown.name);
     shown.system_call = true;
   }
-  return entry;
 }
 
 ShownFrame FrameModel::shown(FrameId id) {

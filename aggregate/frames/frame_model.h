@@ -57,7 +57,7 @@ enum class Reach : std::uint8_t {
 };
 
 struct StoryHit {
-  const StoryPattern* pattern = nullptr;
+  const FramePattern* pattern = nullptr;
   snapshot::FrameId frame{};
 };
 
@@ -94,6 +94,10 @@ class FrameModel {
   std::optional<StoryHit> story(const snapshot::ThreadSample* sample, Story story) {
     return sample == nullptr ? std::nullopt : this->story(*sample, story);
   }
+  // Returns the same if no code of the program is inside of that frame: it is what waits.
+  std::optional<StoryHit> innermost_story(const snapshot::ThreadSample& sample, Story story);
+  // Returns the first pattern of the story that the frame fits; null if there is none.
+  const FramePattern* tells(snapshot::FrameId id, Story story);
   // Returns whether Python code that does more than wait for what comes next is inside of the loop
   // that this story is about.
   bool works_inside(const snapshot::ThreadSample& sample, const StoryHit& loop);
@@ -126,12 +130,11 @@ class FrameModel {
     bool users = false;    // native: in a program or library of the user's own
     bool joins = false;    // native: shown once if it calls another one with the same name
     bool unknown = false;  // native, in no module that the patterns name, and without a symbol
+    std::vector<const FramePattern*> stories;  // that it tells, in the order of the catalogue
   };
   const Known& known(snapshot::FrameId id);
+  void describe(snapshot::FrameId id, const snapshot::Frame& frame, Known& entry) const;
   std::optional<StoryHit> find_story(const snapshot::ThreadSample& sample, Story story);
-  bool is_reported_by(snapshot::FrameId id, const StoryPattern& pattern);
-  // Returns the first pattern of the story that the frame matches; null if there is none.
-  const StoryPattern* reported_by(snapshot::FrameId id, Story story);
   bool rests(snapshot::FrameId id, std::string_view pool);
   FoldedStack fold_frames(const std::vector<snapshot::FrameId>& frames);
   // Among libc's frames from `at` on, adds the outermost named function: the call that the program

@@ -1,309 +1,324 @@
 #include "aggregate/frames/frame_patterns.h"
 
+#include <algorithm>
 #include <array>
 
 namespace oddrank::aggregate {
 namespace {
-namespace rows {  // short names, for these tables alone
 
-using enum FrameField;
-using enum FrameMatch;
+bool fits_one(std::string_view text, std::string_view pattern) {
+  const bool begins = pattern.starts_with('^');
+  const bool ends = pattern.ends_with('$');
+  pattern.remove_prefix(begins ? 1 : 0);
+  pattern.remove_suffix(ends ? 1 : 0);
+  return begins && ends ? text == pattern
+         : begins       ? text.starts_with(pattern)
+         : ends         ? text.ends_with(pattern)
+                        : text.find(pattern) != std::string_view::npos;
+}
+
+bool fits_any(std::string_view text, std::string_view patterns) {
+  bool fits = patterns.empty();
+  while (!patterns.empty() && !fits) {
+    const std::size_t end = std::min(patterns.find('|'), patterns.size());
+    fits = fits_one(text, patterns.substr(0, end));
+    patterns.remove_prefix(std::min(end + 1, patterns.size()));
+  }
+  return fits;
+}
+
+namespace rows {  // short names, for this table alone
+
 using enum FrameRole;
 using enum Story;
 using snapshot::Library;
-constexpr auto kNativeCode = snapshot::FrameKind::kNative;
-constexpr auto kPythonCode = snapshot::FrameKind::kPython;
+using snapshot::PollOn;
+constexpr auto kC = snapshot::FrameKind::kNative;
+constexpr auto kPy = snapshot::FrameKind::kPython;
 
-constexpr auto kFramePatterns = std::to_array<FramePattern>({
+constexpr std::string_view kFuture = "waits for a future (concurrent.futures)";
+constexpr std::string_view kExecutorEnd = "waits for an executor to end (concurrent.futures)";
+constexpr std::string_view kAborting =
+    "^abort|^raise|^gsignal|^pthread_kill|^assert|^libc_message|^malloc_printerr|^fortify_fail|"
+    "^stack_chk_fail|^libc_fatal|^kill_implementation$|^kill_internal$|+0x";
+
+constexpr auto kPatterns = std::to_array<FramePattern>({
     // The functions at which a thread or a process begins.
-    {kNativeCode, kFunction, kExact, "start_thread", kThreadStart},
-    {kNativeCode, kFunction, kExact, "clone3", kThreadStart},
-    {kNativeCode, kFunction, kExact, "__clone3", kThreadStart},
-    {kNativeCode, kFunction, kExact, "clone", kThreadStart},
-    {kNativeCode, kFunction, kExact, "__clone", kThreadStart},
-    {kNativeCode, kFunction, kExact, "_start", kThreadStart},
-    {kNativeCode, kFunction, kPrefix, "__libc_start_", kThreadStart},
-    {kNativeCode, kFunction, kExact, "execute_native_thread_routine", kThreadStart},
-    {kNativeCode, kFunction, kExact, "thread_run", kThreadStart},
-    {kNativeCode, kFunction, kExact, "pythread_wrapper", kThreadStart},
+    {kThreadStart, kC, "",
+     "^start_thread$|^clone3$|^__clone3$|^clone$|^__clone$|^_start$|^__libc_start_|"
+     "^execute_native_thread_routine$|^thread_run$|^pythread_wrapper$"},
 
     // They call the program back: a comparison function, a handler of an event, also within a
     // module of Python (uvloop, gevent).
-    {kNativeCode, kFunction, kExact, "qsort", kKey},
-    {kNativeCode, kFunction, kExact, "qsort_r", kKey},
-    {kNativeCode, kFunction, kExact, "bsearch", kKey},
-    {kNativeCode, kFunction, kExact, "uv_run", kKey},
-    {kNativeCode, kFunction, kExact, "ev_run", kKey},
+    {kKey, kC, "", "^qsort$|^qsort_r$|^bsearch$|^uv_run$|^ev_run$"},
 
     // CPython: first the functions that show something, then the rest of the interpreter.
-    {kNativeCode, kFunction, kExact, "take_gil", kKey},
-    {kNativeCode, kFunction, kExact, "gc_collect_main", kKey},
-    {kNativeCode, kFunction, kExact, "subtype_dealloc", kKey},
-    {kNativeCode, kFunction, kPrefix, "__Pyx_", kInternal},
-    {kNativeCode, kFunction, kExact, "Py_FinalizeEx", kKey},
-    {kNativeCode, kFunction, kPrefix, "_PyEval", kInternal},
-    {kNativeCode, kFunction, kPrefix, "PyEval_", kInternal},
-    {kNativeCode, kFunction, kPrefix, "PyObject_", kInternal},
-    {kNativeCode, kFunction, kPrefix, "_PyObject_", kInternal},
-    {kNativeCode, kFunction, kPrefix, "_PyFunction", kInternal},
-    {kNativeCode, kFunction, kContains, "vectorcall", kInternal},
-    {kNativeCode, kFunction, kPrefix, "cfunction_call", kInternal},
-    {kNativeCode, kFunction, kPrefix, "Py_RunMain", kInternal},
-    {kNativeCode, kFunction, kPrefix, "Py_BytesMain", kInternal},
-    {kNativeCode, kModule, kPrefix, "python", kInternal},
-    {kNativeCode, kModule, kPrefix, "libpython", kInternal},
-    {kNativeCode, kModule, kContains, ".cpython-", kInternal},
+    {kKey, kC, "", "^take_gil$|^gc_collect_main$|^subtype_dealloc$|^Py_FinalizeEx$"},
+    {kInternal, kC, "",
+     "^__Pyx_|^_PyEval|^PyEval_|^PyObject_|^_PyObject_|^_PyFunction|vectorcall|^cfunction_call|"
+     "^Py_RunMain|^Py_BytesMain"},
+    {kInternal, kC, "^python|^libpython|.cpython-", ""},
 
     // libc and its neighbours.
-    {kNativeCode, kModule, kExact, "", kLibc, Library::kLibc},
-    {kNativeCode, kModule, kExact, "", kLibc, Library::kLibcPart},
-    {kNativeCode, kFunction, kPrefix, "__futex_abstimed_wait", kLibc},
-    {kNativeCode, kFunction, kPrefix, "std::", kInternal},
-    {kNativeCode, kFunction, kPrefix, "void std::", kInternal},
-    {kNativeCode, kFunction, kPrefix, "__gnu_cxx::", kInternal},
-    {kNativeCode, kModule, kPrefix, "libstdc++", kInternal},
+    {kLibc, kC, "", "", Library::kLibc},
+    {kLibc, kC, "", "", Library::kLibcPart},
+    {kLibc, kC, "", "^__futex_abstimed_wait"},
+    {kInternal, kC, "", "^std::|^void std::|^__gnu_cxx::"},
+    {kInternal, kC, "^libstdc++", ""},
 
     // Glue between Python and the libraries.
-    {kNativeCode, kFunction, kContains, "pybind11::", kInternal},
-    {kNativeCode, kFunction, kContains, "nanobind::", kInternal},
-    {kNativeCode, kFunction, kPrefix, "THP", kInternal},
-    {kNativeCode, kFunction, kContains, "c10::Dispatcher", kInternal},
-    {kNativeCode, kFunction, kContains, "c10::KernelFunction", kInternal},
-    {kNativeCode, kFunction, kContains, "c10::impl::", kInternal},
-    {kNativeCode, kFunction, kContains, "c10::BoxedKernel", kInternal},
-    {kNativeCode, kFunction, kPrefix, "at::_ops::", kInternal},
-    {kNativeCode, kFunction, kPrefix, "at::redispatch", kInternal},
-    {kNativeCode, kFunction, kPrefix, "torch::autograd::", kInternal},
-    {kNativeCode, kFunction, kPrefix, "torch::ADInplaceOrView", kInternal},
-    {kNativeCode, kFunction, kPrefix, "torch::PythonTensor", kInternal},
-    {kNativeCode, kFunction, kPrefix, "c10d::ops::", kInternal},
-    {kNativeCode, kFunction, kPrefix, "torch::distributed::c10d::", kInternal},
-    {kNativeCode, kModule, kExact, "", kInternal, Library::kCuda},
-    {kNativeCode, kFunction, kPrefix, "hip", kPlain},  // the runtime's entries, which programs call
-    {kNativeCode, kModule, kPrefix, "libamdhip64", kInternal},
-    {kNativeCode, kModule, kExact, "", kInternal, Library::kRocm},
-    {kNativeCode, kModule, kExact, "", kInternal, Library::kLevelZero},
+    {kInternal, kC, "", "pybind11::|nanobind::|^THP|^c10d::ops::|^torch::distributed::c10d::"},
+    {kInternal, kC, "", "c10::Dispatcher|c10::KernelFunction|c10::impl::|c10::BoxedKernel"},
+    {kInternal, kC, "",
+     "^at::_ops::|^at::redispatch|^torch::autograd::|^torch::ADInplaceOrView|"
+     "^torch::PythonTensor"},
+    {kInternal, kC, "", "", Library::kCuda},
+    {kPlain, kC, "", "^hip"},  // the runtime's entries, which programs call
+    {kInternal, kC, "^libamdhip64", ""},
+    {kInternal, kC, "", "", Library::kRocm},
+    {kInternal, kC, "", "", Library::kLevelZero},
 
-    // Communication libraries: shown wherever they are.
-    {kNativeCode, kFunction, kPrefix, "c10d::", kKey},
-    // Ranks wait for each other in different functions of the transport.
-    {kNativeCode, kFunction, kPrefix, "gloo::transport::", kInCall},
-    {kNativeCode, kFunction, kPrefix, "gloo::", kKey},
-    // NCCL polls in other functions from sample to sample, and from rank to rank.
-    {kNativeCode, kFunction, kPrefix, "socketProgress", kInternal},
-    {kNativeCode, kFunction, kPrefix, "ncclSocketProgress", kInternal},
-    {kNativeCode, kFunction, kPrefix, "nccl", kKey},
-    {kNativeCode, kFunction, kPrefix, "pnccl", kKey},
-    {kNativeCode, kFunction, kPrefix, "MPI_", kKey},
-    {kNativeCode, kFunction, kPrefix, "PMPI_", kKey},
+    // Communication libraries: shown wherever they are. Ranks wait for each other in different
+    // functions of gloo's transport. NCCL polls in other functions from sample to sample, and from
+    // rank to rank.
+    {kKey, kC, "", "^c10d::"},
+    {kInCall, kC, "", "^gloo::transport::"},
+    {kInternal, kC, "", "^socketProgress|^ncclSocketProgress"},
+    {kKey, kC, "", "^gloo::|^nccl|^pnccl|^MPI_|^PMPI_"},
     // MPI waits by going round in its own functions, and in those of its transports.
-    {kNativeCode, kModule, kExact, "", kInternal, Library::kMpi},
-    {kNativeCode, kModule, kExact, "", kInternal, Library::kMpiPart},
-    {kNativeCode, kModule, kExact, "", kInternal, Library::kMpiBase},
-    {kNativeCode, kModule, kExact, "", kInternal, Library::kTransport},
+    {kInternal, kC, "", "", Library::kMpi},
+    {kInternal, kC, "", "", Library::kMpiPart},
+    {kInternal, kC, "", "", Library::kMpiBase},
+    {kInternal, kC, "", "", Library::kTransport},
 
     // The compiler and the runtime of JAX: what it runs, the frames of the program show.
-    {kNativeCode, kModule, kExact, "", kInternal, Library::kJax},
+    {kInternal, kC, "", "", Library::kJax},
 
-    // Python: wrappers that show nothing about the program.
-    {kPythonCode, kModule, kContains, "<frozen importlib", kInternal},
-    {kPythonCode, kModule, kContains, "<frozen runpy", kInternal},
-    {kPythonCode, kModule, kContains, "torch/utils/_contextlib.py", kInternal},
-    {kPythonCode, kModule, kContains, "torch/distributed/c10d_logger.py", kInternal},
-    {kPythonCode, kModule, kContains, "/typing_extensions.py", kInternal},  // @deprecated
-    {kPythonCode, kModule, kContains, "torch/_library/",
-     kInternal},  // between an operator's call and its code
-    {kPythonCode, kModule, kContains, "torch/_compile.py", kInternal},
-    {kPythonCode, kFunction, kPrefix, "DisableContext.__call__.<locals>.", kInternal},
-    {kPythonCode, kFunction, kExact, "OpOverload.redispatch", kInternal},
-    {kPythonCode, kFunction, kExact, "KernelInterface.__getitem__.<locals>.<lambda>", kInternal},
-    {kPythonCode, kFunction, kExact, "Module._call_impl", kInternal},
-    {kPythonCode, kFunction, kExact, "Module._wrapped_call_impl", kInternal},
-    {kPythonCode, kFunction, kExact, "_call_impl", kInternal},
-    {kPythonCode, kFunction, kExact, "_wrapped_call_impl", kInternal},
-    {kPythonCode, kFunction, kExact, "Thread._bootstrap", kInternal},
-    {kPythonCode, kFunction, kExact, "Thread._bootstrap_inner", kInternal},
-    {kPythonCode, kFunction, kExact, "_bootstrap_inner", kInternal},
-    {kPythonCode, kModule, kContains, "multiprocessing/popen_fork.py", kInternal},
-    {kPythonCode, kModule, kContains, "multiprocessing/context.py", kInternal},
-});
+    // Python: wrappers that show nothing about the program. (typing_extensions: @deprecated;
+    // _library: between an operator's call and its code.)
+    {kInternal, kPy,
+     "<frozen importlib|<frozen runpy|torch/utils/_contextlib.py|torch/distributed/c10d_logger.py|"
+     "/typing_extensions.py|torch/_library/|torch/_compile.py|multiprocessing/popen_fork.py|"
+     "multiprocessing/context.py",
+     ""},
+    {kInternal, kPy, "",
+     "^DisableContext.__call__.<locals>.|^OpOverload.redispatch$|"
+     "^KernelInterface.__getitem__.<locals>.<lambda>$|^Module._call_impl$|^_call_impl$|"
+     "^Module._wrapped_call_impl$|^_wrapped_call_impl$|^Thread._bootstrap$|"
+     "^Thread._bootstrap_inner$|^_bootstrap_inner$"},
 
-constexpr auto kStoryPatterns = std::to_array<StoryPattern>({
-    {kLoader, kPythonCode, "torch/utils/data/dataloader.py", "_try_get_data", "DataLoader"},
-    {kLoader, kPythonCode, "torch/utils/data/dataloader.py", "_get_data", "DataLoader"},
-    {kLoader, kPythonCode, "torch/utils/data/dataloader.py", "_next_data", "DataLoader"},
-    {kLoader, kPythonCode, "torch/utils/data/dataloader.py", "__next__", "DataLoader"},
-    {kLoader, kPythonCode, "tensorflow/python/data/ops/", "__next__", "tf.data"},
-    {kLoader, kPythonCode, "nvidia/dali/plugin/", "__next__", "DALI"},
-
-    {kLoaderWorker, kPythonCode, "torch/utils/data/_utils/worker.py", "_worker_loop",
-     "DataLoader worker"},
-    {kLoaderWorker, kPythonCode, "torch/utils/data/_utils/pin_memory.py", "_pin_memory_loop",
+    {kLoader, kPy, "torch/utils/data/dataloader.py", "_try_get_data|_get_data|_next_data|__next__",
+     "DataLoader"},
+    {kLoader, kPy, "tensorflow/python/data/ops/", "__next__", "tf.data"},
+    {kLoader, kPy, "nvidia/dali/plugin/", "__next__", "DALI"},
+    {kLoaderWorker, kPy, "torch/utils/data/_utils/worker.py", "_worker_loop", "DataLoader worker"},
+    {kLoaderWorker, kPy, "torch/utils/data/_utils/pin_memory.py", "_pin_memory_loop",
      "pin-memory thread"},
 
-    {kPoolWorker, kPythonCode, "multiprocessing/pool.py", "worker", "multiprocessing.Pool worker"},
-    {kPoolWorker, kPythonCode, "concurrent/futures/process.py", "_process_worker",
-     "process pool worker"},
-    {kPoolWorker, kPythonCode, "distributed/threadpoolexecutor.py", "_worker", "dask worker"},
-    {kPoolWorker, kPythonCode, "multiprocess/pool.py", "worker", "multiprocess.Pool worker"},
-    {kPoolWorker, kPythonCode, "loky/process_executor.py", "_process_worker", "loky worker"},
+    {kPoolWorker, kPy, "multiprocessing/pool.py", "worker", "multiprocessing.Pool worker"},
+    {kPoolWorker, kPy, "concurrent/futures/process.py", "_process_worker", "process pool worker"},
+    {kPoolWorker, kPy, "distributed/threadpoolexecutor.py", "_worker", "dask worker"},
+    {kPoolWorker, kPy, "multiprocess/pool.py", "worker", "multiprocess.Pool worker"},
+    {kPoolWorker, kPy, "loky/process_executor.py", "_process_worker", "loky worker"},
 
-    {kQueueIdle, kPythonCode, "multiprocessing/queues.py", "get", "waits for work"},
-    {kQueueIdle, kPythonCode, "multiprocessing/connection.py", "poll", "waits for work"},
-    {kQueueFeeder, kPythonCode, "multiprocessing/queues.py", "_feed", "sends a queue's items"},
-    {kQueueFeeder, kPythonCode, "multiprocessing/resource_sharer.py", "_serve",
+    {kQueueIdle, kPy, "multiprocessing/queues.py", "get", "waits for work"},
+    {kQueueIdle, kPy, "multiprocessing/connection.py", "poll", "waits for work"},
+    {kQueueFeeder, kPy, "multiprocessing/queues.py", "_feed", "sends a queue's items"},
+    {kQueueFeeder, kPy, "multiprocessing/resource_sharer.py", "_serve",
      "hands out what a queue's items refer to"},
 
-    {kFailed, kPythonCode, "/pdb.py", "", "a debugger prompt"},
-    {kFailed, kPythonCode, "/bdb.py", "", "a debugger prompt"},
-    {kFailed, kPythonCode, "IPython/terminal/debugger.py", "", "a debugger prompt"},
-    {kFailed, kPythonCode, "", "excepthook", "the handler of an uncaught exception"},
-    {kFailed, kPythonCode, "", "post_mortem", "a post-mortem debugger"},
-    {kFailed, kPythonCode, "/traceback.py", "print_exc", "printing an exception"},
-    {kFailed, kPythonCode, "", "_run_exitfuncs", "exit handlers"},
-    {kFailed, kPythonCode, "/distributed_c10d.py", "destroy_process_group",
-     "destroy_process_group"},
-    {kFailed, kNativeCode, "", "ncclCommAbort", "ncclCommAbort"},
-    {kFailed, kNativeCode, "", "MPI_Finalize", "MPI_Finalize"},
+    {kFailed, kPy, "/pdb.py|/bdb.py|IPython/terminal/debugger.py", "", "a debugger prompt"},
+    {kFailed, kPy, "", "excepthook", "the handler of an uncaught exception"},
+    {kFailed, kPy, "", "post_mortem", "a post-mortem debugger"},
+    {kFailed, kPy, "/traceback.py", "print_exc", "printing an exception"},
+    {kFailed, kPy, "", "_run_exitfuncs", "exit handlers"},
+    {kFailed, kPy, "/distributed_c10d.py", "destroy_process_group", "destroy_process_group"},
+    {kFailed, kC, "", "ncclCommAbort", "ncclCommAbort"},
+    {kFailed, kC, "", "MPI_Finalize", "MPI_Finalize"},
+    {kEnds, kPy, "/threading.py", "_shutdown", "interpreter exit"},
+    {kEnds, kC, "", "Py_FinalizeEx|Py_Exit", "interpreter exit"},
+    // Also std::terminate() and what leads there. libc's own helpers have no names in a stripped
+    // file.
+    {kAborts, kC, "^libstdc++.so|^libgcc_s.so", ""},
+    {kAborts, kC, "", kAborting, "", Library::kLibc},
+    {kAborts, kC, "", kAborting, "", Library::kLibcPart},
 
-    {kEnds, kPythonCode, "/threading.py", "_shutdown", "interpreter exit"},
-    {kEnds, kNativeCode, "", "Py_FinalizeEx", "interpreter exit"},
-    {kEnds, kNativeCode, "", "Py_Exit", "interpreter exit"},
+    {kExternal, kPy, "/urllib3/|/http/client.py|/requests/|/aiohttp/", "", "an HTTP request"},
+    {kExternal, kPy, "/botocore/|/s3fs/", "", "a request to S3"},
+    {kExternal, kPy, "/gcsfs/", "", "a request to Google Cloud Storage"},
+    {kExternal, kPy, "/wandb/", "", "Weights & Biases"},
+    {kExternal, kPy, "/mlflow/", "", "MLflow"},
+    {kExternal, kPy, "/clearml/", "", "ClearML"},
+    {kExternal, kPy, "/ssl.py", "", "a TLS connection"},
 
-    {kExternal, kPythonCode, "/urllib3/", "", "an HTTP request"},
-    {kExternal, kPythonCode, "/http/client.py", "", "an HTTP request"},
-    {kExternal, kPythonCode, "/requests/", "", "an HTTP request"},
-    {kExternal, kPythonCode, "/aiohttp/", "", "an HTTP request"},
-    {kExternal, kPythonCode, "/botocore/", "", "a request to S3"},
-    {kExternal, kPythonCode, "/s3fs/", "", "a request to S3"},
-    {kExternal, kPythonCode, "/gcsfs/", "", "a request to Google Cloud Storage"},
-    {kExternal, kPythonCode, "/wandb/", "", "Weights & Biases"},
-    {kExternal, kPythonCode, "/mlflow/", "", "MLflow"},
-    {kExternal, kPythonCode, "/clearml/", "", "ClearML"},
-    {kExternal, kPythonCode, "/ssl.py", "", "a TLS connection"},
+    {kSleep, kC, "", "time_sleep|pysleep|nanosleep", "sleeps"},
+    {kSleep, kPy, "/asyncio/tasks.py", "sleep", "sleeps"},
+    {kYields, kC, "", "sched_yield", "yields"},
+    {kPolls, kPy, "filelock/", "acquire", "acquire", Library::kOther, PollOn::kLockFile},
+    {kPolls, kPy, "torch/utils/file_baton.py", "wait", "wait", Library::kOther, PollOn::kLockFile},
+    {kPolls, kPy, "/subprocess.py", "_wait", "wait", Library::kOther, PollOn::kChild},
+    {kPolls, kC, "", "c10d::FileStore::", "get", Library::kOther, PollOn::kKey},
+    {kPolls, kC, "", "sqliteDefaultBusyCallback", "execute", Library::kOther, PollOn::kDatabase},
+    {kDatabase, kC, "^libsqlite3", ""},
 
-    {kSleep, kNativeCode, "", "time_sleep", "sleeps"},
-    {kSleep, kNativeCode, "", "pysleep", "sleeps"},
-    {kSleep, kNativeCode, "", "nanosleep", "sleeps"},
-    {kYields, kNativeCode, "", "sched_yield", "yields"},
+    // Names have no class up to Python 3.10. See python_waits.h.
+    {kWaits, kPy, "/asyncio/base_events.py", "_run_once$", "waits in asyncio's event loop"},
+    {kWaits, kPy, "/concurrent/futures/_base.py",
+     "result$|exception$|wait$|as_completed$|result_iterator$", kFuture},
+    {kWaits, kPy, "/concurrent/futures/process.py", "_chain_from_iterable_of_lists$", kFuture},
+    {kWaits, kPy, "/concurrent/futures/_base.py", "__exit__$", kExecutorEnd},
+    {kWaits, kPy, "/concurrent/futures/thread.py|/concurrent/futures/process.py", "shutdown$",
+     kExecutorEnd},
+    {kWaits, kPy, "/concurrent/futures/thread.py", "_worker$",
+     "idle executor thread (concurrent.futures)"},
+    {kWaits, kPy, "/concurrent/futures/process.py", "_process_worker$",
+     "idle executor process (concurrent.futures)"},
+    {kWaits, kPy, "/multiprocessing/process.py", "join$",
+     "joins a child process (multiprocessing)"},
+    {kWaits, kPy, "/multiprocessing/pool.py", "get$|wait$|next$|join$",
+     "waits for a multiprocessing pool"},
+    {kWaits, kPy, "/multiprocessing/pool.py", "worker$", "idle worker of a multiprocessing pool"},
+    {kWaits, kPy, "/multiprocessing/queues.py", "get$", "waits for a multiprocessing queue"},
+    {kWaits, kPy, "/multiprocessing/queues.py", "put$",
+     "waits for room in a multiprocessing queue"},
+    {kWaits, kPy, "/multiprocessing/queues.py", "join$",
+     "waits for a multiprocessing queue to be worked off"},
+    {kWaits, kPy, "/multiprocessing/synchronize.py", "", "waits for a multiprocessing lock"},
+    {kWaits, kPy, "/multiprocessing/managers.py", "_callmethod$",
+     "waits for a multiprocessing manager"},
+    {kWaits, kPy, "/multiprocessing/connection.py", "accept$",
+     "waits for a multiprocessing client"},
+    {kWaits, kPy, "/multiprocessing/connection.py", "recv$|recv_bytes$|poll$|wait$",
+     "waits for a multiprocessing connection"},
+    {kWaits, kPy, "/queue.py", "get$", "waits for an item of a queue.Queue"},
+    {kWaits, kPy, "/queue.py", "put$", "waits for room in a queue.Queue"},
+    {kWaits, kPy, "/queue.py", "join$", "waits for a queue.Queue to be worked off"},
+    {kWaits, kPy, "/subprocess.py", "wait$|communicate$", "waits for a subprocess"},
+    {kWaits, kPy, "/threading.py", "join$", "joins a thread"},
+    {kWaits, kPy, "/threading.py", "start$", "waits for a new thread to start"},
+    {kWaits, kPy, "/threading.py", "acquire$", "waits for a threading.Semaphore"},
+    {kWaits, kPy, "/threading.py", "_wait$", "waits at a threading.Barrier"},
+    {kWaits, kPy, "/threading.py", "wait_for$", "waits for a threading.Condition"},
+    {kWaits, kPy, "/threading.py", "wait$", "waits for a threading.Condition"},
+    // Functions that do nothing but wait, and are called for it by those above.
+    {kWaits, kPy,
+     "/asyncio/base_events.py|/asyncio/runners.py|/asyncio/unix_events.py|/selectors.py|"
+     "/concurrent/futures/|/multiprocessing/process.py|/multiprocessing/pool.py|"
+     "/multiprocessing/queues.py|/multiprocessing/managers.py|/multiprocessing/connection.py|"
+     "/multiprocessing/popen_|/queue.py|/subprocess.py|/threading.py",
+     ""},
 
-    {kIdle, kPythonCode, "/asyncio/base_events.py", "_run_once", "an event loop"},
-    {kIdle, kPythonCode, "/socketserver.py", "serve_forever", "a server"},
-    {kIdle, kPythonCode, "/multiprocessing/managers.py", "serve_forever", "a server"},
-    {kIdle, kPythonCode, "/socket.py", "accept", "a server"},
-    {kIdle, kNativeCode, "", "uv_run", "an event loop"},
-    {kIdle, kNativeCode, "_torchft", "lighthouse_main", "a server"},
-    {kIdle, kNativeCode, "", "signal_pause", "a wait for a signal"},
-    {kIdle, kNativeCode, "", "signal_sigwait", "a wait for a signal"},
-    {kIdle, kNativeCode, "", "sigsuspend", "a wait for a signal"},
+    {kIdle, kPy, "/asyncio/base_events.py", "_run_once", "an event loop"},
+    {kIdle, kPy, "/socketserver.py|/multiprocessing/managers.py", "serve_forever", "a server"},
+    {kIdle, kPy, "/socket.py", "accept", "a server"},
+    {kIdle, kC, "", "uv_run", "an event loop"},
+    {kIdle, kC, "_torchft", "lighthouse_main", "a server"},
+    {kIdle, kC, "", "signal_pause|signal_sigwait|sigsuspend", "a wait for a signal"},
 
-    {kPool, kNativeCode, "", "gomp_", "OpenMP pool"},
-    {kPool, kNativeCode, "libgomp", "", "OpenMP pool"},
-    {kPool, kNativeCode, "", "__kmp_", "OpenMP pool"},
-    {kPool, kNativeCode, "libiomp5", "", "OpenMP pool"},
-    {kPool, kNativeCode, "", "blas_thread_server", "BLAS pool"},
-    {kPool, kNativeCode, "libopenblas", "", "BLAS pool"},
-    {kPool, kNativeCode, "", "c10::ThreadPool::main_loop", "PyTorch pool"},
-    {kPool, kNativeCode, "", "ThreadPoolTempl<...>::WaitForWork", "XLA pool"},
-    {kPool, kNativeCode, "", "grpc_event_engine::", "gRPC"},
-    {kPool, kNativeCode, "", "grpc_core::", "gRPC"},
-    {kPool, kNativeCode, "", "CoordinationService::CheckStaleness", "JAX's coordination"},
-    {kPool, kNativeCode, "", "CoordinationServiceAgent::StartSendingHeartbeats",
+    {kPool, kC, "", "gomp_|__kmp_", "OpenMP pool"},
+    {kPool, kC, "libgomp|libiomp5", "", "OpenMP pool"},
+    {kPool, kC, "", "blas_thread_server", "BLAS pool"},
+    {kPool, kC, "libopenblas", "", "BLAS pool"},
+    {kPool, kC, "", "c10::ThreadPool::main_loop", "PyTorch pool"},
+    {kPool, kC, "", "ThreadPoolTempl<...>::WaitForWork", "XLA pool"},
+    {kPool, kC, "", "grpc_event_engine::|grpc_core::", "gRPC"},
+    {kPool, kC, "",
+     "CoordinationService::CheckStaleness|CoordinationServiceAgent::StartSendingHeartbeats",
      "JAX's coordination"},
-    {kPool, kNativeCode, "libtorch", "thread_main", "pthreadpool"},
-    {kPool, kNativeCode, "", "gloo::transport::tcp::Loop::run", "gloo event loop"},
-    {kPool, kNativeCode, "", "c10d::ProcessGroupGloo::runLoop", "gloo workers"},
-    {kPool, kNativeCode, "", "c10d::detail::UvTcp", "store server"},
-    {kPool, kNativeCode, "", "c10d::TCPStore", "store server"},
-    {kPool, kNativeCode, "", "c10d::detail::LibUVStoreDaemon", "store server"},
-    {kPool, kNativeCode, "", "HeartbeatMonitor", "NCCL monitor"},
-    {kPool, kNativeCode, "", "c10d::ProcessGroupNCCL::", "NCCL watchdog"},
-    {kPool, kNativeCode, "", "c10d::nccl2::ProcessGroupNCCL::", "NCCL watchdog"},
-    {kPool, kNativeCode, "", "", "NCCL helpers", Library::kNccl},
-    {kPool, kNativeCode, "", "", "CUDA driver", Library::kCuda},
-    {kPool, kNativeCode, "", "", "ROCm runtime", Library::kRocm},
-    {kPool, kNativeCode, "", "", "Level Zero driver", Library::kLevelZero},
-    {kPool, kPythonCode, "tqdm/_monitor.py", "", "tqdm monitor"},
+    {kPool, kC, "libtorch", "thread_main", "pthreadpool"},
+    {kPool, kC, "", "gloo::transport::tcp::Loop::run", "gloo event loop"},
+    {kPool, kC, "", "c10d::ProcessGroupGloo::runLoop", "gloo workers"},
+    {kPool, kC, "", "c10d::detail::UvTcp|c10d::TCPStore|c10d::detail::LibUVStoreDaemon",
+     "store server"},
+    {kPool, kC, "", "HeartbeatMonitor", "NCCL monitor"},
+    {kPool, kC, "", "c10d::ProcessGroupNCCL::|c10d::nccl2::ProcessGroupNCCL::", "NCCL watchdog"},
+    {kPool, kC, "", "", "NCCL helpers", Library::kNccl},
+    {kPool, kC, "", "", "CUDA driver", Library::kCuda},
+    {kPool, kC, "", "", "ROCm runtime", Library::kRocm},
+    {kPool, kC, "", "", "Level Zero driver", Library::kLevelZero},
+    {kPool, kPy, "tqdm/_monitor.py", "", "tqdm monitor"},
 
-    {kRest, kNativeCode, "", "uv_run", "libuv"},
-    {kRest, kNativeCode, "", "uv__io_poll", "libuv"},
-    {kRest, kPythonCode, "/threading.py", "wait", "threading"},
-    {kRest, kPythonCode, "/threading.py", "_bootstrap", "threading"},
+    {kRest, kC, "", "uv_run|uv__io_poll", "libuv"},
+    {kRest, kPy, "/threading.py", "wait|_bootstrap", "threading"},
 
-    {kEngine, kNativeCode, "", "torch::autograd::Engine::", "autograd engine"},
-    {kEngine, kNativeCode, "", "xla::cpu::", "XLA"},
-    {kEngine, kNativeCode, "", "xla::gpu::", "XLA"},
-    {kStore, kNativeCode, "", "c10d::TCPStore::doWait", "a key of the store"},
-    {kStore, kNativeCode, "", "c10d::TCPStore::wait", "a key of the store"},
-    {kStore, kNativeCode, "", "c10d::PrefixStore::", "a key of the store"},
-    {kStore, kNativeCode, "", "c10d::FileStore::", "a key of the store"},
-    {kStore, kNativeCode, "", "c10d::HashStore::", "a key of the store"},
-    {kStore, kNativeCode, "", "CoordinationServiceClient::BlockingKeyValueGet",
+    {kEngine, kC, "", "torch::autograd::Engine::", "autograd engine"},
+    {kEngine, kC, "", "xla::cpu::|xla::gpu::", "XLA"},
+    {kStore, kC, "",
+     "c10d::TCPStore::doWait|c10d::TCPStore::wait|c10d::PrefixStore::|c10d::FileStore::|"
+     "c10d::HashStore::",
+     "a key of the store"},
+    {kStore, kC, "",
+     "CoordinationServiceClient::BlockingKeyValueGet|CoordinationServiceAgent::GetKeyValue",
      "a key of the coordination service"},
-    {kStore, kNativeCode, "", "CoordinationServiceAgent::GetKeyValue",
-     "a key of the coordination service"},
-    {kRemoteCall, kPythonCode, "torch/distributed/rpc/api.py", "rpc_sync", "an RPC"},
-    {kConnects, kNativeCode, "", "c10d::detail::Socket::connect", "a connection to the store"},
-    {kConnects, kNativeCode, "", "SocketConnectOp", "a connection to the store"},
-    {kRemoteCall, kNativeCode, "", "PyRRef::toHere", "an RPC"},
-    {kRemoteCall, kPythonCode, "/grpc/_channel.py", "__call__", "a call of gRPC"},
+    {kConnects, kC, "", "c10d::detail::Socket::connect|SocketConnectOp",
+     "a connection to the store"},
+    {kLauncher, kPy, "torch/distributed/elastic/|torch/distributed/run.py", ""},
+    {kMeetsLaunchers, kPy, "torch/distributed/elastic/", "^_rendezvous$|._rendezvous$"},
+
+    {kRemoteCall, kPy, "torch/distributed/rpc/api.py", "rpc_sync", "an RPC"},
+    {kRemoteCall, kC, "", "PyRRef::toHere", "an RPC"},
+    {kServesCall, kPy, "torch/distributed/rpc/internal.py", "_run_function", "an RPC"},
+    {kRemoteCall, kPy, "/grpc/_channel.py", "__call__", "a call of gRPC"},
+    {kServesCall, kPy, "/grpc/_server.py", "_call_behavior", "a call of gRPC"},
     // Ray 2.9 to 2.60: drivers and workers wait for objects alike; the loop is a worker's main
     // thread.
-    {kRemoteCall, kPythonCode, "/ray/_private/worker.py", "get_objects", "a call of Ray"},
-    {kServesLoop, kPythonCode, "/ray/_private/worker.py", "main_loop", "a call of Ray"},
+    {kRemoteCall, kPy, "/ray/_private/worker.py", "get_objects|wait", "a call of Ray"},
+    {kServesLoop, kPy, "/ray/_private/worker.py", "main_loop", "a call of Ray"},
     // Around each method of an actor, also on the threads of asynchronous and threaded ones.
-    {kServesCall, kPythonCode, "/ray/util/tracing/tracing_helper.py", "_resume_span",
-     "a call of Ray"},
-    {kRemoteCall, kPythonCode, "/ray/_private/worker.py", "wait", "a call of Ray"},
-    {kRemoteCall, kPythonCode, "/ray/util/placement_group.py", "_call_placement_group_ready",
+    {kServesCall, kPy, "/ray/util/tracing/tracing_helper.py", "_resume_span", "a call of Ray"},
+    {kRemoteCall, kPy, "/ray/util/placement_group.py", "_call_placement_group_ready",
      "a placement group of Ray"},
     // Monarch 0.7: actors run their endpoints on a thread of their own.
-    {kRemoteCall, kPythonCode, "/monarch/_src/actor/future.py", "get", "a call of Monarch"},
-    {kServesLoop, kPythonCode, "/monarch/_src/actor/actor_mesh.py", "_sync_dispatch_loop",
+    {kRemoteCall, kPy, "/monarch/_src/actor/future.py", "get", "a call of Monarch"},
+    {kServesLoop, kPy, "/monarch/_src/actor/actor_mesh.py", "_sync_dispatch_loop",
      "a call of Monarch"},
     // vLLM 0.32: the engine's core runs steps, for which its workers run the model.
-    {kRemoteCall, kPythonCode, "/vllm/v1/engine/core_client.py", "get_output",
-     "an answer of the engine"},
-    {kServesLoop, kPythonCode, "/vllm/v1/engine/core.py", "run_busy_loop",
-     "an answer of the engine"},
-    {kRemoteCall, kPythonCode, "/vllm/v1/executor/multiproc_executor.py", "get_response",
+    {kRemoteCall, kPy, "/vllm/v1/engine/core_client.py", "get_output", "an answer of the engine"},
+    {kServesLoop, kPy, "/vllm/v1/engine/core.py", "run_busy_loop", "an answer of the engine"},
+    {kRemoteCall, kPy, "/vllm/v1/executor/multiproc_executor.py", "get_response",
      "a step of the workers"},
-    {kServesLoop, kPythonCode, "/vllm/v1/executor/multiproc_executor.py", "worker_busy_loop",
+    {kServesLoop, kPy, "/vllm/v1/executor/multiproc_executor.py", "worker_busy_loop",
      "a step of the workers"},
-    {kAwaitsCoroutine, kPythonCode, "/asyncio/locks.py", "", ""},
-    {kAwaitsCoroutine, kPythonCode, "/asyncio/queues.py", "", ""},
-    {kSleep, kPythonCode, "/asyncio/tasks.py", "sleep", "sleeps"},
-    {kGets, kPythonCode, "/vllm/distributed/device_communicators/shm_broadcast.py", "", ""},
-    {kGets, kPythonCode, "/vllm/v1/engine/core.py", "_process_input_queue", ""},
-    {kGets, kPythonCode, "/zmq/", "", ""},
-    {kGets, kPythonCode, "/queue.py", "", ""},
-    {kGets, kPythonCode, "/threading.py", "", ""},
-    {kGets, kPythonCode, "/contextlib.py", "", ""},
-    {kGets, kPythonCode, "/selectors.py", "", ""},
-    {kGets, kPythonCode, "/socket.py", "", ""},
-    {kGets, kPythonCode, "/multiprocessing/connection.py", "", ""},
-    {kServesCall, kPythonCode, "/grpc/_server.py", "_call_behavior", "a call of gRPC"},
-    {kServesCall, kPythonCode, "torch/distributed/rpc/internal.py", "_run_function", "an RPC"},
-    {kCommunicates, kPythonCode, "torch/distributed/distributed_c10d.py", "", "torch.distributed"},
-    {kCommunicates, kNativeCode, "", "c10d::", "torch.distributed"},
+    {kAwaitsCoroutine, kPy, "/asyncio/locks.py|/asyncio/queues.py", ""},
+    {kGets, kPy,
+     "/vllm/distributed/device_communicators/shm_broadcast.py|/zmq/|/queue.py|/threading.py|"
+     "/contextlib.py|/selectors.py|/socket.py|/multiprocessing/connection.py",
+     ""},
+    {kGets, kPy, "/vllm/v1/engine/core.py", "_process_input_queue"},
+    {kCommunicates, kPy, "torch/distributed/distributed_c10d.py", "", "torch.distributed"},
+    {kCommunicates, kC, "", "c10d::", "torch.distributed"},
     // A future may be that of a collective.
-    {kCommunicates, kNativeCode, "", "PythonFutureWrapper::wait", "a future of torch"},
-    {kCommunicates, kNativeCode, "", "c10::ivalue::Future::wait", "a future of torch"},
-    {kCommunicates, kNativeCode, "", "gloo::", "gloo"},
-    {kCommunicates, kNativeCode, "", "", "gloo", Library::kGloo},
-    {kCommunicates, kNativeCode, "", "", "NCCL", Library::kNccl},
-    {kCommunicates, kNativeCode, "", "MPI_", "MPI"},
+    {kCommunicates, kC, "", "PythonFutureWrapper::wait|c10::ivalue::Future::wait",
+     "a future of torch"},
+    {kCommunicates, kC, "", "gloo::", "gloo"},
+    {kCommunicates, kC, "", "", "gloo", Library::kGloo},
+    {kCommunicates, kC, "", "", "NCCL", Library::kNccl},
+    {kCommunicates, kC, "", "MPI_", "MPI"},
+
+    // CPython 3.6 to 3.15: Modules/gcmodule.c, then Python/gc.c and Python/gc_free_threading.c.
+    {kCollectsGarbage, kC, "",
+     "^gc_collect$|^gc_collect_main$|^gc_collect_full$|^gc_collect_increment$|^gc_collect_young$|"
+     "^gc_collect_region$|^gc_collect_with_callback$|^gc_collect_internal$|"
+     "^collect_generations$|^collect_with_callback$|^_PyGC_CollectNoFail$|^PyGC_Collect$"},
+    {kEndsInterpreter, kC, "", "^Py_FinalizeEx$|^Py_EndInterpreter$"},
+    {kRunsForkHooks, kC, "",
+     "^PyOS_BeforeFork$|^PyOS_AfterFork_Parent$|^PyOS_AfterFork_Child$|^run_at_forkers$"},
+    {kImports, kPy, "^<frozen importlib._bootstrap>$", "^acquire$|^_ModuleLock.acquire$"},
 });
 
 }  // namespace rows
 }  // namespace
 
-std::span<const FramePattern> frame_patterns() {
-  return rows::kFramePatterns;
+bool FramePattern::fits(snapshot::FrameKind of,
+                        std::string_view in_file,
+                        std::string_view named,
+                        snapshot::Library in_library) const {
+  return kind == of && (library == snapshot::Library::kOther || library == in_library) &&
+         fits_any(named, function) && fits_any(in_file, file);
 }
 
-std::span<const StoryPattern> story_patterns() {
-  return rows::kStoryPatterns;
+std::span<const FramePattern> frame_patterns() {
+  return rows::kPatterns;
 }
 
 }  // namespace oddrank::aggregate

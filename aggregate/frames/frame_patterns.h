@@ -1,6 +1,7 @@
-// What functions mean, by their names, as data: which frames are internals of an interpreter or a
-// library and are not shown, and which frames tell a story (a loader, a debugger, a request to a
-// service). To teach oddrank a new library, add a row to frame_patterns.cc.
+// The catalogue of functions and modules that are known by their names, as data: which frames are
+// internals of an interpreter or a library and are not shown, and which frames tell a story (a
+// loader, a debugger, a request to a service). To teach oddrank a new library, add a row to
+// frame_patterns.cc.
 #pragma once
 
 #include <cstdint>
@@ -9,6 +10,7 @@
 
 #include "snapshot/frame.h"
 #include "snapshot/libraries/known_libraries.h"
+#include "snapshot/loops/poll_on.h"
 
 namespace oddrank::aggregate {
 
@@ -22,22 +24,8 @@ enum class FrameRole : std::uint8_t {
   kThreadStart,  // the outer end of a stack
 };
 
-enum class FrameField : std::uint8_t { kFunction, kModule };
-enum class FrameMatch : std::uint8_t { kExact, kPrefix, kContains };
-
-// The first row that matches decides. Functions are compared by their short, demangled name;
-// modules by the base name of the path (native) or by the whole path (Python), or by the library
-// that the path is of.
-struct FramePattern {
-  snapshot::FrameKind kind;
-  FrameField field;
-  FrameMatch match;
-  std::string_view text;
-  FrameRole role;
-  snapshot::Library library = snapshot::Library::kOther;  // if given, it alone decides
-};
-
 enum class Story : std::uint8_t {
+  kNone = 0,         // the row tells a role
   kLoader,           // waits for batches of its input pipeline
   kLoaderWorker,     // is a worker of an input pipeline
   kPoolWorker,       // is a worker process of a pool
@@ -45,9 +33,13 @@ enum class Story : std::uint8_t {
   kQueueFeeder,      // sends what other threads put into a queue
   kFailed,           // handles an error, or runs an exit handler
   kEnds,             // has left the program's main function in order
+  kAborts,           // a process ends itself: what called this is of interest
   kExternal,         // talks to a service outside of the job
   kSleep,            // sleeps on purpose
   kYields,           // lets others run, and goes on
+  kPolls,            // of a library that asks for something again and again; words: its function
+  kDatabase,         // is inside of a database: if it sleeps there, it polls
+  kWaits,            // a function of Python's library that waits, or is called by one for that
   kIdle,             // waits for events, connections or signals: not what the program does
   kPool,             // the loop of a pool's thread, or of a background service
   kRest,             // frames of an event loop around such a loop's wait for work
@@ -60,20 +52,55 @@ enum class Story : std::uint8_t {
   kAwaitsCoroutine,  // a coroutine waits for what another one of its event loop does
   kGets,             // how such loops, and event loops, wait for the next one
   kCommunicates,     // is inside a communication library
+  kLauncher,         // is a launcher of ranks
+  kMeetsLaunchers,   // waits for the launchers of other nodes
+  kImports,          // acquires the lock of a module that is imported
+  kCollectsGarbage,
+  kEndsInterpreter,
+  kRunsForkHooks,
 };
 
-// Matches a frame whose file (Python) or module (native) contains `file` and whose function
-// contains `function`; an empty text, and no library, matches anything.
-struct StoryPattern {
-  Story story;
+// Texts are alternatives: "^begin|part|end$|^whole$"; an empty one matches anything. `file`: the
+// whole path (Python), or the base name of the module (native); `function`: the short, demangled
+// name. What is given must match, all of it.
+struct FramePattern {
+  constexpr FramePattern(FrameRole is,
+                         snapshot::FrameKind of,
+                         std::string_view in_file,
+                         std::string_view named,
+                         snapshot::Library in_library = snapshot::Library::kOther)
+      : role(is), kind(of), file(in_file), function(named), library(in_library) {}
+  constexpr FramePattern(Story tells,
+                         snapshot::FrameKind of,
+                         std::string_view in_file,
+                         std::string_view named,
+                         std::string_view in_words = {},
+                         snapshot::Library in_library = snapshot::Library::kOther,
+                         snapshot::PollOn asks_for = snapshot::PollOn::kUnknown)
+      : story(tells),
+        kind(of),
+        file(in_file),
+        function(named),
+        words(in_words),
+        library(in_library),
+        polls(asks_for) {}
+
+  bool fits(snapshot::FrameKind of,
+            std::string_view in_file,
+            std::string_view named,
+            snapshot::Library in_library) const;
+
+  FrameRole role = FrameRole::kPlain;
+  Story story = Story::kNone;
   snapshot::FrameKind kind;
   std::string_view file;
   std::string_view function;
   std::string_view words;  // "a debugger prompt"
-  snapshot::Library library = snapshot::Library::kOther;
+  snapshot::Library library;
+  snapshot::PollOn polls = snapshot::PollOn::kUnknown;
 };
 
+// Of a role, or of one story, the first row that fits decides.
 std::span<const FramePattern> frame_patterns();
-std::span<const StoryPattern> story_patterns();
 
 }  // namespace oddrank::aggregate

@@ -19,8 +19,6 @@
 namespace oddrank::aggregate {
 namespace {
 
-constexpr std::string_view kElastic = "torch/distributed/elastic/";
-
 std::size_t as_count(std::int32_t number) {
   return number < 0 ? 0 : static_cast<std::size_t>(number);
 }
@@ -113,24 +111,11 @@ std::optional<LauncherPlace> launcher_place(const JobView& view, const RankView&
   if (rank.rank >= 0 || rank.process == nullptr || rank.sample() == nullptr) {
     return std::nullopt;
   }
-  const auto& tables = view.capture().tables;
-  LauncherPlace place;
-  bool launcher = false;
-  for (const snapshot::FrameId id : view.model().all_frames(*rank.sample())) {
-    const snapshot::Frame& frame = tables.frame(id);
-    if (frame.kind != snapshot::FrameKind::kPython) {
-      continue;
-    }
-    const std::string_view file = tables.text(frame.file);
-    const std::string_view function = tables.text(frame.function);
-    const bool elastic = file.find(kElastic) != std::string_view::npos;
-    launcher = launcher || elastic || file.ends_with("torch/distributed/run.py");
-    place.waits = place.waits ||
-                  (elastic && (function == "_rendezvous" || function.ends_with("._rendezvous")));
-  }
-  if (!launcher) {
+  if (!view.model().story(*rank.sample(), Story::kLauncher)) {
     return std::nullopt;
   }
+  LauncherPlace place;
+  place.waits = view.model().story(*rank.sample(), Story::kMeetsLaunchers).has_value();
   for (const snapshot::FrameLocals& locals : rank.decider->locals) {
     for (const snapshot::Local& local : locals.locals) {
       read_launcher_local(view.text(local.name), view.text(local.value), place);

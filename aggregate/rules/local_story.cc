@@ -227,15 +227,8 @@ bool is_outside(const RuleInput& input, const RankView& rank) {
 // be read: it may be in the very call that the others wait in. It is not in the library if that has
 // called the program back (a hook of DDP).
 bool is_in_unread_call(const RuleInput& input, const RankView& rank) {
-  FrameModel& model = input.view.model();
-  const auto hit = model.story(rank.sample(), Story::kCommunicates);
-  if (!hit || rank.decider->call || waits_for_key(input.view, rank)) {
-    return false;
-  }
-  const auto frames = model.all_frames(*rank.sample());
-  const auto inner = std::ranges::find(frames, hit->frame);
-  return std::none_of(frames.begin(), inner,
-                      [&model](snapshot::FrameId id) { return model.shown(id).user; });
+  return rank.sample() != nullptr && !rank.decider->call && !waits_for_key(input.view, rank) &&
+         input.view.model().innermost_story(*rank.sample(), Story::kCommunicates).has_value();
 }
 
 bool is_at_loop(const RuleInput& input, const RankView& rank) {

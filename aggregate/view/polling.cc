@@ -17,64 +17,30 @@ using snapshot::PythonLoop;
 using snapshot::StringId;
 using snapshot::ThreadCapture;
 
-// Frames of libraries that poll by themselves.
-struct PollingFrame {
-  std::string_view file;      // Python: its path contains this; native: its module's name begins so
-  std::string_view function;  // contained in the frame's short name; "" = any
-  snapshot::FrameKind kind;
-  PollOn on;
-  std::string_view what;
-};
-
-constexpr auto kPython = snapshot::FrameKind::kPython;
-constexpr auto kNative = snapshot::FrameKind::kNative;
-constexpr auto kPollingFrames = std::to_array<PollingFrame>({
-    {"filelock/", "acquire", kPython, PollOn::kLockFile, "acquire"},
-    {"torch/utils/file_baton.py", "wait", kPython, PollOn::kLockFile, "wait"},
-    {"/subprocess.py", "_wait", kPython, PollOn::kChild, "wait"},
-    {"", "c10d::FileStore::", kNative, PollOn::kKey, "get"},
-    {"", "sqliteDefaultBusyCallback", kNative, PollOn::kDatabase, "execute"},
-});
-
-constexpr std::size_t kMaxPollingDepth = 24;  // frames from the innermost on
-
-bool is_polling_frame(const ShownFrame& frame, std::string_view path, const PollingFrame& row) {
-  const bool named = row.function.empty() || frame.name.find(row.function) != std::string::npos;
-  return frame.kind == row.kind && named &&
-         (row.file.empty() || path.find(row.file) != std::string_view::npos);
-}
-
 bool sleeps(const JobView& view, const ThreadCapture& thread) {
   return view.text(thread.wait.syscall_name).find("nanosleep") != std::string_view::npos;
 }
 
 // The busy handler sleeps within the library. A stripped one has no names of its own; but nothing
 // else in it sleeps.
-bool in_busy_database(const JobView& view, const ThreadCapture& thread, const ShownFrame& frame) {
-  return frame.kind == kNative && sleeps(view, thread) && frame.file.starts_with("libsqlite3");
+bool in_busy_database(const JobView& view, const ThreadCapture& thread) {
+  return sleeps(view, thread) &&
+         view.model().innermost_story(thread.samples.back(), Story::kDatabase).has_value();
 }
 
 std::optional<Poll> poll_of_frames(const JobView& view, const ThreadCapture& thread) {
-  const auto frames = view.model().all_frames(thread.samples.back());
-  for (std::size_t i = 0; i < std::min(frames.size(), kMaxPollingDepth); ++i) {
-    const ShownFrame frame = view.model().shown(frames[i]);
-    const std::string_view path = view.text(view.capture().tables.frame(frames[i]).file);
-    if (in_busy_database(view, thread, frame)) {
-      return Poll{PollOn::kDatabase, "execute", "", std::nullopt};
-    }
-    for (const PollingFrame& row : kPollingFrames) {
-      if (is_polling_frame(frame, path, row)) {
-        const StringId object = row.on == PollOn::kKey        ? thread.wait.rare->key
-                                : row.on == PollOn::kLockFile ? thread.wait.path
-                                                              : StringId{};
-        return Poll{row.on, std::string(row.what), std::string(view.text(object)), std::nullopt};
-      }
-    }
-    if (frame.user) {
-      break;  // beyond it, the library is no longer what waits
-    }
+  if (in_busy_database(view, thread)) {
+    return Poll{PollOn::kDatabase, "execute", "", std::nullopt};
   }
-  return std::nullopt;
+  const auto hit = view.model().innermost_story(thread.samples.back(), Story::kPolls);
+  if (!hit) {
+    return std::nullopt;
+  }
+  const PollOn on = hit->pattern->polls;
+  const StringId object = on == PollOn::kKey        ? thread.wait.rare->key
+                          : on == PollOn::kLockFile ? thread.wait.path
+                                                    : StringId{};
+  return Poll{on, std::string(hit->pattern->words), std::string(view.text(object)), std::nullopt};
 }
 
 // Returns the frames that PythonLoop::frame counts.

@@ -131,24 +131,6 @@ const ProcessCapture* awaited_child(const JobView& view, const ProcessCapture& p
   return lives ? child : nullptr;
 }
 
-// Returns whether the rank waits in its loader, not in code of the program that the loader runs in
-// this very thread.
-bool is_loader_innermost(const JobView& view, const snapshot::ThreadSample& sample) {
-  const auto hit = view.model().story(sample, Story::kLoader);
-  if (!hit) {
-    return false;
-  }
-  for (const snapshot::FrameId id : view.model().all_frames(sample)) {
-    if (id == hit->frame) {
-      break;
-    }
-    if (view.model().shown(id).user) {
-      return false;
-    }
-  }
-  return true;
-}
-
 // The words of a collective: "all_reduce in group dp {0-7} #12".
 std::string collective_words(const JobView& view, const CollectiveCall& call, std::string op) {
   if (call.root >= 0) {
@@ -511,7 +493,9 @@ bool waits_for_input(const JobView& view, const RankView& rank) {
     case WaitOn::kSocket:  // multiprocessing's queues may be socket pairs
     case WaitOn::kLock:
     case WaitOn::kThread:
-      return rank.state() != 'R' && is_loader_innermost(view, *rank.sample());
+      // In the loader, not in code of the program that the loader runs in this very thread.
+      return rank.state() != 'R' &&
+             view.model().innermost_story(*rank.sample(), Story::kLoader).has_value();
     default:
       return false;
   }
