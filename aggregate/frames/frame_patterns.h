@@ -100,7 +100,7 @@ struct FramePattern {
   snapshot::PollOn polls = snapshot::PollOn::kUnknown;
 };
 
-// Of a role, or of one story, the first row that fits decides.
+// The first row that fits decides, of all rows of roles and of those of one story.
 std::span<const FramePattern> frame_patterns();
 
 }  // namespace oddrank::aggregate
