@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <string_view>
@@ -136,43 +137,41 @@ const Freedom& Comparer::freedom_of(StringId op) {
 }
 
 FlightMismatch Comparer::describe(std::size_t index, std::int64_t sequence) {
-  const FlightMembers& group = job_.groups[index];
+  using Side = std::pair<Signature, std::vector<const FlightTrack*>>;
   std::map<Signature, std::vector<const FlightTrack*>> by_signature;
-  for (const FlightTrack& track : group.tracks) {
+  for (const FlightTrack& track : job_.groups[index].tracks) {
     if (const FlightEntry* call = track.at(sequence)) {
       by_signature[signature(*call)].push_back(&track);
     }
   }
-  std::vector<std::pair<Signature, std::vector<const FlightTrack*>>> sides(by_signature.begin(),
-                                                                           by_signature.end());
+  std::vector<Side> sides(by_signature.begin(), by_signature.end());
   std::ranges::stable_sort(
-      sides, [](const auto& a, const auto& b) { return a.second.size() > b.second.size(); });
+      sides, [](const Side& a, const Side& b) { return a.second.size() > b.second.size(); });
   FlightMismatch mismatch;
   mismatch.group = index;
   mismatch.sequence = sequence;
-  mismatch.tie = sides[0].second.size() == sides[1].second.size();
   mismatch.what = difference(sides[0].first, sides[1].first);
-  mismatch.skipped = !mismatch.tie;
-  for (std::size_t i = 0; i < sides.size(); ++i) {
+  mismatch.tie = sides[0].second.size() == sides[1].second.size();
+  for (const auto& [signature, tracks] : sides) {
+    const FlightEntry& call = *tracks.front()->at(sequence);
     FlightSide& side = mismatch.sides.emplace_back();
-    const FlightEntry& call = *sides[i].second.front()->at(sequence);
     side.call = flight_call_words(call, *job_.texts);
     side.place = printable(job_.texts->text(call.place), 80);
-    for (const FlightTrack* track : sides[i].second) {
-      side.ranks.push_back(track->rank);
-    }
-    const FlightEntry* next = sides[0].second.front()->at(sequence + 1);
-    if (i > 0 && (next == nullptr || signature(*next) != sides[i].first)) {
-      mismatch.skipped = false;
-    }
-    // Left out, or only made later: that it has made the call of the others, too, allows both.
-    const FlightEntry* own_next = sides[i].second.front()->at(sequence + 1);
-    if (mismatch.skipped && i > 0 && own_next != nullptr &&
-        signature(*own_next) == sides[0].first) {
-      mismatch.exchanged = true;
-    }
+    std::ranges::transform(tracks, std::back_inserter(side.ranks), &FlightTrack::rank);
   }
-  mismatch.skipped = mismatch.skipped && !mismatch.exchanged;
+  // Whether the side calls next what the other one calls here.
+  const auto follows = [&](const Side& side, const Side& other) {
+    const FlightEntry* next = side.second.front()->at(sequence + 1);
+    return next != nullptr && signature(*next) == other.first;
+  };
+  const bool ahead = !mismatch.tie &&
+                     std::all_of(sides.begin() + 1, sides.end(),
+                                 [&](const Side& other) { return follows(sides.front(), other); });
+  // Left out, or only made later: that it has made the call of the others, too, allows both.
+  mismatch.exchanged = ahead && std::any_of(sides.begin() + 1, sides.end(), [&](const Side& other) {
+                         return follows(other, sides.front());
+                       });
+  mismatch.skipped = ahead && !mismatch.exchanged;
   return mismatch;
 }
 
@@ -187,6 +186,15 @@ std::string Comparer::difference(const Signature& a, const Signature& b) {
 }
 
 }  // namespace
+
+std::vector<std::int32_t> FlightMismatch::deviating() const {
+  std::vector<std::int32_t> found;
+  for (std::size_t i = tie ? 0 : 1; i < sides.size(); ++i) {
+    found.insert(found.end(), sides[i].ranks.begin(), sides[i].ranks.end());
+  }
+  std::ranges::sort(found);
+  return found;
+}
 
 std::vector<FlightMismatch> find_mismatches(const FlightJob& job) {
   Comparer comparer(job);

@@ -30,6 +30,9 @@ struct FlightMismatch {
   // They are, and call then what the largest side calls here: the order is another one, or they are
   // a whole step of two calls ahead.
   bool exchanged = false;
+
+  // Returns the ranks whose call deviates: those of the smaller sides; on a tie, of all.
+  std::vector<std::int32_t> deviating() const;
 };
 
 // Returns, for each group, the first mismatch that did not end on every rank.

@@ -117,23 +117,13 @@ std::string not_come_words(const FlightFacts& facts, const std::vector<std::int3
   return words + "; " + last;
 }
 
-std::vector<std::int32_t> deviating_in(const FlightMismatch& mismatch) {
-  std::vector<std::int32_t> ranks;
-  for (std::size_t i = mismatch.tie ? 0 : 1; i < mismatch.sides.size(); ++i) {
-    const auto& side = mismatch.sides[i].ranks;
-    ranks.insert(ranks.end(), side.begin(), side.end());
-  }
-  std::ranges::sort(ranks);
-  return ranks;
-}
-
 std::string mismatch_words(const FlightJob& job, const FlightMismatch& mismatch) {
   const std::string group = job.groups[mismatch.group].words();
   const FlightSide& most = mismatch.sides[0];
   const FlightSide& other = mismatch.sides[1];
   if (mismatch.skipped) {
     return fmt::format("{} left out call #{} in {}: they are in {}, which {} call next, after {}",
-                       ranks_in_short(deviating_in(mismatch)), mismatch.sequence, group, other.call,
+                       ranks_in_short(mismatch.deviating()), mismatch.sequence, group, other.call,
                        ranks_in_short(most.ranks), most.call);
   }
   const auto side = [](const FlightSide& one) {

@@ -26,9 +26,6 @@ std::string wait_words(const FlightFacts& facts, const FlightWait& wait);
 // ranks 0-2 in all_reduce of [4] Float".
 std::string mismatch_words(const FlightJob& job, const FlightMismatch& mismatch);
 
-// Returns the ranks whose call deviates; on a tie, those of all sides.
-std::vector<std::int32_t> deviating_in(const FlightMismatch& mismatch);
-
 // Returns "rank 3 in default group; rank 1 in group tp (1) {0-1}": the ranks that have made fewer
 // calls than others. "": all have made as many.
 std::string behind_words(const FlightJob& job);

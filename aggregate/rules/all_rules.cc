@@ -52,11 +52,9 @@ std::vector<Finding> ask(const KindRow& row, RuleInput& input) {
 
 std::vector<Rule> job_rules() {
   std::vector<Rule> rules;
-  for (const auto field : {&KindRow::job_rule, &KindRow::also}) {
-    for (const KindRow& row : kKinds) {
-      if (row.*field != nullptr && std::ranges::count(rules, row.*field) == 0) {
-        rules.push_back(row.*field);
-      }
+  for (const KindRow& row : kKinds) {
+    if (row.job_rule != nullptr && std::ranges::count(rules, row.job_rule) == 0) {
+      rules.push_back(row.job_rule);
     }
   }
   return rules;

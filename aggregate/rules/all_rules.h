@@ -31,6 +31,7 @@ std::vector<Finding> file_lock(const RuleInput& input);
 std::vector<Finding> lock_deadlock(const RuleInput& input);
 std::vector<Finding> rendezvous(const RuleInput& input);
 std::vector<Finding> made_by_some(const RuleInput& input);
+std::vector<Finding> made_another(const RuleInput& input);
 std::vector<Finding> launchers_wait(const RuleInput& input);
 std::vector<Finding> external_wait(const RuleInput& input);
 std::vector<Finding> failed_rank(const RuleInput& input);
@@ -42,7 +43,6 @@ std::vector<Finding> resource_cycle(const RuleInput& input);
 std::vector<Finding> early_exit(const RuleInput& input);
 std::vector<Finding> link_stall(const RuleInput& input);
 std::vector<Finding> below_host(const RuleInput& input);
-std::vector<Finding> recorded_mismatch(const RuleInput& input);
 std::vector<Finding> unknown(const RuleInput& input);  // always returns one finding
 
 // --- what a rank's own place shows (local_story.h) ---
@@ -89,9 +89,8 @@ struct KindRow {
   // of a suspect, or `always`.
   Rule rule = nullptr;
   Rule job_rule = nullptr;  // looks at the whole job, once; may be the rule of several kinds
-  Rule also = nullptr;      // the same, from another source than the ranks' stacks
   LocalStory story = {};
-  // What a finding of `job_rule` or `also` rests on. One of `rule` rests on what its suspects do.
+  // What a finding of `job_rule` rests on. One of `rule` rests on what its suspects do.
   Basis basis = Basis::kRoot;
   bool names_culprits = true;
   Tone tone = Tone::kBad;
@@ -137,12 +136,10 @@ inline constexpr auto kKinds = std::to_array<KindRow>({
      .name = "skipped_collective",
      .rule = skipped_collective,
      .job_rule = behind_in_group,
-     .also = recorded_mismatch,
      .place_only = true},
     {.kind = Kind::kMismatchedCollective,
      .name = "mismatched_collective",
-     .job_rule = mismatched_collective,
-     .also = recorded_mismatch},
+     .job_rule = mismatched_collective},
     {.kind = Kind::kCollectiveOrder, .name = "collective_order", .job_rule = order_cycle},
     {.kind = Kind::kP2pOrder, .name = "p2p_order", .job_rule = order_cycle},
     {.kind = Kind::kInputStall,
@@ -177,7 +174,6 @@ inline constexpr auto kKinds = std::to_array<KindRow>({
      .name = "rendezvous",
      .rule = rendezvous,
      .job_rule = made_by_some,
-     .also = launchers_wait,
      .always = true,
      .one_sample = true},
     {.kind = Kind::kExternalWait,

@@ -1,5 +1,8 @@
-#include "aggregate/rules/made_groups.h"
-
+// Ranks that make groups together, and count them differently: the groups of some have other
+// members than those of the others under the same numbers, or other numbers. torch numbers groups
+// by how often the process has called new_group(), and members meet under that number. So they have
+// called it more or less often, or in another order (torch/distributed/distributed_c10d.py,
+// _process_group_name; groups with use_local_synchronization have hashes for names).
 #include <algorithm>
 #include <iterator>
 #include <map>

@@ -1,15 +1,20 @@
-// Ranks of one group are at the same sequence number with different operations. The smaller side
+// Ranks of one group are at the same sequence number with different operations, or their flight
+// recorders tell that they have called different things there (docs/flight-recorder.md): stacks do
+// not show sizes, nor calls that were made before. The smaller side
 // deviates; on a tie both are named. Members that have yet to come side with one of two if they
 // wait elsewhere for the other: a rank that is awaited in an earlier call has left that out. If
 // only the root differs, members that have gone on side with one: a variable that has the root on
 // all that are still there mostly has it on them, too.
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <set>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "aggregate/flight/flight_history.h"
+#include "aggregate/flight/flight_words.h"
 #include "aggregate/rules/all_rules.h"
 #include "aggregate/rules/left_pattern.h"
 #include "aggregate/view/left_loop.h"
@@ -160,6 +165,61 @@ void tell_loop(const RuleInput& input, std::size_t one, std::size_t other, Findi
   }
 }
 
+// A dump may be old: beside stacks, only one of this very hang counts, for `likely` at most. Calls
+// that were read from memory beside the stacks are not of another time: where they differ, and the
+// ranks stood still, that is `certain`.
+Finding recorded_finding(const RuleInput& input,
+                         const FlightMismatch& mismatch,
+                         const std::vector<std::size_t>& ranks) {
+  const FlightFacts& facts = *input.view.flight();
+  const bool alone = input.view.only_recorded();
+  const bool of_this_hang = alone || is_from_memory(facts);
+  const bool of_cores = input.view.capture().job.source == snapshot::JobSource::kCore;
+  Finding finding;
+  finding.kind = mismatch.skipped ? Kind::kSkippedCollective : Kind::kMismatchedCollective;
+  finding.confidence = mismatch.tie ? Confidence::kLikely : Confidence::kCertain;
+  for (const std::size_t at : ranks) {
+    const RankView& rank = input.rank(at);
+    if (!of_this_hang || input.unread || (!of_cores && !alone && !rank.motion.still())) {
+      finding.at_most(Confidence::kLikely);
+    }
+    finding.culprits.push_back(culprit_of(input.view, rank));
+  }
+  finding.explains = waiters_of(input.graph, ranks.front()).size();
+  finding.summary = std::string(alone          ? ""
+                                : of_this_hang ? "by the recorded calls, "
+                                               : "by the flight recorders ") +
+                    mismatch_words(facts.job, mismatch);
+  finding.history = histories_of(facts.job, numbers_of(finding.culprits));
+  finding.advice = {
+      "compare the calls on both sides: a branch that only some ranks take, or tensors of other "
+      "sizes"};
+  finding.disproves = {"one call at this number on all ranks"};
+  finding.weakness = "a recorder does not know what a rank does outside of collectives";
+  return finding;
+}
+
+// That a rank has not made a call is no finding here: it is one of the facts of the wait graph.
+std::vector<Finding> from_records(const RuleInput& input) {
+  std::vector<Finding> findings;
+  if (!is_current(input.view)) {
+    return findings;
+  }
+  for (const FlightMismatch& mismatch : input.view.flight()->mismatches) {
+    std::vector<std::size_t> ranks;
+    for (const std::int32_t number : mismatch.deviating()) {
+      ranks.push_back(input.view.index_of(number));
+    }
+    if (std::ranges::count(ranks, JobView::kNone) > 0) {
+      continue;
+    }
+    const std::vector<std::size_t> deviating =
+        mismatch.tie ? left_their_pattern(input, ranks) : std::vector<std::size_t>();
+    findings.push_back(recorded_finding(input, mismatch, deviating.empty() ? ranks : deviating));
+  }
+  return findings;
+}
+
 }  // namespace
 
 std::vector<Finding> mismatched_collective(const RuleInput& input) {
@@ -232,6 +292,7 @@ std::vector<Finding> mismatched_collective(const RuleInput& input) {
     finding.disproves = {"one operation at this number on all ranks"};
     findings.push_back(std::move(finding));
   }
+  std::ranges::move(from_records(input), std::back_inserter(findings));
   return findings;
 }
 

@@ -7,7 +7,6 @@
 
 #include "aggregate/rules/all_rules.h"
 #include "aggregate/rules/local_story.h"
-#include "aggregate/rules/made_groups.h"
 #include "aggregate/rules/rank_past.h"
 #include "aggregate/view/rank_set.h"
 #include "aggregate/words/wait_words.h"
@@ -100,7 +99,8 @@ std::vector<Finding> made_by_some(const RuleInput& input) {
     finding.weakness = "that all ranks have to take part is the rule, and was not read";
     return {finding};
   }
-  return made_another(input);
+  auto found = made_another(input);
+  return found.empty() ? launchers_wait(input) : found;
 }
 
 std::vector<Finding> rendezvous(const RuleInput& input) {

@@ -77,7 +77,7 @@ void add_flight(const JobView& view, const Verdict& verdict, std::vector<SourceF
   SourceFinding finding;
   finding.source = "flight recorder";
   finding.ranks =
-      facts->mismatches.empty() ? ranks_not_come(*facts) : deviating_in(facts->mismatches.front());
+      facts->mismatches.empty() ? ranks_not_come(*facts) : facts->mismatches.front().deviating();
   const bool all_came = finding.ranks.empty() && !facts->waits.empty() &&
                         std::ranges::all_of(facts->waits, [](const FlightWait& wait) {
                           return wait.absent.empty() && wait.unknown.empty();

@@ -68,7 +68,7 @@ Names first_column(const std::string& text, const std::string& heading) {
 
 std::vector<Rule> rules_of(const KindRow& row) {
   std::vector<Rule> rules;
-  for (const Rule rule : {row.rule, row.job_rule, row.also}) {
+  for (const Rule rule : {row.rule, row.job_rule}) {
     if (rule != nullptr) {
       rules.push_back(rule);
     }
@@ -93,7 +93,7 @@ std::set<Kind> kinds_of(Rule rule, const Story& story) {
     for (const KindRow& row : aggregate::kKinds) {
       if (row.rule == rule) {
         add(ask(row, about));
-      } else if (row.job_rule == rule || row.also == rule) {
+      } else if (row.job_rule == rule) {
         add(rule(about));
       }
     }
