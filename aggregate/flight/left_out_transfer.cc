@@ -1,6 +1,8 @@
 #include "aggregate/flight/left_out_transfer.h"
 
 #include <algorithm>
+#include <functional>
+#include <map>
 
 #include "aggregate/flight/past_calls.h"
 #include "base/printable.h"
@@ -17,18 +19,8 @@ struct Past {
   bool is_whole = false;  // it begins with the rank's first call
 };
 
-// A call that others' waits show to be missing: what, with whom.
-struct Wanted {
-  std::string_view op;
-  std::size_t group = FlightJob::kNoGroup;
-  std::int32_t peer = -1;
-
-  bool is(const CallKey& key, const Tables& texts) const;
-};
-
-bool Wanted::is(const CallKey& key, const Tables& texts) const {
-  return texts.text(key.op) == op && key.group == group && key.peer == peer;
-}
+// Returns whether a call is the one that is looked for: what it is, in which group, with whom.
+using IsWanted = std::function<bool(const PastCall&)>;
 
 Past past_of(const FlightJob& job, std::size_t at) {
   Past past;
@@ -42,33 +34,29 @@ Past past_of(const FlightJob& job, std::size_t at) {
 // Returns whether what repeats is a step of the program rather than a microbatch within one. Either
 // the past reaches back to the first call and most of it repeats; or some collective is called once
 // per period (the gradients' reduction, the norm), while the transfer is made several times.
-bool step_is_seen(const Past& past, const Wanted& wanted, const Tables& texts) {
-  if (past.is_whole) {
-    return true;
-  }
+bool step_is_seen(const Past& past, const IsWanted& is_wanted) {
   const auto stop = past.calls.begin() + static_cast<std::ptrdiff_t>(past.repeat->end);
   const auto begin = stop - static_cast<std::ptrdiff_t>(past.repeat->period);
-  const auto made =
-      std::count_if(begin, stop, [&](const PastCall& call) { return wanted.is(call.key, texts); });
-  const bool once = std::any_of(begin, stop, [&](const PastCall& call) {
-    return call.key.peer < 0 && std::ranges::count(begin, stop, call.key, &PastCall::key) == 1;
-  });
-  return made >= 2 && once;
+  return past.is_whole || (std::count_if(begin, stop, is_wanted) >= 2 &&
+                           std::any_of(begin, stop, [&](const PastCall& call) {
+                             return call.key.peer < 0 &&
+                                    std::ranges::count(begin, stop, call.key, &PastCall::key) == 1;
+                           }));
 }
 
-bool keeps_pattern(const Past& past, const Wanted& wanted, const Tables& texts) {
-  return past.repeat && past.repeat->end == past.calls.size() && step_is_seen(past, wanted, texts);
+bool keeps_pattern(const Past& past, const IsWanted& is_wanted) {
+  return past.repeat && past.repeat->end == past.calls.size() && step_is_seen(past, is_wanted);
 }
 
-// Returns the call that was left out: where the rank made it a step before, as an index. The rank
-// has gone on behind it as its past foretells, with that call put back.
-std::optional<std::size_t> gap_of(const Past& past, const Wanted& wanted, const Tables& texts) {
+// Returns the call that was left out: where the rank made it a step before. The rank has gone on
+// behind it as its past foretells, with that call put back.
+const PastCall* gap_of(const Past& past, const IsWanted& is_wanted) {
   if (!past.repeat || past.repeat->end == past.calls.size()) {
-    return std::nullopt;  // nothing is missing
+    return nullptr;  // nothing is missing
   }
   const auto [stray, period, run] = *past.repeat;
   const std::size_t gap = stray - period;
-  bool fits = wanted.is(past.calls[gap].key, texts) && step_is_seen(past, wanted, texts);
+  bool fits = is_wanted(past.calls[gap]) && step_is_seen(past, is_wanted);
   for (std::size_t at = stray; at < past.calls.size() && fits; ++at) {
     const std::size_t before = at + 1 - period;  // as if the call were there
     fits = past.calls[at].key == past.calls[before < stray    ? before
@@ -76,101 +64,48 @@ std::optional<std::size_t> gap_of(const Past& past, const Wanted& wanted, const 
                                                               : before - 1]
                                      .key;
   }
-  return fits ? std::optional(gap) : std::nullopt;
+  return fits ? &past.calls[gap] : nullptr;
 }
 
-class TransferFinder {
- public:
-  TransferFinder(const FlightJob& job, const std::vector<std::int32_t>& ranks);
-
-  std::vector<LeftOutTransfer> run() const;
-
- private:
-  const Past* past_of_rank(std::int32_t rank) const;
-  bool is_open(const FlightEntry& entry) const { return !has_ended(entry, *job_.texts); }
-  // Returns the oldest open transfer; of several with different partners, none.
-  std::optional<std::size_t> waiting_call(const Past& past) const;
-  std::optional<LeftOutTransfer> judge_call(const Past& waiter, std::size_t at) const;
-
-  const FlightJob& job_;
-  std::vector<Past> pasts_;
-};
-
-TransferFinder::TransferFinder(const FlightJob& job, const std::vector<std::int32_t>& ranks)
-    : job_(job) {
-  for (std::size_t at = 0; at < job.records.size(); ++at) {
-    if (std::ranges::find(ranks, job.records[at]->rank) != ranks.end()) {
-      pasts_.push_back(past_of(job, at));
-    }
+// Judges by the waiter's oldest open call.
+std::optional<LeftOutTransfer> judge(const FlightJob& job,
+                                     const std::map<std::int32_t, Past>& pasts,
+                                     const Past& waiter) {
+  const Tables& texts = *job.texts;
+  const auto is_open = [&texts](const PastCall& one) { return !has_ended(*one.entry, texts); };
+  const auto open = std::ranges::find_if(waiter.calls, is_open);
+  if (open == waiter.calls.end()) {
+    return std::nullopt;
   }
-}
-
-const Past* TransferFinder::past_of_rank(std::int32_t rank) const {
-  const auto at =
-      std::ranges::find_if(pasts_, [rank](const Past& one) { return one.record->rank == rank; });
-  return at == pasts_.end() ? nullptr : &*at;
-}
-
-std::optional<std::size_t> TransferFinder::waiting_call(const Past& past) const {
-  for (std::size_t at = 0; at < past.calls.size(); ++at) {
-    if (is_open(*past.calls[at].entry)) {
-      return past.calls[at].key.peer >= 0 ? std::optional(at) : std::nullopt;
-    }
-  }
-  return std::nullopt;
-}
-
-std::optional<LeftOutTransfer> TransferFinder::judge_call(const Past& waiter,
-                                                          std::size_t at) const {
-  const Tables& texts = *job_.texts;
-  const CallKey& call = waiter.calls[at].key;
+  const CallKey& call = open->key;
   const bool receives = texts.text(call.op) == "recv";
-  const Past* other = past_of_rank(call.peer);
-  if (other == nullptr || other == &waiter || other->record->cut || waiter.record->cut ||
-      (!receives && texts.text(call.op) != "send")) {
+  const auto found = pasts.find(call.peer);
+  if (found == pasts.end() || &found->second == &waiter || found->second.record->cut ||
+      waiter.record->cut || (!receives && texts.text(call.op) != "send")) {
     return std::nullopt;
   }
-  const Wanted wanted{receives ? "send" : "recv", call.group, waiter.record->rank};
-  std::size_t theirs = 0;
-  for (const PastCall& one : other->calls) {
-    const bool is_counterpart = wanted.is(one.key, texts);
-    theirs += is_counterpart ? 1 : 0;
-    if (is_counterpart && is_open(*one.entry)) {
-      return std::nullopt;  // the two belong together
-    }
-  }
-  const auto number = static_cast<std::size_t>(std::count_if(
-      waiter.calls.begin(), waiter.calls.begin() + static_cast<std::ptrdiff_t>(at + 1),
-      [&call](const PastCall& one) { return one.key.is_like(call); }));
-  const bool counted = waiter.is_whole && other->is_whole;
-  if (counted && theirs >= number) {
+  const Past& other = found->second;
+  const auto is_counterpart = [&](const PastCall& one) {
+    return texts.text(one.key.op) == (receives ? "send" : "recv") && one.key.group == call.group &&
+           one.key.peer == waiter.record->rank;
+  };
+  const auto is_alike = [&call](const PastCall& one) { return one.key.is_like(call); };
+  const auto number = std::count_if(waiter.calls.begin(), open + 1, is_alike);
+  const bool counted = waiter.is_whole && other.is_whole;
+  const bool belong_together = std::ranges::any_of(
+      other.calls, [&](const PastCall& one) { return is_counterpart(one) && is_open(one); });
+  const PastCall* gap = gap_of(other, is_counterpart);
+  if (gap == nullptr || belong_together || !keeps_pattern(waiter, is_alike) ||
+      (counted && std::ranges::count_if(other.calls, is_counterpart) >= number)) {
     return std::nullopt;
   }
-  const Wanted own{texts.text(call.op), call.group, call.peer};
-  const auto gap = gap_of(*other, wanted, texts);
-  if (!gap || !keeps_pattern(waiter, own, texts)) {
-    return std::nullopt;
-  }
-  LeftOutTransfer found;
-  found.rank = other->record->rank;
-  found.partner = waiter.record->rank;
-  found.is_send = receives;
-  found.group = job_.groups[call.group].words();
-  found.place = printable(texts.text(other->calls[*gap].key.place), 80);
-  found.waits_at = printable(texts.text(call.place), 80);
-  found.number = counted ? static_cast<std::int64_t>(number) : -1;
-  return found;
-}
-
-std::vector<LeftOutTransfer> TransferFinder::run() const {
-  std::vector<LeftOutTransfer> found;
-  for (const Past& waiter : pasts_) {
-    const auto at = waiting_call(waiter);
-    if (auto left_out = at ? judge_call(waiter, *at) : std::nullopt) {
-      found.push_back(std::move(*left_out));
-    }
-  }
-  return found;
+  return LeftOutTransfer{other.record->rank,
+                         waiter.record->rank,
+                         receives,
+                         job.groups[call.group].words(),
+                         printable(texts.text(gap->key.place), 80),
+                         printable(texts.text(call.place), 80),
+                         counted ? number : -1};
 }
 
 }  // namespace
@@ -178,10 +113,19 @@ std::vector<LeftOutTransfer> TransferFinder::run() const {
 std::vector<LeftOutTransfer> left_out_transfers(const FlightJob& job,
                                                 const std::vector<std::int32_t>& ranks) {
   constexpr std::size_t kMaxRanks = 512;
-  if (ranks.size() > kMaxRanks) {
-    return {};
+  std::map<std::int32_t, Past> pasts;
+  for (const std::int32_t rank : ranks.size() > kMaxRanks ? std::vector<std::int32_t>() : ranks) {
+    if (const std::size_t at = job.index_of(rank); at < job.records.size()) {
+      pasts.emplace(rank, past_of(job, at));
+    }
   }
-  return TransferFinder(job, ranks).run();
+  std::vector<LeftOutTransfer> found;
+  for (const auto& [rank, past] : pasts) {
+    if (auto left_out = judge(job, pasts, past)) {
+      found.push_back(std::move(*left_out));
+    }
+  }
+  return found;
 }
 
 }  // namespace oddrank::aggregate
