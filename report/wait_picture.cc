@@ -64,10 +64,10 @@ WaitPicture wait_picture(const aggregate::JobView& view, const aggregate::Verdic
   }
   std::map<std::size_t, std::size_t> calls_of;  // of a folded group: the node for all its slots
   for (std::size_t at = 0; at < graph.nodes.size(); ++at) {
-    if (drawn_as[at] != kNotDrawn) {
+    const aggregate::GraphNode& node = graph.nodes[at];
+    if (drawn_as[at] != kNotDrawn || node.kind == aggregate::NodeKind::kChoice) {
       continue;
     }
-    const aggregate::GraphNode& node = graph.nodes[at];
     drawn_as[at] = picture.nodes.size();
     if (const std::size_t group = node.kind == aggregate::NodeKind::kSlot
                                       ? only_waiter(graph, at, drawn_as, folded)

@@ -157,8 +157,7 @@ void mark(const RuleInput& input, const std::vector<BlockedOn>& blocked, WaitGra
                                 : stand == BlockedOn::kOwnProcess ? Unknown::kInside
                                                                   : Unknown::kNobody;
       // What a coroutine waits for, a message of any process may bring.
-      const std::uint32_t known = graph.of_net[node];
-      if (known != WaitGraph::kNotInNet && is_of_coroutine(graph.nodes[known])) {
+      if (is_of_coroutine(graph.nodes[node])) {
         net.nodes[node].unknown = Unknown::kAnybody;
       }
     }
@@ -222,9 +221,8 @@ Circle circle_from(const WaitGraph& graph, const Solution& solution, CauseId id)
   circle.closed = true;
   for (const std::uint32_t node : cause.nodes) {
     circle.closed = circle.closed && solution.sets.of(solution.may[node]).size() == 1;
-    const std::uint32_t known = graph.of_net[node];
-    if (known != WaitGraph::kNotInNet && graph.nodes[known].kind == NodeKind::kSlot) {
-      circle.slots.push_back(&graph.slots[graph.nodes[known].index]);
+    if (graph.nodes[node].kind == NodeKind::kSlot) {
+      circle.slots.push_back(&graph.slots[graph.nodes[node].index]);
     }
   }
   std::ranges::sort(circle.slots);
@@ -354,10 +352,10 @@ Blame find_blame(const RuleInput& input, WaitGraph& graph) {
   }
   count_waiters(graph, blame);
   for (std::size_t at = ranks; at < graph.nodes.size(); ++at) {
-    if (!is_apart(graph.nodes[at]) || !graph.net.out[graph.net_node[at]].empty()) {
+    if (!is_apart(graph.nodes[at]) || !graph.net.out[at].empty()) {
       continue;
     }
-    const std::size_t owner = graph.net.nodes[graph.net_node[at]].owner;
+    const std::size_t owner = graph.net.nodes[at].owner;
     if (owner < ranks && blame.blocked[owner] == BlockedOn::kRanks) {
       blame.by_part.emplace(owner, at);
     }

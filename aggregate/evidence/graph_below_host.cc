@@ -68,16 +68,13 @@ bool GraphBuilder::needs_link(std::size_t at, const StuckLink& link) const {
 // Besides what the node waits for anyhow.
 void GraphBuilder::wait_also(std::size_t node, std::size_t link, const Said& said) {
   WaitNet& net = graph_.net;
-  const std::size_t at = graph_.net_node[node];
-  if (net.nodes[at].join != Join::kAll || net.nodes[at].unknown != Unknown::kNobody) {
-    const std::size_t before = net.add(net.nodes[at].join);
-    net.nodes[before].unknown = net.nodes[at].unknown;
-    net.nodes[before].owner = net.nodes[at].owner;
-    std::swap(net.out[before], net.out[at]);
-    net.nodes[at].join = Join::kAll;
-    net.nodes[at].unknown = Unknown::kNobody;
-    net.wait(at, before);
-    graph_.of_net.resize(net.nodes.size(), WaitGraph::kNotInNet);
+  if (net.nodes[node].join != Join::kAll || net.nodes[node].unknown != Unknown::kNobody) {
+    const auto targets = std::exchange(net.out[node], {});
+    const std::size_t before = add_choice(node, net.nodes[node].join);
+    net.nodes[before].unknown = std::exchange(net.nodes[node].unknown, Unknown::kNobody);
+    net.nodes[before].owner = net.nodes[node].owner;
+    net.out[before] = targets;
+    net.nodes[node].join = Join::kAll;
   }
   this->link(node, link, said);
 }

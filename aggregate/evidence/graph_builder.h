@@ -33,6 +33,8 @@ class GraphBuilder {
  private:
   std::size_t add_node(const GraphNode& node);
   std::size_t add_named(GraphNode node, std::string name);
+  // Adds a way for the node to go on, in the net.
+  std::size_t add_choice(std::size_t node, Join join);
   void show(std::size_t from, std::size_t to, const Said& said, bool assumed);
   // Shows it, and it counts.
   void link(std::size_t from, std::size_t to, const Said& said, bool assumed = false);

@@ -72,7 +72,7 @@ void GraphBuilder::add_holders(std::size_t node,
           holders.who, [&process](const Holder& holder) { return holder.process == &process; })) {
     return;
   }
-  WaitNet::Node& net = graph_.net.nodes[graph_.net_node[node]];
+  WaitNet::Node& net = graph_.net.nodes[node];
   net.join = holders.join;
   net.unknown = holders.others ? Unknown::kAnybody : Unknown::kNobody;
   for (const Holder& holder : holders.who) {
@@ -103,7 +103,7 @@ void GraphBuilder::add_holder(std::size_t node,
   const bool beside =
       serves && (!at_work.empty() || answers_beside(view_, thread->wait, *holder.process, speaker));
   if (beside) {
-    WaitNet::Node& net = graph_.net.nodes[graph_.net_node[node]];
+    WaitNet::Node& net = graph_.net.nodes[node];
     net.join = Join::kOneOf;
     net.unknown = at_work.empty() ? Unknown::kAnybody : Unknown::kNobody;
   }
@@ -142,7 +142,7 @@ bool GraphBuilder::add_keepers(std::size_t node,
     return false;
   }
   const std::size_t owner = view_.index_of_owner(server);
-  graph_.net.nodes[graph_.net_node[node]].join = keepers.size() > 1 ? Join::kOneOf : Join::kAll;
+  graph_.net.nodes[node].join = keepers.size() > 1 ? Join::kOneOf : Join::kAll;
   for (const ThreadCapture* keeper : keepers) {
     const bool speaks = owner != JobView::kNone && view_.rank(owner).process == &server &&
                         view_.rank(owner).decider == keeper;
@@ -162,14 +162,14 @@ void GraphBuilder::expand(std::size_t node, std::size_t rank, const ThreadCaptur
     return;
   }
   is_expanded_[node] = true;
-  graph_.net.nodes[graph_.net_node[node]].owner = static_cast<std::uint32_t>(rank);
+  graph_.net.nodes[node].owner = static_cast<std::uint32_t>(rank);
   const ProcessCapture& process = *graph_.nodes[node].process;
   thread = thread == nullptr ? deciding_thread(view_, process) : thread;
   if (thread != nullptr && !thread->call) {
     add_holders(node, rank, process, *thread);
   }
   if (thread != nullptr && is_coroutine(*thread) && thread->wait.on == snapshot::WaitOn::kThread &&
-      graph_.net.out[graph_.net_node[node]].empty()) {
+      graph_.net.out[node].empty()) {
     show(node, rank,
          {"what its process is to do", "no thread of it has the event loop at hand",
           HowKnown::kExclusion},
@@ -200,21 +200,21 @@ void GraphBuilder::add_resource(std::size_t node,
 }
 
 bool GraphBuilder::is_of_another(std::size_t node, std::size_t rank) const {
-  if (node == WaitGraph::kNotInNet || graph_.nodes[node].process == nullptr) {
+  if (graph_.nodes[node].process == nullptr) {
     return false;
   }
-  const std::size_t owner = graph_.net.nodes[graph_.net_node[node]].owner;
+  const std::size_t owner = graph_.net.nodes[node].owner;
   return owner != rank && owner == view_.index_of_owner(*graph_.nodes[node].process);
 }
 
 void GraphBuilder::settle_owners() {
   for (const auto& [rank, node] : reached_) {
     if (view_.index_of_owner(*graph_.nodes[node].process) == rank) {
-      graph_.net.nodes[graph_.net_node[node]].owner = static_cast<std::uint32_t>(rank);
+      graph_.net.nodes[node].owner = static_cast<std::uint32_t>(rank);
     }
   }
   for (const auto& [rank, node] : reached_) {
-    const std::size_t owner = graph_.net.nodes[graph_.net_node[node]].owner;
+    const std::size_t owner = graph_.net.nodes[node].owner;
     if (owner != rank && graph_.edge(rank, owner) == nullptr &&
         graph_.nodes[node].kind == NodeKind::kProcess) {
       show(rank, owner,
@@ -234,14 +234,12 @@ bool GraphBuilder::waits_for_others(std::size_t rank) const {
     todo.pop_back();
     for (const std::size_t to : graph_.net.out[node]) {
       const bool own = graph_.net.nodes[to].owner == rank;
-      const std::uint32_t at = graph_.of_net[to];
-      const bool is_below = at != WaitGraph::kNotInNet && is_below_host(graph_.nodes[at].kind);
-      const bool is_full = to >= view_.ranks().size() && graph_.net.out[to].empty() && !is_below &&
-                           !is_of_another(at, rank);
+      const bool is_full = to >= view_.ranks().size() && graph_.net.out[to].empty() &&
+                           !is_below_host(graph_.nodes[to].kind) && !is_of_another(to, rank);
       if (!own && !is_full) {
         return true;
       }
-      if (own && graph_.of_net[to] != WaitGraph::kNotInNet && seen.insert(to).second) {
+      if (own && graph_.nodes[to].kind != NodeKind::kChoice && seen.insert(to).second) {
         todo.push_back(to);
       }
     }

@@ -123,17 +123,17 @@ WaitGraph GraphBuilder::run() {
 }
 
 std::size_t GraphBuilder::add_node(const GraphNode& node) {
-  const std::size_t at = graph_.nodes.size();
   graph_.nodes.push_back(node);
   graph_.out.emplace_back();
-  graph_.net_node.push_back(WaitGraph::kNotInNet);
   is_expanded_.push_back(false);
-  if (node.kind != NodeKind::kResource) {
-    graph_.net_node[at] = static_cast<std::uint32_t>(graph_.net.add(Join::kAll));
-    graph_.of_net.resize(graph_.net.nodes.size(), WaitGraph::kNotInNet);
-    graph_.of_net.back() = static_cast<std::uint32_t>(at);
-  }
-  return at;
+  return graph_.net.add(Join::kAll);
+}
+
+std::size_t GraphBuilder::add_choice(std::size_t node, Join join) {
+  const std::size_t choice = add_node({NodeKind::kChoice, 0, nullptr, nullptr});
+  graph_.net.nodes[choice].join = join;
+  graph_.net.wait(node, choice);
+  return choice;
 }
 
 std::size_t GraphBuilder::add_named(GraphNode node, std::string name) {
@@ -145,7 +145,7 @@ std::size_t GraphBuilder::add_named(GraphNode node, std::string name) {
 void GraphBuilder::show(std::size_t from, std::size_t to, const Said& said, bool assumed) {
   // A name alone is an alibi for who waits; it accuses nobody.
   if (to < graph_.awaited.size() && said.how != HowKnown::kText &&
-      graph_.net.nodes[graph_.net_node[from]].owner != to) {
+      graph_.net.nodes[from].owner != to) {
     graph_.awaited[to] = true;
     graph_.shown[to] = graph_.shown[to] || !assumed;
   }
@@ -157,14 +157,14 @@ void GraphBuilder::show(std::size_t from, std::size_t to, const Said& said, bool
 
 void GraphBuilder::link(std::size_t from, std::size_t to, const Said& said, bool assumed) {
   show(from, to, said, assumed);
-  graph_.net.wait(graph_.net_node[from], graph_.net_node[to]);
+  graph_.net.wait(from, to);
 }
 
 void GraphBuilder::link_some(std::size_t from,
                              const std::vector<std::size_t>& to,
                              const Said& said,
                              Join join) {
-  graph_.net.nodes[graph_.net_node[from]].join = join;
+  graph_.net.nodes[from].join = join;
   for (const std::size_t target : to) {
     link(from, target, said, to.size() > 1);
   }
@@ -179,7 +179,7 @@ void GraphBuilder::add_slot(std::size_t at) {
   }
   if (begins_again(view_, slot)) {
     for (const std::size_t rank : slot.inside) {
-      graph_.net.nodes[graph_.net_node[rank]].unknown = Unknown::kInside;
+      graph_.net.nodes[rank].unknown = Unknown::kInside;
     }
     return;
   }
@@ -195,7 +195,7 @@ void GraphBuilder::add_slot(std::size_t at) {
     link(node, lighthouse, {"its answer", "", HowKnown::kFrames});
   }
   WaitNet& net = graph_.net;
-  std::size_t members = graph_.net_node[node];
+  std::size_t members = node;
   // That the lighthouse works is known only if it was read.
   const bool unsure = slot.of_lighthouse && lighthouse == JobView::kNone;
   const bool assumed = slot.membership == Membership::kAssumed || unsure;
@@ -203,9 +203,7 @@ void GraphBuilder::add_slot(std::size_t at) {
   if (assumed && !slot.absent.empty()) {
     net.nodes[members].join = Join::kOneOf;
     net.nodes[members].unknown = Unknown::kAnybody;
-    const std::size_t all = net.add(Join::kAll);
-    net.wait(members, all);
-    members = all;
+    members = add_choice(members, Join::kAll);
   }
   const auto has_left = [&](std::size_t rank) {
     return may_have_left(slot, view_.rank(rank).rank);
@@ -213,9 +211,7 @@ void GraphBuilder::add_slot(std::size_t at) {
   // If all that are absent may have done their part, one of them has not.
   const bool one_of = std::ranges::all_of(slot.absent, has_left);
   if (one_of && !slot.absent.empty()) {
-    const std::size_t one = net.add(Join::kOneOf);
-    net.wait(members, one);
-    members = one;
+    members = add_choice(members, Join::kOneOf);
   }
   for (const std::size_t rank : slot.absent) {
     const bool left = has_left(rank);
@@ -225,7 +221,6 @@ void GraphBuilder::add_slot(std::size_t at) {
       net.wait(members, rank);
     }
   }
-  graph_.of_net.resize(net.nodes.size(), WaitGraph::kNotInNet);
 }
 
 bool GraphBuilder::is_matched(const CollectiveCall& call,
@@ -271,10 +266,9 @@ void GraphBuilder::add_servers(std::size_t at) {
     return;
   }
   const std::size_t node = rank.caller == rank.decider ? at : node_at(*rank.process, rank.caller);
-  const std::uint32_t net = graph_.net_node[node];
   const auto call = remote_call(view_.model(), *rank.caller);
-  graph_.net.nodes[net].owner = static_cast<std::uint32_t>(at);
-  graph_.net.nodes[net].join = Join::kOneOf;
+  graph_.net.nodes[node].owner = static_cast<std::uint32_t>(at);
+  graph_.net.nodes[node].join = Join::kOneOf;
   for (const std::size_t to : rank.servers) {
     if (!rank.wants.empty()) {
       link(node, to, {resources_words(view_, rank), "it has some of that", HowKnown::kFrames},

@@ -33,7 +33,8 @@ enum class NodeKind : std::uint8_t {
   kProcess,
   kResource,
   kLink,
-  kDevice
+  kDevice,
+  kChoice,  // one of a node's ways to go on: no words of it, and only in the net
 };
 
 // Returns whether it is no process's, and so nobody's to release.
@@ -75,17 +76,13 @@ struct WaitGraph {
   Adjacency out;  // targets by node
   Adjacency in;   // sources by node
 
-  WaitNet net;                          // its first nodes are the ranks, in the same order
-  std::vector<std::uint32_t> net_node;  // by node; kNotInNet: a resource
-  std::vector<std::uint32_t> of_net;    // by node of the net: the node; kNotInNet: a choice
+  WaitNet net;  // of the same nodes; nobody waits there for a resource
   std::vector<WaitEnd> ends;            // by rank
   std::vector<bool> awaited;            // by rank: another one waits for it, be it by a guess
   std::vector<bool> shown;              // by rank: one waits for it, and not only by a guess
   std::vector<bool> waits;              // by rank: it waits for other ranks
   std::vector<bool> in_call;            // by rank: in a call, but for whom it waits is not known
   std::vector<bool> lacks_own_key;      // by rank: it waits for a key that it has to set itself
-
-  static constexpr std::uint32_t kNotInNet = 0xffff'ffff;
 
   const GraphEdge* edge(std::size_t from, std::size_t to) const;
   const std::string& text(GraphText id) const { return texts[id]; }

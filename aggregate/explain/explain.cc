@@ -158,9 +158,9 @@ ExplainedCause Explainer::cause(CauseId id) const {
   row.pessimistic = rivals_words(it);
   const std::uint32_t node = it.nodes.front();
   row.is_rank = it.circle || node < view_.ranks().size() ||
-                is_below_host(graph_.nodes[graph_.of_net[node]].kind);
+                is_below_host(graph_.nodes[node].kind);
   if (!it.circle) {
-    row.who = label(graph_.of_net[node]);
+    row.who = label(node);
     row.waiters = input_.blame.needed[id];
     return row;
   }

@@ -32,10 +32,9 @@ std::vector<NeededNode> needed_nodes(const RuleInput& input, NodeKind kind) {
   std::vector<NeededNode> needed;
   const auto& causes = input.blame.solution.causes;
   for (CauseId id = 0; id < causes.size(); ++id) {
-    const std::uint32_t node = graph.of_net[causes[id].nodes.front()];
-    if (!causes[id].circle && node != WaitGraph::kNotInNet && input.blame.needed[id] > 0 &&
-        graph.nodes[node].kind == kind) {
-      needed.push_back({graph.nodes[node].index, id});
+    const GraphNode& node = graph.nodes[causes[id].nodes.front()];
+    if (!causes[id].circle && input.blame.needed[id] > 0 && node.kind == kind) {
+      needed.push_back({node.index, id});
     }
   }
   std::ranges::stable_sort(needed, [&input](const NeededNode& a, const NeededNode& b) {

@@ -56,7 +56,7 @@ bool has_mismatch(const Circle& circle) {
 bool is_by_exclusion(const WaitGraph& graph, const Circle& circle) {
   std::set<std::uint32_t> assumed;
   const bool alone = std::ranges::all_of(graph.edges, [&](const GraphEdge& edge) {
-    return !edge.assumed || !std::ranges::binary_search(circle.nodes, graph.net_node[edge.from]) ||
+    return !edge.assumed || !std::ranges::binary_search(circle.nodes, edge.from) ||
            ((edge.how == HowKnown::kExclusion || edge.how == HowKnown::kFrames) &&
             graph.nodes[edge.from].kind == NodeKind::kThread && assumed.insert(edge.from).second);
   });
@@ -87,10 +87,8 @@ const snapshot::ThreadCapture* thread_beside(const WaitGraph& graph,
                                              const Circle& circle,
                                              const RankView& rank) {
   for (const std::size_t at : circle.nodes) {
-    const std::uint32_t known = graph.of_net[at];
-    if (known != WaitGraph::kNotInNet && graph.nodes[known].kind == NodeKind::kThread &&
-        graph.nodes[known].process == rank.process) {
-      return graph.nodes[known].thread;
+    if (graph.nodes[at].kind == NodeKind::kThread && graph.nodes[at].process == rank.process) {
+      return graph.nodes[at].thread;
     }
   }
   return nullptr;
@@ -176,7 +174,7 @@ Named named_of(const RuleInput& input, const Circle& circle) {
 // Returns whether a wait of the circle is known by less than memory or the kernel.
 bool is_inferred(const WaitGraph& graph, const Circle& circle) {
   const auto is_member = [&](std::size_t node) {
-    return std::ranges::binary_search(circle.nodes, graph.net_node[node]);
+    return std::ranges::binary_search(circle.nodes, node);
   };
   return std::ranges::any_of(graph.edges, [&](const GraphEdge& edge) {
     return edge.how < HowKnown::kMemory && is_member(edge.from) && is_member(edge.to);
