@@ -1,11 +1,13 @@
-// Devices that differ from all others of the job: a GPU by its load, power or clock, a port by its
-// state or errors. Alone that shows nothing; at the place where the data stand, it supports it.
+// What is odd about GPUs and network adapters: by itself, or because they differ from all others of
+// the job, a GPU by its load, power or clock, a port by its state or errors. Alone the latter shows
+// nothing; at the place where the data stand, it supports it.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "aggregate/view/job_view.h"
 
@@ -20,5 +22,14 @@ std::string odd_port(const JobView& view, std::uint32_t node, std::string_view d
 // Returns "mlx5_2 has counted 3 errors within this capture, and no other port has any"; "" if it
 // has not, or others have, or are down, or are fewer than two.
 std::string new_errors(const JobView& view, const snapshot::LinkPort& port);
+
+// Returns whether the GPU is busy all the time, moves hardly any memory, and draws less than two
+// fifths of its power limit. A collective's kernel that waits for its peers spins like this; real
+// work does not.
+bool spins(const snapshot::Device& device);
+
+// Returns one sentence for each kind of oddity: GPUs that spin, memory errors, ports that are down
+// while others are up. Empty if nothing is odd.
+std::vector<std::string> device_sentences(const JobView& view);
 
 }  // namespace oddrank::aggregate

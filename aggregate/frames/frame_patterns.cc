@@ -161,7 +161,7 @@ constexpr auto kPatterns = std::to_array<FramePattern>({
     {kPolls, kC, "", "sqliteDefaultBusyCallback", "execute", Library::kOther, PollOn::kDatabase},
     {kDatabase, kC, "^libsqlite3", ""},
 
-    // Names have no class up to Python 3.10. See python_waits.h.
+    // Names have no class up to Python 3.10.
     {kWaits, kPy, "/asyncio/base_events.py", "_run_once$", "waits in asyncio's event loop"},
     {kWaits, kPy, "/concurrent/futures/_base.py",
      "result$|exception$|wait$|as_completed$|result_iterator$", kFuture},

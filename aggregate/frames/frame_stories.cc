@@ -13,6 +13,27 @@ using snapshot::Frame;
 using snapshot::FrameId;
 using snapshot::ThreadSample;
 
+namespace {
+
+// Returns whether the file is of the standard library: a program or a package may have a queue.py
+// of its own.
+bool is_standard(std::string_view file) {
+  return file.find("/lib/python3") != std::string_view::npos &&
+         file.find("/site-packages/") == std::string_view::npos &&
+         file.find("/dist-packages/") == std::string_view::npos;
+}
+
+// Names have no class up to Python 3.10: a plain wait() is identified by the function that it
+// calls. The wait() of events and barriers calls that of a condition.
+std::string_view words_around(std::string_view inner, const FramePattern& outer) {
+  const bool plain = outer.file == "/threading.py" && outer.function == "wait$";
+  return !plain || inner.empty()      ? outer.words
+         : inner.ends_with("Barrier") ? inner
+                                      : "waits for a threading.Event";
+}
+
+}  // namespace
+
 std::optional<StoryHit> FrameModel::story(const ThreadSample& sample, Story story) {
   const auto [at, is_new] = stories_.try_emplace({sample.stack, sample.python_stack, story});
   if (is_new) {
@@ -90,6 +111,24 @@ std::optional<StoryHit> FrameModel::idle_pool(const ThreadSample& sample) {
   const bool idle = std::ranges::all_of(
       frames, [this, &hit](FrameId id) { return rests(id, hit->pattern->words); });
   return idle ? hit : std::nullopt;
+}
+
+std::string_view FrameModel::python_wait(const ThreadSample& sample) {
+  std::string_view words;
+  for (const FrameId id : all_frames(sample)) {
+    const Frame& frame = tables_.frame(id);
+    if (frame.kind != snapshot::FrameKind::kPython) {
+      continue;
+    }
+    // A frame of any other file ends the search: beyond it, the library is no longer what waits.
+    const FramePattern* wait = tells(id, Story::kWaits);
+    if (wait == nullptr || !is_standard(tables_.text(frame.file))) {
+      break;
+    }
+    // The outermost of these frames is the function that the program called.
+    words = wait->words.empty() ? words : words_around(words, *wait);
+  }
+  return words;
 }
 
 }  // namespace oddrank::aggregate

@@ -7,8 +7,8 @@
 
 #include <fmt/format.h>
 
+#include "aggregate/evidence/odd_devices.h"
 #include "aggregate/flight/flight_words.h"
-#include "aggregate/sources/hardware_job.h"
 #include "aggregate/sources/ras_job.h"
 #include "aggregate/view/compare.h"
 #include "aggregate/view/rank_set.h"

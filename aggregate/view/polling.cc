@@ -17,15 +17,12 @@ using snapshot::PythonLoop;
 using snapshot::StringId;
 using snapshot::ThreadCapture;
 
-bool sleeps(const JobView& view, const ThreadCapture& thread) {
-  return view.text(thread.wait.syscall_name).find("nanosleep") != std::string_view::npos;
-}
-
 // The busy handler sleeps within the library. A stripped one has no names of its own; but nothing
 // else in it sleeps.
 bool in_busy_database(const JobView& view, const ThreadCapture& thread) {
-  return sleeps(view, thread) &&
-         view.model().innermost_story(thread.samples.back(), Story::kDatabase).has_value();
+  const snapshot::ThreadSample& last = thread.samples.back();
+  return sleeps_in(thread, last, view.model()) &&
+         view.model().innermost_story(last, Story::kDatabase).has_value();
 }
 
 std::optional<Poll> poll_of_frames(const JobView& view, const ThreadCapture& thread) {

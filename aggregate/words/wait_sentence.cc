@@ -101,7 +101,7 @@ class Sentence {
            const ThreadCapture& thread)
       : tables_(tables), find_(find), process_(process), thread_(thread), wait_(thread.wait) {}
 
-  // `what`: see wait_sentence_with; empty: what the wait says.
+  // `what`: see wait_sentence().
   std::string whole(std::string_view what) const;
 
  private:
@@ -434,30 +434,11 @@ std::string Sentence::frame_words(const Frame& frame) const {
 
 }  // namespace
 
-std::string wait_sentence(const Tables& tables,
+std::string wait_sentence(std::string_view what,
+                          const Tables& tables,
                           const FindProcess& find,
                           const ProcessCapture& process,
                           const ThreadCapture& thread) {
-  return Sentence(tables, find, process, thread).whole({});
-}
-
-std::string wait_sentence(const snapshot::Capture& capture,
-                          const ProcessCapture& process,
-                          const ThreadCapture& thread) {
-  const FindProcess find = [&capture](std::uint32_t node, pid_t pid) -> const ProcessCapture* {
-    const auto at = std::ranges::find_if(capture.processes, [&](const ProcessCapture& each) {
-      return each.node == node && each.pid == pid;
-    });
-    return at == capture.processes.end() ? nullptr : &*at;
-  };
-  return wait_sentence(capture.tables, find, process, thread);
-}
-
-std::string wait_sentence_with(std::string_view what,
-                               const Tables& tables,
-                               const FindProcess& find,
-                               const ProcessCapture& process,
-                               const ThreadCapture& thread) {
   return Sentence(tables, find, process, thread).whole(what);
 }
 

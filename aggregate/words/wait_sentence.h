@@ -17,23 +17,13 @@ namespace oddrank::aggregate {
 using FindProcess = std::function<const snapshot::ProcessCapture*(std::uint32_t node, pid_t pid)>;
 
 // Returns "mutex locked by thread 71, with a time limit; in malloc(): the allocator's lock"; "" if
-// nothing is known. Texts of the target are in it as they are (see base/printable.h). `thread`
-// belongs to `process`.
-std::string wait_sentence(const snapshot::Tables& tables,
+// nothing is known. Texts of the target are in it as they are (see base/printable.h). `what`: how
+// it begins; empty: with what the wait itself says. `thread` belongs to `process`.
+std::string wait_sentence(std::string_view what,
+                          const snapshot::Tables& tables,
                           const FindProcess& find,
                           const snapshot::ProcessCapture& process,
                           const snapshot::ThreadCapture& thread);
-// Returns the same for a capture of few processes.
-std::string wait_sentence(const snapshot::Capture& capture,
-                          const snapshot::ProcessCapture& process,
-                          const snapshot::ThreadCapture& thread);
-
-// Returns the same, beginning with `what` instead of what the wait itself says.
-std::string wait_sentence_with(std::string_view what,
-                               const snapshot::Tables& tables,
-                               const FindProcess& find,
-                               const snapshot::ProcessCapture& process,
-                               const snapshot::ThreadCapture& thread);
 
 // Returns whether a clock ends the wait, and later than a step of a loop would.
 inline bool is_long_limit(const snapshot::Wait& wait) {

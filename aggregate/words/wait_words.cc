@@ -8,7 +8,6 @@
 #include "aggregate/crash_words.h"
 #include "aggregate/view/coroutines.h"
 #include "aggregate/view/decider.h"
-#include "aggregate/view/python_waits.h"
 #include "aggregate/view/way.h"
 #include "base/printable.h"
 #include "base/signals/signal_name.h"
@@ -55,7 +54,7 @@ std::string_view library_wait(const JobView& view, const RankView& rank) {
     case WaitOn::kSocket:
       return rank.sample() == nullptr || rank.state() == 'R'
                  ? std::string_view()
-                 : python_wait_words(view.model(), *rank.sample());
+                 : view.model().python_wait(*rank.sample());
     default:
       return {};
   }
@@ -461,12 +460,12 @@ std::string wait_detail(const JobView& view,
                         const ThreadCapture& thread) {
   const bool no_owner = thread.wait.on == WaitOn::kLock && thread.wait.holder_tid == 0;
   const std::string_view what = no_owner && !thread.samples.empty()
-                                    ? python_wait_words(view.model(), thread.samples.back())
+                                    ? view.model().python_wait(thread.samples.back())
                                     : std::string_view();
   const FindProcess find = [&view](std::uint32_t node, pid_t pid) {
     return view.process(node, pid);
   };
-  return printable(wait_sentence_with(what, view.capture().tables, find, process, thread));
+  return printable(wait_sentence(what, view.capture().tables, find, process, thread));
 }
 
 bool is_frozen(const JobView& view, const RankView& rank) {

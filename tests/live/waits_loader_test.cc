@@ -8,7 +8,6 @@
 #include <optional>
 #include <string>
 
-#include "aggregate/words/wait_sentence.h"
 #include "attach/live_target.h"
 #include "base/parse_number.h"
 #include "base/read_file.h"
@@ -16,6 +15,7 @@
 #include "snapshot/capture.h"
 #include "stacks/collect.h"
 #include "tests/support/catch.h"
+#include "tests/support/sentence_of.h"
 #include "tests/support/torch_python.h"
 #include "tests/support/victim.h"
 #include "waits/node/collect_waits.h"
@@ -109,7 +109,7 @@ TEST_CASE("a rank that waits for its loader names the worker and the worker's fi
   join_processes(capture);
   const snapshot::Wait& wait = capture.processes[0].threads[0].wait;
   const std::string words =
-      aggregate::wait_sentence(capture, capture.processes[0], capture.processes[0].threads[0]);
+      tests::sentence_of(capture, capture.processes[0], capture.processes[0].threads[0]);
   INFO(words);
   CHECK(wait.on == WaitOn::kInput);
   CHECK(wait.holder_pid == worker);

@@ -5,12 +5,12 @@
 #include <optional>
 #include <string>
 
-#include "aggregate/words/wait_sentence.h"
 #include "attach/live_target.h"
 #include "base/parse_number.h"
 #include "base/split.h"
 #include "snapshot/capture.h"
 #include "tests/support/catch.h"
+#include "tests/support/sentence_of.h"
 #include "tests/support/victim.h"
 #include "waits/node/collect_waits.h"
 
@@ -29,7 +29,7 @@ struct Locked {
   const snapshot::Wait& wait() const { return process.threads[0].wait; }
   std::string says() const {
     return aggregate::wait_sentence(
-        tables, [](std::uint32_t, pid_t) { return nullptr; }, process, process.threads[0]);
+        {}, tables, [](std::uint32_t, pid_t) { return nullptr; }, process, process.threads[0]);
   }
 };
 

@@ -9,12 +9,12 @@
 #include <optional>
 #include <string>
 
-#include "aggregate/words/wait_sentence.h"
 #include "attach/live_target.h"
 #include "base/parse_number.h"
 #include "snapshot/capture.h"
 #include "tests/support/calls.h"
 #include "tests/support/catch.h"
+#include "tests/support/sentence_of.h"
 #include "tests/support/victim.h"
 #include "waits/node/collect_waits.h"
 #include "waits/node/uninterruptible.h"
@@ -60,7 +60,7 @@ struct Seen {
   std::string path() const { return text(wait().path); }
   std::string says() const {
     return aggregate::wait_sentence(
-        tables, [](std::uint32_t, pid_t) { return nullptr; }, process, process.threads[0]);
+        {}, tables, [](std::uint32_t, pid_t) { return nullptr; }, process, process.threads[0]);
   }
   std::string syscall() const { return text(wait().syscall_name); }
 };
@@ -290,7 +290,7 @@ TEST_CASE("other processes of the node in state D at the same place are counted"
   capture.processes.push_back(std::move(seen.process));
   count_uninterruptible(capture);
   const std::string words =
-      aggregate::wait_sentence(capture, capture.processes[0], capture.processes[0].threads[0]);
+      tests::sentence_of(capture, capture.processes[0], capture.processes[0].threads[0]);
   INFO(words);
   CHECK(words.find("state D") != std::string::npos);
   CHECK(words.find(" other process") != std::string::npos);  // this or another test's

@@ -8,8 +8,8 @@
 #include <string>
 #include <string_view>
 
-#include "aggregate/words/wait_sentence.h"
 #include "snapshot/capture.h"
+#include "tests/support/sentence_of.h"
 
 namespace oddrank::waits {
 
@@ -53,7 +53,7 @@ class CaptureBuilder {
   snapshot::Wait& wait(std::size_t index) { return capture.processes[index].threads[0].wait; }
   // Returns the sentence that reports have for the wait.
   std::string says(std::size_t index) {
-    return aggregate::wait_sentence(capture, process(index), process(index).threads[0]);
+    return tests::sentence_of(capture, process(index), process(index).threads[0]);
   }
 
   snapshot::StackId stack(std::initializer_list<PythonFrameText> frames) {

@@ -1,11 +1,11 @@
 // Owners in the memory of glibc's locks, and memory that only looks like one.
+#include "tests/support/sentence_of.h"
 #include "waits/native_lock.h"
 
 #include <linux/futex.h>
 
 #include <array>
 
-#include "aggregate/words/wait_sentence.h"
 #include "snapshot/capture.h"
 #include "tests/support/catch.h"
 #include "tests/support/fake_target.h"
@@ -131,7 +131,7 @@ struct Named {
     thread.samples = snapshot::SampleList(1, {});
     thread.samples.edit(0).stack = tables.stack(stack);
     name_native_lock(thread, tables, wait);
-    return aggregate::wait_sentence(capture, snapshot::ProcessCapture{}, thread);
+    return tests::sentence_of(capture, snapshot::ProcessCapture{}, thread);
   }
 };
 

@@ -1,3 +1,4 @@
+#include "tests/support/sentence_of.h"
 #include "waits/wait_of_thread.h"
 
 #include <fcntl.h>
@@ -12,7 +13,6 @@
 #include <string>
 #include <vector>
 
-#include "aggregate/words/wait_sentence.h"
 #include "snapshot/capture.h"
 #include "tests/support/calls.h"
 #include "tests/support/catch.h"
@@ -91,7 +91,7 @@ struct WaitScene {
     thread.tid = main().tid;
     thread.samples.emplace_back().state = main().state;
     thread.wait = to_capture(wait, capture.tables);
-    return aggregate::wait_sentence(capture, process, thread);
+    return tests::sentence_of(capture, process, thread);
   }
 };
 

@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "aggregate/diagnose.h"
-#include "aggregate/sources/hardware_job.h"
+#include "aggregate/evidence/odd_devices.h"
 #include "aggregate/sources/ras_job.h"
 #include "tests/support/catch.h"
 #include "tests/support/hung_jobs.h"

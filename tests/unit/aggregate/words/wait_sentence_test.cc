@@ -5,6 +5,7 @@
 
 #include "tests/support/capture_builder.h"
 #include "tests/support/catch.h"
+#include "tests/support/sentence_of.h"
 
 namespace oddrank::aggregate {
 namespace {
@@ -29,7 +30,7 @@ struct Scene {
   snapshot::StringId text(std::string_view words) { return job.capture.tables.string(words); }
   std::string says() {
     const auto& process = job.process(kPid);
-    return wait_sentence(job.capture, process, process.threads[0]);
+    return tests::sentence_of(job.capture, process, process.threads[0]);
   }
   snapshot::ProcessCapture& child(pid_t pid, const tests::ThreadSpec& spec) {
     auto& process = job.child(kPid, "n0", pid);

@@ -1,9 +1,9 @@
 // Which thread waits for the GIL, and which thread has it.
+#include "tests/support/sentence_of.h"
 #include "waits/python/gil_wait.h"
 
 #include <string>
 
-#include "aggregate/words/wait_sentence.h"
 #include "snapshot/capture.h"
 #include "tests/support/catch.h"
 
@@ -36,7 +36,7 @@ struct GilScene {
   std::string says(std::size_t thread, const Wait& wait) const {
     snapshot::ThreadCapture waiter = process.threads[thread];
     waiter.wait = wait;
-    return aggregate::wait_sentence(capture, process, waiter);
+    return tests::sentence_of(capture, process, waiter);
   }
 };
 

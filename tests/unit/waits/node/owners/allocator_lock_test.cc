@@ -1,9 +1,9 @@
+#include "tests/support/sentence_of.h"
 #include "waits/node/owners/allocator_lock.h"
 
 #include <initializer_list>
 #include <string>
 
-#include "aggregate/words/wait_sentence.h"
 #include "snapshot/capture.h"
 #include "tests/support/catch.h"
 #include "waits/native_lock_names.h"
@@ -57,7 +57,7 @@ struct AllocatorScene {
   std::string says(const snapshot::Wait& wait) const {
     snapshot::ThreadCapture thread = process.threads.front();
     thread.wait = wait;
-    return aggregate::wait_sentence(capture, process, thread);
+    return tests::sentence_of(capture, process, thread);
   }
 };
 

@@ -1,10 +1,10 @@
+#include "tests/support/sentence_of.h"
 #include "waits/node/owners/once_locks.h"
 
 #include <initializer_list>
 #include <string>
 #include <string_view>
 
-#include "aggregate/words/wait_sentence.h"
 #include "snapshot/capture.h"
 #include "tests/support/catch.h"
 
@@ -47,7 +47,7 @@ struct OnceScene {
     return wait.holder_tid;
   }
   std::string says() const {
-    return aggregate::wait_sentence(capture, process, process.threads.front());
+    return tests::sentence_of(capture, process, process.threads.front());
   }
 };
 

@@ -1,5 +1,3 @@
-#include "aggregate/view/python_waits.h"
-
 #include "aggregate/words/wait_words.h"
 #include "tests/support/catch.h"
 #include "tests/support/hung_jobs.h"
