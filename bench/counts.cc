@@ -127,8 +127,7 @@ int count_verdict(std::int32_t ranks) {
     aggregate::FrameModel model(whole.tables);
     const aggregate::JobView view(whole, model);
     const auto report = aggregate::diagnose(view);
-    bytes =
-        report::report_text(report, whole, {}).size() + report::report_json(report, view).size();
+    bytes = report::report_text(report, view, {}).size() + report::report_json(report, view).size();
   });
   std::printf("%zu bytes\n", bytes);
   return 0;

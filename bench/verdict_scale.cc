@@ -91,7 +91,7 @@ int run(std::int32_t ranks, int threads) {
   const auto view = viewing.time([&] { return aggregate::JobView(whole, model); });
   const auto report = judging.time([&] { return aggregate::diagnose(view); });
   const auto bytes = writing.time([&] {
-    return std::pair(report::report_text(report, whole, {}).size(),
+    return std::pair(report::report_text(report, view, {}).size(),
                      report::report_json(report, view).size());
   });
   std::printf("%s\n", report::report_sentence(report).c_str());

@@ -234,9 +234,8 @@ ExitStatus deliver(const snapshot::Capture& capture,
   }
   written &= write_formats(report, view, options);
   if (!is_stdout_taken(options)) {
-    written &= print_text(options.quiet
-                              ? report::report_sentence(report)
-                              : report::report_text(report, now.capture(), text_options(options)),
+    written &= print_text(options.quiet ? report::report_sentence(report)
+                                        : report::report_text(report, view, text_options(options)),
                           options);
   }
   return written ? exit_status(report.coverage) : kToolFault;

@@ -144,14 +144,16 @@ Result<Examination> examine_here(const watch::TakenCapture& taken, const KeepOpt
   if (options.redact) {
     capture = snapshot::redacted(capture);
   }
-  report = aggregate::diagnose(capture);
+  aggregate::FrameModel model(capture.tables);
+  const aggregate::JobView view(capture, model);
+  report = aggregate::diagnose(view);
   Examination examination;
   examination.stall = aggregate::is_stall(report.verdict.kind);
   examination.kind = aggregate::kind_name(report.verdict.kind);
   examination.summary = std::string(trim(report::report_sentence(report)));
-  examination.text = report::report_text(report, capture, {});
+  examination.text = report::report_text(report, view, {});
   if (examination.stall || taken.asked) {
-    save_examined(capture, printable_text(report::report_json(report, capture)), taken, options,
+    save_examined(capture, printable_text(report::report_json(report, view)), taken, options,
                   examination);
   }
   return examination;

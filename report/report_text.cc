@@ -329,6 +329,13 @@ std::string report_sentence(const aggregate::Diagnosis& report) {
 std::string report_text(const aggregate::Diagnosis& report,
                         const snapshot::Capture& capture,
                         const TextOptions& options) {
+  aggregate::FrameModel model(capture.tables);
+  return report_text(report, aggregate::JobView(capture, model), options);
+}
+
+std::string report_text(const aggregate::Diagnosis& report,
+                        const aggregate::JobView& view,
+                        const TextOptions& options) {
   const Style style(options);
   std::string text = heading(report, style) + also_lines(report, style) +
                      unread_lines(report, style) + chain_lines(report, style) +
@@ -340,15 +347,13 @@ std::string report_text(const aggregate::Diagnosis& report,
   }
   if (options.all_threads) {
     std::vector<const snapshot::ProcessCapture*> processes;
-    for (const auto& process : capture.processes) {
+    for (const auto& process : view.capture().processes) {
       processes.push_back(&process);
     }
     std::sort(processes.begin(), processes.end(), [](const auto* a, const auto* b) {
       return std::tuple(a->node, a->owner, !a->is_rank, a->pid) <
              std::tuple(b->node, b->owner, !b->is_rank, b->pid);
     });
-    aggregate::FrameModel model(capture.tables);
-    const aggregate::JobView view(capture, model);
     for (const auto* process : processes) {
       text += '\n' + print_process(view, *process, options);
     }

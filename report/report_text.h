@@ -5,13 +5,17 @@
 #include <string>
 
 #include "aggregate/diagnosis.h"
+#include "aggregate/view/job_view.h"
 #include "report/text_options.h"
 #include "snapshot/capture.h"
 
 namespace oddrank::report {
 
-// Returns the whole text, which ends with a newline. `capture` is the one from which the report was
-// made (all_threads needs it).
+// Return the whole text, which ends with a newline. `view`, or `capture`: the one from which the
+// report was made (all_threads needs it).
+std::string report_text(const aggregate::Diagnosis& report,
+                        const aggregate::JobView& view,
+                        const TextOptions& options);
 std::string report_text(const aggregate::Diagnosis& report,
                         const snapshot::Capture& capture,
                         const TextOptions& options);

@@ -44,7 +44,7 @@ std::string escaped(std::string_view text) {
 
 std::string report_html(const aggregate::Diagnosis& report, const aggregate::JobView& view) {
   const std::string title = escaped(report.verdict.summary);
-  const std::string text = escaped(report_text(report, view.capture(), {}));
+  const std::string text = escaped(report_text(report, view, {}));
   const std::string data = html_data(report, view);
   const auto filling = [&](std::string_view mark) -> std::string_view {
     return mark == "title"    ? std::string_view(title)
