@@ -12,7 +12,6 @@
 #include "base/hex.h"
 #include "base/printable.h"
 #include "base/signals/signal_name.h"
-#include "snapshot/libraries/known_libraries.h"
 
 namespace oddrank::aggregate {
 

@@ -95,7 +95,7 @@ std::string odd_gpu(const JobView& view, std::size_t rank) {
 
 namespace {
 
-bool is_active(const JobView& view, const LinkPort& port) {
+bool is_up(const JobView& view, const LinkPort& port) {
   return view.text(port.state) == "ACTIVE";
 }
 
@@ -107,7 +107,7 @@ bool only_it_counts(const JobView& view,
   const auto& ports = view.capture().collectives.ports;
   return count(own) > 0 && ports.size() > kLeastOthers &&
          std::ranges::all_of(ports, [&](const LinkPort& port) {
-           return &port == &own || (is_active(view, port) && count(port) == 0);
+           return &port == &own || (is_up(view, port) && count(port) == 0);
          });
 }
 
@@ -145,7 +145,7 @@ std::string odd_port(const JobView& view, std::uint32_t node, std::string_view d
     return {};
   }
   const std::string name = printable(device, 40);
-  if (!is_active(view, *own)) {
+  if (!is_up(view, *own)) {
     return fmt::format("{} {}", name, state_of_port(view, *own));
   }
   if (std::string now = new_errors(view, *own); !now.empty()) {
@@ -215,9 +215,9 @@ void add_ports(const JobView& view, std::vector<std::string>& sentences) {
   std::size_t found = 0;
   for (const LinkPort& port : ports) {
     const bool others = std::ranges::any_of(ports, [&](const LinkPort& other) {
-      return other.node == port.node && is_active(view, other);
+      return other.node == port.node && is_up(view, other);
     });
-    if (is_active(view, port) || !others || port.link_downed <= 0 || ++found > kMaxPlaces) {
+    if (is_up(view, port) || !others || port.link_downed <= 0 || ++found > kMaxPlaces) {
       continue;
     }
     text += fmt::format("{}{} port {} on {} {}", text.empty() ? "" : ", ",
@@ -249,8 +249,8 @@ std::vector<std::string> device_sentences(const JobView& view) {
     sentences.push_back(fmt::format(
         "{}{}: {} % busy at {} of {} W with no memory traffic, as a collective that waits for its "
         "peers: it spins, it does not work",
-        device_places(view, spinning), ranks_on(view, spinning), first.utilization, first.power_mw / 1000,
-        first.power_limit_mw / 1000));
+        device_places(view, spinning), ranks_on(view, spinning), first.utilization,
+        first.power_mw / 1000, first.power_limit_mw / 1000));
   }
   const auto has_errors = [](const Device& device) { return device.ecc_errors > 0; };
   if (const auto broken = devices_that(view, has_errors); !broken.empty()) {

@@ -55,8 +55,12 @@ class ProxyNet {
   std::size_t data_source(const LaneKey& lane, const Ends& ends, const ProxyWire& wire);
   std::size_t room_source(const LaneKey& lane, const Ends& ends, const ProxyWire& wire);
   void add_wire(const LaneKey& lane, const Ends& ends, const ProxyWire& wire);
-  std::vector<std::size_t> inputs(const LaneKey& lane, std::size_t unit, std::size_t but);
-  std::vector<std::size_t> outputs(const LaneKey& lane, std::size_t unit, std::size_t but);
+  // Returns what the unit waits for to have data from others than `but`, or (`gives`) room towards
+  // them.
+  std::vector<std::size_t> sources(const LaneKey& lane,
+                                   std::size_t unit,
+                                   std::size_t but,
+                                   bool gives);
   std::int64_t given_to(const LaneKey& lane, std::size_t unit, std::size_t to);
   std::size_t either(std::size_t one, std::size_t other);
   void build();
@@ -131,26 +135,21 @@ std::size_t ProxyNet::room_source(const LaneKey& lane, const Ends& ends, const P
              : leaf({lane.group, lane.index, std::nullopt, JobView::kNone});
 }
 
-// Returns what the unit waits for to have data from others than `but`.
-std::vector<std::size_t> ProxyNet::inputs(const LaneKey& lane, std::size_t unit, std::size_t but) {
-  std::vector<std::size_t> sources;
-  for (const auto* one : lanes_.at(lane).wires_into(unit)) {
-    if (lanes_.unit_of(lanes_.group(lane), one->first.first) != but && one->second.awaits_data()) {
-      sources.push_back(data_source(lane, one->first, one->second));
+std::vector<std::size_t> ProxyNet::sources(const LaneKey& lane,
+                                           std::size_t unit,
+                                           std::size_t but,
+                                           bool gives) {
+  std::vector<std::size_t> found;
+  const ProxyLane& wires = lanes_.at(lane);
+  for (const auto* one : gives ? wires.wires_from(unit) : wires.wires_into(unit)) {
+    const auto& [ends, wire] = *one;
+    const std::int32_t other = gives ? ends.second : ends.first;
+    if (lanes_.unit_of(lanes_.group(lane), other) != but &&
+        (gives ? wire.lacks_room() : wire.awaits_data())) {
+      found.push_back(gives ? room_source(lane, ends, wire) : data_source(lane, ends, wire));
     }
   }
-  return sources;
-}
-
-// Returns what the unit waits for to have room towards others than `but`.
-std::vector<std::size_t> ProxyNet::outputs(const LaneKey& lane, std::size_t unit, std::size_t but) {
-  std::vector<std::size_t> sources;
-  for (const auto* one : lanes_.at(lane).wires_from(unit)) {
-    if (lanes_.unit_of(lanes_.group(lane), one->first.second) != but && one->second.lacks_room()) {
-      sources.push_back(room_source(lane, one->first, one->second));
-    }
-  }
-  return sources;
+  return found;
 }
 
 // Returns how many steps the unit has given to the other one, counted from the end of the call.
@@ -203,7 +202,7 @@ std::vector<std::size_t> ProxyNet::sources_to_give(const Gate& gate) {
   if (sources.empty()) {
     if (lane.index == 0) {
       // It gives all children of a tree in one step.
-      for (const std::size_t output : outputs(lane, unit, to)) {
+      for (const std::size_t output : this->sources(lane, unit, to, true)) {
         maybe.push_back(output);
       }
     }
@@ -218,8 +217,8 @@ std::vector<std::size_t> ProxyNet::sources_to_give(const Gate& gate) {
 // A GPU takes data when it can give what it makes of it, and has what else it needs.
 std::vector<std::size_t> ProxyNet::sources_to_take(const Gate& gate) {
   const auto& [lane, unit, from, gives] = gate;
-  std::vector<std::size_t> sources = inputs(lane, unit, from);
-  for (const std::size_t output : outputs(lane, unit, from)) {
+  std::vector<std::size_t> sources = this->sources(lane, unit, from, false);
+  for (const std::size_t output : this->sources(lane, unit, from, true)) {
     sources.push_back(output);
   }
   if (sources.empty()) {

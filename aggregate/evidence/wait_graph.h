@@ -76,13 +76,13 @@ struct WaitGraph {
   Adjacency out;  // targets by node
   Adjacency in;   // sources by node
 
-  WaitNet net;  // of the same nodes; nobody waits there for a resource
-  std::vector<WaitEnd> ends;            // by rank
-  std::vector<bool> awaited;            // by rank: another one waits for it, be it by a guess
-  std::vector<bool> shown;              // by rank: one waits for it, and not only by a guess
-  std::vector<bool> waits;              // by rank: it waits for other ranks
-  std::vector<bool> in_call;            // by rank: in a call, but for whom it waits is not known
-  std::vector<bool> lacks_own_key;      // by rank: it waits for a key that it has to set itself
+  WaitNet net;                      // of the same nodes; nobody waits there for a resource
+  std::vector<WaitEnd> ends;        // by rank
+  std::vector<bool> awaited;        // by rank: another one waits for it, be it by a guess
+  std::vector<bool> shown;          // by rank: one waits for it, and not only by a guess
+  std::vector<bool> waits;          // by rank: it waits for other ranks
+  std::vector<bool> in_call;        // by rank: in a call, but for whom it waits is not known
+  std::vector<bool> lacks_own_key;  // by rank: it waits for a key that it has to set itself
 
   const GraphEdge* edge(std::size_t from, std::size_t to) const;
   const std::string& text(GraphText id) const { return texts[id]; }

@@ -69,42 +69,42 @@ std::string Explainer::label(std::size_t node) const {
 // Joins the waits of ranks for the same thing, and of one call for several ranks.
 void Explainer::add_facts() {
   using Key = std::tuple<std::string, std::string, std::string, std::string, HowKnown, bool>;
-  std::map<Key, std::size_t> rows;
-  std::vector<Ranks> from;
-  std::vector<Ranks> to;
-  std::vector<std::pair<const GraphEdge*, std::size_t>> first;
+  struct Row {
+    const GraphEdge* first = nullptr;
+    Ranks from;
+    Ranks to;
+  };
+  std::map<Key, std::size_t> known;
+  std::vector<Row> rows;
   for (const GraphEdge& edge : graph_.edges) {
     const bool of_rank = graph_.nodes[edge.from].kind == NodeKind::kRank;
     const bool for_rank = graph_.nodes[edge.to].kind == NodeKind::kRank;
     const Key key(of_rank ? std::string() : label(edge.from),
                   for_rank && !of_rank ? std::string() : label(edge.to), graph_.text(edge.on),
                   of_rank ? std::string() : graph_.text(edge.evidence), edge.how, edge.assumed);
-    const auto [at, is_new] = rows.try_emplace(key, from.size());
+    const auto [at, is_new] = known.try_emplace(key, rows.size());
     if (is_new) {
-      from.emplace_back();
-      to.emplace_back();
-      first.emplace_back(&edge, from.size() - 1);
+      rows.push_back({&edge, {}, {}});
     }
     if (of_rank) {
-      from[at->second].push_back(edge.from);
-    }
-    if (for_rank && !of_rank) {
-      to[at->second].push_back(edge.to);
+      rows[at->second].from.push_back(edge.from);
+    } else if (for_rank) {
+      rows[at->second].to.push_back(edge.to);
     }
   }
-  for (const auto& [edge, row] : first) {
+  for (const auto& [edge, from, to] : rows) {
     if (result_.facts.size() == kMaxFacts) {
-      result_.more_facts = first.size() - kMaxFacts;
+      result_.more_facts = rows.size() - kMaxFacts;
       break;
     }
     ExplainedFact fact;
-    fact.who = from[row].empty() ? label(edge->from) : who(from[row]);
-    fact.waits_for = to[row].empty() ? label(edge->to) : who(to[row]);
+    fact.who = from.empty() ? label(edge->from) : who(from);
+    fact.waits_for = to.empty() ? label(edge->to) : who(to);
     fact.on = graph_.text(edge->on);
     fact.evidence = graph_.text(edge->evidence);
     fact.how = edge->how;
     fact.guess = edge->assumed;
-    for (const std::size_t rank : from[row]) {
+    for (const std::size_t rank : from) {
       const auto* decider = view_.rank(rank).decider;
       const std::int64_t quiet = decider == nullptr ? -1 : decider->wait.quiet_ms;
       fact.quiet_ms = fact.quiet_ms < 0 ? quiet : std::min(fact.quiet_ms, quiet);
@@ -157,8 +157,7 @@ ExplainedCause Explainer::cause(CauseId id) const {
   row.circle = it.circle;
   row.pessimistic = rivals_words(it);
   const std::uint32_t node = it.nodes.front();
-  row.is_rank = it.circle || node < view_.ranks().size() ||
-                is_below_host(graph_.nodes[node].kind);
+  row.is_rank = it.circle || node < view_.ranks().size() || is_below_host(graph_.nodes[node].kind);
   if (!it.circle) {
     row.who = label(node);
     row.waiters = input_.blame.needed[id];

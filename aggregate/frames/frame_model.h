@@ -104,9 +104,9 @@ class FrameModel {
   // Returns the pool that the thread belongs to, if it is idle: all its frames are the pool's own
   // or those of a wait. A worker that is blocked inside of its work is not idle.
   std::optional<StoryHit> idle_pool(const snapshot::ThreadSample& sample);
-  // Returns what a Python thread waits for in the standard library, by the function that the program
-  // called: "waits for a future (concurrent.futures)"; "" if it is in none of these. A callback that
-  // the library runs is not the library's wait.
+  // Returns what a Python thread waits for in the standard library, by the function that the
+  // program called: "waits for a future (concurrent.futures)"; "" if it is in none of these. A
+  // callback that the library runs is not the library's wait.
   std::string_view python_wait(const snapshot::ThreadSample& sample);
   // Returns the innermost Python frame of the user's program; if there is none, the innermost
   // Python frame.

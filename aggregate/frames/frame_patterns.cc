@@ -252,7 +252,6 @@ constexpr auto kPatterns = std::to_array<FramePattern>({
      "a key of the coordination service"},
     {kConnects, kC, "", "c10d::detail::Socket::connect|SocketConnectOp",
      "a connection to the store"},
-    {kLauncher, kPy, "torch/distributed/elastic/|torch/distributed/run.py", ""},
     {kMeetsLaunchers, kPy, "torch/distributed/elastic/", "^_rendezvous$|._rendezvous$"},
 
     {kRemoteCall, kPy, "torch/distributed/rpc/api.py", "rpc_sync", "an RPC"},

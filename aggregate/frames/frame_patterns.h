@@ -52,8 +52,7 @@ enum class Story : std::uint8_t {
   kAwaitsCoroutine,  // a coroutine waits for what another one of its event loop does
   kGets,             // how such loops, and event loops, wait for the next one
   kCommunicates,     // is inside a communication library
-  kLauncher,         // is a launcher of ranks
-  kMeetsLaunchers,   // waits for the launchers of other nodes
+  kMeetsLaunchers,   // a launcher waits for those of other nodes
   kImports,          // acquires the lock of a module that is imported
   kCollectsGarbage,
   kEndsInterpreter,

@@ -8,7 +8,6 @@
 #include "aggregate/evidence/server_waits.h"
 #include "aggregate/flight/flight_words.h"
 #include "aggregate/rules/all_rules.h"
-#include "aggregate/rules/launchers.h"
 #include "aggregate/rules/local_story.h"
 #include "aggregate/view/remote_calls.h"
 #include "aggregate/words/wait_words.h"
@@ -182,12 +181,14 @@ std::vector<Finding> healthy(const RuleInput& input) {
   }
   const auto& ranks = input.view.ranks();
   bool all_move = true;
+  bool launches = false;
   for (std::size_t at = 0; at < ranks.size(); ++at) {
+    launches = launches || waits_for_launchers(input.view, ranks[at]);
     // A thread that the speaking one waits for may be the one that gets on.
     all_move = all_move && ranks[at].presence == Presence::kRead &&
                (ranks[at].motion.moved() || local_story(input, at) == Kind::kSlow);
   }
-  if (ranks.empty() || has_waiting_launcher(input.view)) {
+  if (ranks.empty() || launches) {
     return {};
   }
   if (!all_move) {

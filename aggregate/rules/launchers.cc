@@ -1,7 +1,9 @@
-// Launchers wait at their rendezvous: launchers of other nodes have not come. Those that were read
-// and are elsewhere are named; those of which nothing was read are counted.
-#include "aggregate/rules/launchers.h"
-
+// Launchers wait at their rendezvous: launchers of other nodes have not come. They are torchrun's
+// agents, which start their ranks when all nodes have come, and rows without a rank. Those that
+// were read and are elsewhere are named; those of which nothing was read are counted.
+//
+// Source: torch/distributed/elastic, torch 1.9 to 2.13: `SimpleElasticAgent._rendezvous` is the
+// wait; the locals of its callees have the numbers of nodes (cpython/telling_types.h).
 #include <algorithm>
 #include <set>
 #include <string>
@@ -11,6 +13,7 @@
 #include <fmt/format.h>
 
 #include "aggregate/rules/all_rules.h"
+#include "aggregate/rules/local_story.h"
 #include "aggregate/view/rank_set.h"
 #include "aggregate/words/wait_words.h"
 #include "base/parse_number.h"
@@ -18,6 +21,14 @@
 
 namespace oddrank::aggregate {
 namespace {
+
+// -1 and "": unknown.
+struct LauncherPlace {
+  std::int32_t node = -1;   // its number, if the user has numbered the nodes
+  std::int32_t nodes = -1;  // that must come
+  std::int32_t come = -1;   // those that have come, itself included
+  std::string meets_at;     // "n0:29500" or "rendezvous 'x'"
+};
 
 std::size_t as_count(std::int32_t number) {
   return number < 0 ? 0 : static_cast<std::size_t>(number);
@@ -105,17 +116,8 @@ std::string place_words(const JobView& view, const RankView& rank) {
   return place.empty() ? phase_of(view, rank) : place;
 }
 
-}  // namespace
-
-std::optional<LauncherPlace> launcher_place(const JobView& view, const RankView& rank) {
-  if (rank.rank >= 0 || rank.process == nullptr || rank.sample() == nullptr) {
-    return std::nullopt;
-  }
-  if (!view.model().story(*rank.sample(), Story::kLauncher)) {
-    return std::nullopt;
-  }
+LauncherPlace launcher_place(const JobView& view, const RankView& rank) {
   LauncherPlace place;
-  place.waits = view.model().story(*rank.sample(), Story::kMeetsLaunchers).has_value();
   for (const snapshot::FrameLocals& locals : rank.decider->locals) {
     for (const snapshot::Local& local : locals.locals) {
       read_launcher_local(view.text(local.name), view.text(local.value), place);
@@ -124,13 +126,7 @@ std::optional<LauncherPlace> launcher_place(const JobView& view, const RankView&
   return place;
 }
 
-bool has_waiting_launcher(const JobView& view) {
-  const auto& ranks = view.ranks();
-  return std::ranges::any_of(ranks, [&view](const RankView& rank) {
-    const auto place = launcher_place(view, rank);
-    return place && place->waits;
-  });
-}
+}  // namespace
 
 std::vector<Finding> launchers_wait(const RuleInput& input) {
   std::vector<LauncherPlace> places;
@@ -138,11 +134,10 @@ std::vector<Finding> launchers_wait(const RuleInput& input) {
   std::vector<std::size_t> elsewhere;
   const auto& ranks = input.view.ranks();
   for (std::size_t at = 0; at < ranks.size(); ++at) {
-    const auto place = launcher_place(input.view, ranks[at]);
-    if (place && place->waits) {
+    if (waits_for_launchers(input.view, ranks[at])) {
       waiting.push_back(at);
-      places.push_back(*place);
-    } else if (place || ranks[at].rank < 0) {
+      places.push_back(launcher_place(input.view, ranks[at]));
+    } else if (ranks[at].rank < 0) {
       elsewhere.push_back(at);
     }
   }

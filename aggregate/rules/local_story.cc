@@ -282,6 +282,10 @@ bool is_to_be_woken(const JobView& view, const RankView& rank) {
          (wait.how == snapshot::WaitHow::kFiles || has_waker(view, wait));
 }
 
+bool waits_for_launchers(const JobView& view, const RankView& rank) {
+  return rank.rank < 0 && view.model().story(rank.sample(), Story::kMeetsLaunchers).has_value();
+}
+
 bool talks_to_service(const JobView& view, const RankView& rank) {
   return view.model().story(rank.sample(), Story::kExternal).has_value();
 }

@@ -32,6 +32,9 @@ bool may_need_others(const RuleInput& input, const RankView& rank);
 // several files): a library's own thread does that when something arrives, from whom is not known.
 bool is_to_be_woken(const JobView& view, const RankView& rank);
 
+// Returns whether it is a launcher that waits for those of other nodes. Its polling is no progress.
+bool waits_for_launchers(const JobView& view, const RankView& rank);
+
 // Returns whether its frames are those of a library that talks to services outside of the job.
 bool talks_to_service(const JobView& view, const RankView& rank);
 

@@ -1,10 +1,10 @@
 // Ranks of one group are at the same sequence number with different operations, or their flight
 // recorders tell that they have called different things there (docs/flight-recorder.md): stacks do
-// not show sizes, nor calls that were made before. The smaller side
-// deviates; on a tie both are named. Members that have yet to come side with one of two if they
-// wait elsewhere for the other: a rank that is awaited in an earlier call has left that out. If
-// only the root differs, members that have gone on side with one: a variable that has the root on
-// all that are still there mostly has it on them, too.
+// not show sizes, nor calls that were made before. The smaller side deviates; on a tie both are
+// named. Members that have yet to come side with one of two if they wait elsewhere for the other: a
+// rank that is awaited in an earlier call has left that out. If only the root differs, members that
+// have gone on side with one: a variable that has the root on all that are still there mostly has
+// it on them, too.
 #include <algorithm>
 #include <iterator>
 #include <map>

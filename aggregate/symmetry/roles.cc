@@ -22,29 +22,6 @@ bool is_root(const Verdict& verdict, const RankView& rank) {
          });
 }
 
-// Returns the first ranks that are met on walks from the roots against the waits.
-std::vector<std::size_t> direct_waiters(const WaitGraph& graph,
-                                        const std::vector<std::size_t>& roots,
-                                        std::size_t ranks) {
-  std::vector<std::size_t> direct;
-  std::vector<std::size_t> todo = roots;
-  std::vector<bool> seen(graph.nodes.size(), false);
-  for (const std::size_t root : roots) {
-    seen[root] = true;
-  }
-  while (!todo.empty()) {
-    const std::size_t node = todo.back();
-    todo.pop_back();
-    for (const std::uint32_t waiter : graph.in[node]) {
-      if (!seen[waiter]) {
-        seen[waiter] = true;
-        (waiter < ranks ? direct : todo).push_back(waiter);
-      }
-    }
-  }
-  return direct;
-}
-
 }  // namespace
 
 std::vector<Role> roles_of(const JobView& view, const WaitGraph& graph, const Verdict& verdict) {
@@ -58,14 +35,18 @@ std::vector<Role> roles_of(const JobView& view, const WaitGraph& graph, const Ve
       roots.push_back(node);
     }
   }
-  const std::vector<std::size_t> distance = distances(graph.in, roots);
+  std::vector<std::size_t> toward;
+  const std::vector<std::size_t> distance = distances(graph.in, roots, &toward);
   for (std::size_t at = 0; at < ranks; ++at) {
-    roles[at] = distance[at] == 0      ? Role::kRoot
-                : distance[at] == kFar ? Role::kElsewhere
-                                       : Role::kIndirect;
-  }
-  for (const std::size_t rank : direct_waiters(graph, roots, ranks)) {
-    roles[rank] = Role::kDirect;
+    if (distance[at] == 0 || distance[at] == kFar) {
+      roles[at] = distance[at] == 0 ? Role::kRoot : Role::kElsewhere;
+      continue;
+    }
+    std::size_t next = toward[at];
+    while (next >= ranks && distance[next] > 0) {
+      next = toward[next];
+    }
+    roles[at] = distance[next] == 0 ? Role::kDirect : Role::kIndirect;
   }
   return roles;
 }

@@ -1,4 +1,3 @@
-// Names are those of Python's standard library, torch, filelock and sqlite3.
 #include "aggregate/view/polling.h"
 
 #include <algorithm>
@@ -7,6 +6,7 @@
 #include "aggregate/view/decider.h"
 #include "aggregate/view/thread_cycle.h"
 #include "aggregate/words/word_of.h"
+#include "base/ascii.h"
 #include "snapshot/loops/named_loop.h"
 
 namespace oddrank::aggregate {
@@ -20,9 +20,8 @@ using snapshot::ThreadCapture;
 // The busy handler sleeps within the library. A stripped one has no names of its own; but nothing
 // else in it sleeps.
 bool in_busy_database(const JobView& view, const ThreadCapture& thread) {
-  const snapshot::ThreadSample& last = thread.samples.back();
-  return sleeps_in(thread, last, view.model()) &&
-         view.model().innermost_story(last, Story::kDatabase).has_value();
+  const bool sleeps = contains(view.text(thread.wait.syscall_name), "nanosleep");
+  return sleeps && view.model().innermost_story(thread.samples.back(), Story::kDatabase);
 }
 
 std::optional<Poll> poll_of_frames(const JobView& view, const ThreadCapture& thread) {

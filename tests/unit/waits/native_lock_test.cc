@@ -1,5 +1,4 @@
 // Owners in the memory of glibc's locks, and memory that only looks like one.
-#include "tests/support/sentence_of.h"
 #include "waits/native_lock.h"
 
 #include <linux/futex.h>
@@ -10,6 +9,7 @@
 #include "tests/support/catch.h"
 #include "tests/support/fake_target.h"
 #include "tests/support/machine_code.h"
+#include "tests/support/sentence_of.h"
 #include "waits/machine/thread_descriptor.h"
 #include "waits/native_lock_names.h"
 

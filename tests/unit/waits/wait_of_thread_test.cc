@@ -1,4 +1,3 @@
-#include "tests/support/sentence_of.h"
 #include "waits/wait_of_thread.h"
 
 #include <fcntl.h>
@@ -17,6 +16,7 @@
 #include "tests/support/calls.h"
 #include "tests/support/catch.h"
 #include "tests/support/fake_target.h"
+#include "tests/support/sentence_of.h"
 #include "waits/syscall_table.h"
 
 namespace oddrank::waits {

@@ -1,5 +1,4 @@
 // Launchers that wait for launchers of other nodes, as rows without a rank.
-#include "aggregate/rules/launchers.h"
 
 #include <string>
 #include <vector>

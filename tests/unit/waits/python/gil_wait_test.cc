@@ -1,11 +1,11 @@
 // Which thread waits for the GIL, and which thread has it.
-#include "tests/support/sentence_of.h"
 #include "waits/python/gil_wait.h"
 
 #include <string>
 
 #include "snapshot/capture.h"
 #include "tests/support/catch.h"
+#include "tests/support/sentence_of.h"
 
 namespace oddrank::waits {
 namespace {

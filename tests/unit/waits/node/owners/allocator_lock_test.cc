@@ -1,4 +1,3 @@
-#include "tests/support/sentence_of.h"
 #include "waits/node/owners/allocator_lock.h"
 
 #include <initializer_list>
@@ -6,6 +5,7 @@
 
 #include "snapshot/capture.h"
 #include "tests/support/catch.h"
+#include "tests/support/sentence_of.h"
 #include "waits/native_lock_names.h"
 
 namespace oddrank::waits {

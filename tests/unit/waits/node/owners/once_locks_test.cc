@@ -1,4 +1,3 @@
-#include "tests/support/sentence_of.h"
 #include "waits/node/owners/once_locks.h"
 
 #include <initializer_list>
@@ -7,6 +6,7 @@
 
 #include "snapshot/capture.h"
 #include "tests/support/catch.h"
+#include "tests/support/sentence_of.h"
 
 namespace oddrank::waits {
 namespace {
@@ -46,9 +46,7 @@ struct OnceScene {
     CHECK(wait.inferred == (wait.holder_tid != 0));
     return wait.holder_tid;
   }
-  std::string says() const {
-    return tests::sentence_of(capture, process, process.threads.front());
-  }
+  std::string says() const { return tests::sentence_of(capture, process, process.threads.front()); }
 };
 
 TEST_CASE("a static variable's first call is that of its function, in whichever thread") {
