@@ -56,14 +56,9 @@ std::set<std::size_t> members_of(const JobView& view, const Slot& slot) {
     return all_ranks(view);
   }
   // The list is part of the group's name, so one rank's list stands for all.
-  std::set<std::size_t> members;
   const CollectiveCall& call = *view.rank(slot.inside.front()).decider->call;
-  for (const std::int32_t rank : view.ranks_of(call.members)) {
-    if (const std::size_t index = view.index_of(rank); index != JobView::kNone) {
-      members.insert(index);
-    }
-  }
-  return members;
+  const std::vector<std::size_t> members = view.indices_of(view.ranks_of(call.members));
+  return {members.begin(), members.end()};
 }
 
 // Returns whether all ranks inside are at the same place of the program.
@@ -308,12 +303,6 @@ std::vector<Slot> recorded_slots(const JobView& view) {
   if (!view.only_recorded()) {
     return slots;
   }
-  const auto indices = [&view](const std::vector<std::int32_t>& ranks) {
-    std::vector<std::size_t> found;
-    std::transform(ranks.begin(), ranks.end(), std::back_inserter(found),
-                   [&view](std::int32_t rank) { return view.index_of(rank); });
-    return found;
-  };
   for (const FlightWait& wait : view.flight()->waits) {
     const FlightMembers& group = view.flight()->job.groups[wait.group];
     Slot& slot = slots.emplace_back();
@@ -323,8 +312,8 @@ std::vector<Slot> recorded_slots(const JobView& view) {
     slot.sequence = wait.sequence;
     slot.words = wait.on;
     slot.evidence = wait.evidence;
-    slot.inside = indices(wait.waiters);
-    slot.absent = indices(wait.absent);
+    slot.inside = view.indices_of(wait.waiters);
+    slot.absent = view.indices_of(wait.absent);
     for (const FlightTrack& track : group.tracks) {
       const bool came = wait.sequence >= 0 && track.enqueued >= wait.sequence;
       if (came && !std::ranges::binary_search(wait.waiters, track.rank)) {

@@ -34,13 +34,10 @@ std::string left_out_words(const RuleInput& input, const LeftOutTransfer& one) {
 
 std::vector<std::size_t> left_their_pattern(const RuleInput& input,
                                             const std::vector<std::size_t>& ranks) {
-  std::vector<std::size_t> found;
-  if (const FlightJob* job = input.recorded()) {
-    for (const std::int32_t rank : left_own_pattern(*job, input.view.numbers_of(ranks))) {
-      found.push_back(input.view.index_of(rank));
-    }
-  }
-  return found;
+  const FlightJob* job = input.recorded();
+  return job == nullptr
+             ? std::vector<std::size_t>()
+             : input.view.indices_of(left_own_pattern(*job, input.view.numbers_of(ranks)));
 }
 
 std::vector<std::size_t> left_common_order(const RuleInput& input,

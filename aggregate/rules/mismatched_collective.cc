@@ -206,11 +206,9 @@ std::vector<Finding> from_records(const RuleInput& input) {
     return findings;
   }
   for (const FlightMismatch& mismatch : input.view.flight()->mismatches) {
-    std::vector<std::size_t> ranks;
-    for (const std::int32_t number : mismatch.deviating()) {
-      ranks.push_back(input.view.index_of(number));
-    }
-    if (std::ranges::count(ranks, JobView::kNone) > 0) {
+    const std::vector<std::int32_t> numbers = mismatch.deviating();
+    const std::vector<std::size_t> ranks = input.view.indices_of(numbers);
+    if (ranks.size() < numbers.size()) {
       continue;
     }
     const std::vector<std::size_t> deviating =

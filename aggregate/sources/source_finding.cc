@@ -29,12 +29,7 @@ std::optional<bool> agreement(const JobView& view,
   for (const OtherStory& story : verdict.also) {
     std::ranges::copy(numbers_of(story.culprits), std::back_inserter(culprits));
   }
-  std::vector<std::size_t> named;
-  for (const std::int32_t rank : culprits) {
-    if (const std::size_t at = view.index_of(rank); at != JobView::kNone) {
-      named.push_back(at);
-    }
-  }
+  const std::vector<std::size_t> named = view.indices_of(culprits);
   if (ranks.empty() || named.empty()) {
     return std::nullopt;
   }

@@ -385,6 +385,16 @@ std::vector<std::int32_t> JobView::numbers_of(const std::vector<std::size_t>& ra
   return numbers;
 }
 
+std::vector<std::size_t> JobView::indices_of(const std::vector<std::int32_t>& numbers) const {
+  std::vector<std::size_t> indices;
+  for (const std::int32_t number : numbers) {
+    if (const std::size_t at = index_of(number); at != kNone) {
+      indices.push_back(at);
+    }
+  }
+  return indices;
+}
+
 std::size_t JobView::index_of(const ProcessCapture& process) const {
   const auto at = rank_of_process_.find(&process);
   return at == rank_of_process_.end() ? kNone : at->second;

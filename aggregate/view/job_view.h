@@ -55,8 +55,9 @@ class JobView {
   std::size_t index_of_rank(const snapshot::ProcessCapture& process) const;
   // Returns that of the rank that the process is, or that has started it; kNone if it is no rank's.
   std::size_t index_of_owner(const snapshot::ProcessCapture& process) const;
-  // Returns the numbers of ranks().
+  // Return the numbers of ranks(), and the indices of those that there are, in the same order.
   std::vector<std::int32_t> numbers_of(const std::vector<std::size_t>& ranks) const;
+  std::vector<std::size_t> indices_of(const std::vector<std::int32_t>& numbers) const;
   // Returns that rank if it is another one; null otherwise.
   const RankView* other_owner(const snapshot::ProcessCapture& process, const RankView& rank) const;
   const snapshot::ProcessCapture* process(std::uint32_t node, pid_t pid) const;
