@@ -12,11 +12,11 @@
 
 #include <fmt/format.h>
 
-#include "aggregate/evidence/store_keys.h"
 #include "aggregate/evidence/wait_end.h"
 #include "aggregate/rules/rule.h"
 #include "aggregate/setup_notes.h"
 #include "aggregate/side_calls.h"
+#include "aggregate/store_tables.h"
 #include "aggregate/sources/source_finding.h"
 #include "aggregate/symmetry/fold_groups.h"
 #include "aggregate/verdict_engine.h"
@@ -360,9 +360,10 @@ Diagnosis diagnose(const JobView& view) {
   if (std::string note = awaited_beside(input, roles, report.verdict); !note.empty()) {
     report.notes.push_back(std::move(note));
   }
+  report.stores = store_tables(view);
   if (is_stall(report.verdict.kind) || report.verdict.kind == Kind::kUnknown) {
     std::ranges::copy(side_call_notes(view), std::back_inserter(report.notes));
-    std::ranges::copy(store_notes(view), std::back_inserter(report.notes));
+    std::ranges::copy(store_notes(report.stores), std::back_inserter(report.notes));
   }
   std::ranges::copy(setup_notes(view), std::back_inserter(report.notes));
   for (const SourceFinding& source : report.sources) {

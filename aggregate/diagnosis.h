@@ -13,6 +13,7 @@
 #include "aggregate/flight/flight_steps.h"
 #include "aggregate/frames/frame_model.h"
 #include "aggregate/sources/source_finding.h"
+#include "aggregate/store_tables.h"
 #include "aggregate/verdict.h"
 #include "aggregate/view/compare.h"
 #include "aggregate/view/locals_diff.h"
@@ -101,6 +102,7 @@ struct Diagnosis {
   std::vector<ReportedSlot> slots;
   std::vector<RankStep> steps;         // of ranks whose recorders were read from memory; by rank
   std::vector<SourceFinding> sources;  // other than the stacks; their sentences are among the notes
+  std::vector<StoreTable> stores;      // at which clients wait
   std::vector<std::string> notes;
   std::optional<Explanation> explanation;  // how it was found, if somebody asked (explain.h)
   std::optional<Comparison> since;         // compared with an earlier capture, if there is one

@@ -164,6 +164,24 @@ Json collectives_json(const aggregate::Diagnosis& report) {
   return rows;
 }
 
+Json stores_json(const aggregate::Diagnosis& report) {
+  Json rows = Json::array();
+  for (const aggregate::StoreTable& store : report.stores) {
+    Json awaited = Json::array();
+    for (const aggregate::AwaitedKey& key : store.awaited) {
+      awaited.push_back({{"key", key.key},
+                         {"clients", key.clients},
+                         {"waiters", aggregate::format_ranks(key.waiters)},
+                         {"owner", key.owner ? Json(*key.owner) : Json(nullptr)}});
+    }
+    rows.push_back({{"of", store.of},
+                    {"keys", store.set},
+                    {"awaited", std::move(awaited)},
+                    {"more", store.more}});
+  }
+  return rows;
+}
+
 Json sources_json(const aggregate::Diagnosis& report) {
   Json rows = Json::array();
   for (const aggregate::SourceFinding& source : report.sources) {
@@ -270,6 +288,9 @@ std::string report_json(const aggregate::Diagnosis& report, const aggregate::Job
   text += ",\n  \"ranks\": ";
   add_ranks(report, view, text);
   add("collectives", indented(collectives_json(report)));
+  if (!report.stores.empty()) {
+    add("stores", indented(stores_json(report)));
+  }
   add("notes", indented(report.notes));
   if (!report.sources.empty()) {
     add("sources", indented(sources_json(report)));

@@ -4,13 +4,8 @@
 #include <set>
 #include <utility>
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
-#include "aggregate/words/wait_words.h"
 #include "base/ascii.h"
 #include "base/parse_number.h"
-#include "base/printable.h"
 #include "base/split.h"
 
 namespace oddrank::aggregate {
@@ -127,55 +122,6 @@ std::optional<KeyOwner> StoreKeys::find_owner(std::string_view key) const {
     }
   }
   return owners.size() == 1 ? std::optional(std::move(owners.front())) : std::nullopt;
-}
-
-namespace {
-
-// Returns the keys that clients wait for: first one of each family, which differs in numbers only.
-std::vector<const snapshot::StoreKey*> awaited_keys(const JobView& view,
-                                                    const snapshot::ProcessCapture& process) {
-  std::vector<const snapshot::StoreKey*> keys;
-  for (const snapshot::StoreKey& key : process.store) {
-    if (key.waiting != 0) {
-      keys.push_back(&key);
-    }
-  }
-  std::set<std::string> families;
-  std::stable_partition(keys.begin(), keys.end(), [&](const snapshot::StoreKey* key) {
-    std::string family(view.text(key->name));
-    std::erase_if(family, is_digit);
-    return families.insert(std::move(family)).second;
-  });
-  return keys;
-}
-
-}  // namespace
-
-std::vector<std::string> store_notes(const JobView& view) {
-  constexpr std::size_t kMaxKey = 80;
-  std::vector<std::string> notes;
-  for (const snapshot::ProcessCapture& process : view.capture().processes) {
-    std::vector<const snapshot::StoreKey*> keys = awaited_keys(view, process);
-    const std::size_t set = process.store.size() - keys.size();
-    const std::size_t more = keys.size() - std::min(keys.size(), kMaxAwaitedKeys);
-    keys.resize(keys.size() - more);
-    std::vector<std::string> awaited;
-    awaited.reserve(keys.size());
-    for (const snapshot::StoreKey* key : keys) {
-      awaited.push_back(fmt::format("{} ({} client{})", printable(view.text(key->name), kMaxKey),
-                                    key->waiting, key->waiting == 1 ? "" : "s"));
-    }
-    if (!awaited.empty()) {
-      const bool own = std::ranges::any_of(process.threads, [&view](const auto& thread) {
-        return view.text(thread.name).starts_with("pt_tcpstore");
-      });
-      notes.push_back(fmt::format("the store of {}{} has {} keys; clients wait for {}{}",
-                                  own ? "" : "the launcher of ", process_words(view, process), set,
-                                  fmt::join(awaited, ", "),
-                                  more == 0 ? "" : fmt::format(" and {} more", more)));
-    }
-  }
-  return notes;
 }
 
 }  // namespace oddrank::aggregate

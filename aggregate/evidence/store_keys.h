@@ -40,10 +40,4 @@ class StoreKeys {
   std::map<std::string, std::optional<KeyOwner>> known_;  // thousands of ranks ask for the same
 };
 
-inline constexpr std::size_t kMaxAwaitedKeys = 3;
-
-// Returns, for each store that clients wait at, "the store of rank 0 (n0, pid 7) has 12 keys;
-// clients wait for run/ready/2 (4 clients)".
-std::vector<std::string> store_notes(const JobView& view);
-
 }  // namespace oddrank::aggregate

@@ -78,6 +78,20 @@ Json coverage_shown(const aggregate::Diagnosis& report) {
   return json;
 }
 
+// Columns: whose it is, how many keys are set, awaited keys, how many more are awaited. Columns of a
+// key: key, clients, the ranks that are seen to wait, the rank that is to set it (-1: unknown).
+Json stores_shown(const aggregate::Diagnosis& report) {
+  Json json = Json::array();
+  for (const aggregate::StoreTable& store : report.stores) {
+    Json keys = Json::array();
+    for (const aggregate::AwaitedKey& key : store.awaited) {
+      keys.push_back({key.key, key.clients, aggregate::format_ranks(key.waiters), key.owner.value_or(-1)});
+    }
+    json.push_back({store.of, store.set, std::move(keys), store.more});
+  }
+  return json;
+}
+
 // Writes rows of ranks and words; the first row has "" for ranks and says how long ago the earlier
 // capture was.
 Json since_shown(const aggregate::Diagnosis& report) {
@@ -98,6 +112,7 @@ std::string html_verdict(const aggregate::Diagnosis& report) {
   json["verdict"] = verdict_shown(report.verdict);
   json["coverage"] = coverage_shown(report);
   json["notes"] = report.notes;
+  json["stores"] = stores_shown(report);
   json["since"] = since_shown(report);
   return json_text(json);
 }

@@ -74,6 +74,7 @@ showGrid();
 showLegend();
 showTimeline();
 showCalls();
+showStores();
 showGroups();
 showStacks();
 listenToRanks();

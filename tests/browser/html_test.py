@@ -125,9 +125,19 @@ class HtmlTest(unittest.TestCase):
         self.assertEqual(lanes[1][1:], ["all_reduce", "broadcast", "all_reduce\nopen"])
         self.assertEqual(len(self.all("#calls tr.culprit")), 1)
 
+    def test_the_keys_of_a_store_and_who_waits_for_which(self):
+        self.open("store")
+        self.assertIn("has 3 keys", self.one("#stores-rows p").text)
+        rows = [[cell.text for cell in row.find_elements(By.CSS_SELECTOR, "td")]
+                for row in self.all("#stores tbody tr")]
+        self.assertEqual(rows, [
+            ["run/ready/2", "3", "ranks 0-1,3", "rank 2 (by the other ranks' keys)"],
+            ["run/<b>bold", "1", "not known", "not known"]])
+
     def test_a_report_without_calls_has_no_lanes(self):
         self.open("input_stall")
         self.assertFalse(self.one("#calls").is_displayed())
+        self.assertFalse(self.one("#stores").is_displayed())
 
     def test_the_culprit_is_open_and_another_rank_opens_by_a_click(self):
         self.open("input_stall")

@@ -75,7 +75,7 @@ class StoreKeys(unittest.TestCase):
                 self.assertEqual([one["rank"] for one in verdict["culprits"]], [odd], run)
                 self.assertIn(f"the key ready/{odd}, which it has not set itself", verdict["summary"])
                 clients = [note for note in run.json()["notes"] if "the store of rank 0 has" in note]
-                self.assertIn(f"run/ready/{odd} ({size} clients)", clients[0])
+                self.assertIn(f"run/ready/{odd} ({size} clients: ranks 0-{size - 1})", clients[0])
 
 
 if __name__ == "__main__":

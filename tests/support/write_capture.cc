@@ -2,6 +2,7 @@
 //   write_capture NAME FILE             one of hung_jobs.h
 //   write_capture tasks FILE            a job of one rank with asyncio tasks
 //   write_capture calls FILE            a job whose calls were read from its memory
+//   write_capture store FILE            ranks that wait for a key of a store, which rank 2 is to set
 //   write_capture late_loader FILE      a rank that is a step behind the others
 //   write_capture big:RANKS FILE        a job of eight ranks a node, each with 99 threads, of which
 //                                       one rank waits for its loader and the others for it
@@ -101,6 +102,24 @@ snapshot::Capture job_with_calls() {
   return job.take();
 }
 
+snapshot::Capture job_with_store() {
+  CaptureBuilder job({"n0"}, 4);
+  for (std::int32_t rank = 0; rank < 4; ++rank) {
+    auto& process = job.rank(rank, "n0", 1000 + rank);
+    auto& thread = job.thread(process, sleeping());
+    if (rank != 2) {
+      thread.wait.rare.edit().key = job.capture.tables.string("ready/2");
+    }
+  }
+  auto& store = job.capture.processes[0].store;
+  for (const char* key : {"run/ready/0", "run/ready/1", "run/ready/3"}) {
+    store.push_back({job.capture.tables.string(key), 0});
+  }
+  store.push_back({job.capture.tables.string("run/ready/2"), 3});
+  store.push_back({job.capture.tables.string("run/<b>bold"), 1});
+  return job.take();
+}
+
 // Returns the numbers of "8x16x8"; empty if it is anything else.
 std::vector<std::int32_t> sizes_in(std::string_view words) {
   std::vector<std::int32_t> sizes;
@@ -138,6 +157,8 @@ int write(std::string_view name, const char* path) {
     capture = job_with_tasks();
   } else if (name == "calls") {
     capture = job_with_calls();
+  } else if (name == "store") {
+    capture = job_with_store();
   } else if (name == "late_loader") {
     capture = late_loader_job().take();
   } else {
@@ -165,7 +186,7 @@ int main(int count, char** arguments) {
   const int result = count == 3 ? oddrank::tests::write(arguments[1], arguments[2]) : 2;
   if (result == 2) {
     std::fprintf(
-        stderr, "usage: write_capture NAME|tasks|calls|late_loader|big:RANKS|mesh:DPxPPxTP FILE\n");
+        stderr, "usage: write_capture NAME|tasks|calls|store|late_loader|big:RANKS|mesh:DPxPPxTP FILE\n");
   }
   return result;
 }

@@ -89,22 +89,5 @@ TEST_CASE("store keys: of several keys, the one that is missing") {
   CHECK(owner(family("w/", "", {0, 3, 4}), "w/1, w/2") == -1);  // two ranks are to
 }
 
-TEST_CASE("store keys: what clients wait for is in a note") {
-  tests::CaptureBuilder job({"n0"}, 1);
-  auto& process = job.rank(0, "n0", 100);
-  for (int i = 0; i < 5; ++i) {
-    process.store.push_back({job.capture.tables.string("k" + std::to_string(i)), i < 2 ? 0U : 3U});
-  }
-  FrameModel model(job.capture.tables);
-  const auto notes = store_notes(JobView(job.capture, model));
-  REQUIRE(notes.size() == 1);
-  CHECK(notes[0] ==
-        "the store of the launcher of rank 0 has 2 keys; clients wait for k2 (3 clients), k3 (3 "
-        "clients), k4 (3 clients)");
-  process.store.push_back({job.capture.tables.string("item/7"), 1});
-  CHECK(store_notes(JobView(job.capture, model))[0].ends_with(
-      "wait for k2 (3 clients), item/7 (1 client), k3 (3 clients) and 1 more"));
-}
-
 }  // namespace
 }  // namespace oddrank::aggregate
