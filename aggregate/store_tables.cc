@@ -134,9 +134,8 @@ StoreTable table_of(const JobView& view,
   for (const snapshot::StoreKey* key : keys) {
     const std::string_view name = view.text(key->name);
     const auto owner = owners.owner_of(std::string(name));
-    table.awaited.push_back(
-        {printable(name, kMaxKeyColumns), key->waiting, waiters.of(name),
-         owner ? std::optional(view.ranks()[owner->rank].rank) : std::nullopt});
+    table.awaited.push_back({printable(name, kMaxKeyColumns), key->waiting, waiters.of(name),
+                             owner ? std::optional(view.ranks()[owner->rank].rank) : std::nullopt});
   }
   return table;
 }

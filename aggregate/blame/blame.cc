@@ -99,6 +99,9 @@ bool waits_for_somebody(const RuleInput& input, const RankView& rank) {
               (!waits_in_vain(last) || is_open(input.view, last)));
     case WaitOn::kPipe:
     case WaitOn::kSocket:
+      if (waits_for_no_task(input.view.model(), *last.process, *last.decider)) {
+        return false;
+      }
       return awaited_process(input.view, *last.process) == nullptr &&
              !has_end_outside(input.view, last);
     case WaitOn::kUnknown:

@@ -9,6 +9,7 @@
 #include "aggregate/flight/flight_words.h"
 #include "aggregate/rules/all_rules.h"
 #include "aggregate/rules/local_story.h"
+#include "aggregate/view/coroutines.h"
 #include "aggregate/view/remote_calls.h"
 #include "aggregate/words/wait_words.h"
 #include "base/printable.h"
@@ -61,6 +62,8 @@ bool has_no_work(const JobView& view, const RankView& rank) {
   const auto& threads = rank.process->threads;
   return rank.decider != nullptr && rank.state() == 'S' &&
          waits_for_work(view.model(), *rank.decider) &&
+         !waits_for_no_task(view.model(), *rank.process, *rank.decider) &&
+         waiting_tasks(view, rank).tasks.empty() &&
          std::ranges::none_of(threads, [&view](const snapshot::ThreadCapture& thread) {
            return thread.call || runs_function(view.model(), thread);
          });

@@ -1,12 +1,14 @@
-// Threads of one rank wait for each other in a circle: for locks (lock_deadlock), or for locks and
-// the GIL (gil_deadlock). The sentence names every thread and every lock of the circle. A thread
-// that waits and keeps the GIL is gil_deadlock, too: no other thread can do what it waits for.
+// Threads, or asyncio tasks, of one rank wait for each other in a circle: for locks
+// (lock_deadlock), or for locks and the GIL (gil_deadlock). The sentence names every thread and
+// every lock of the circle. A thread that waits and keeps the GIL is gil_deadlock, too: no other
+// thread can do what it waits for.
 #include <algorithm>
 
 #include <fmt/format.h>
 
 #include "aggregate/rules/all_rules.h"
 #include "aggregate/rules/local_story.h"
+#include "aggregate/view/coroutines.h"
 #include "aggregate/view/thread_cycle.h"
 #include "aggregate/words/wait_words.h"
 #include "base/printable.h"
@@ -70,10 +72,49 @@ std::string keeper_predicate(const JobView& view,
       thread_words(view, *wants));
 }
 
+// Returns "task \"Task-2\" in move (stock.py:8)".
+std::string task_words(const JobView& view, const snapshot::AsyncTask& task) {
+  const std::string name = printable(view.text(task.name), 60);
+  const snapshot::ThreadSample sample = sample_of(task);
+  return fmt::format("task{}{}", name.empty() ? "" : " \"" + name + '"',
+                     view.model().user_place(&sample, " in "));
+}
+
+std::string task_hop(const JobView& view,
+                     const snapshot::AsyncTask& task,
+                     const snapshot::AsyncTask& next) {
+  const auto frames = view.model().all_frames(sample_of(task));
+  const std::string call = frames.empty() ? std::string() : view.model().shown(frames.front()).name;
+  const bool at_lock = call == "acquire" || call.ends_with(".acquire");
+  const std::string other =
+      &task == &next ? "it" : fmt::format("task \"{}\"", printable(view.text(next.name), 60));
+  return at_lock ? fmt::format("{} waits in {} for what {} has{}", task_words(view, task), call,
+                               other, &task == &next ? " itself" : "")
+                 : fmt::format("{} waits for {}", task_words(view, task), other);
+}
+
+std::string task_predicate(const JobView& view, const TaskCircle& circle) {
+  const auto& tasks = circle.tasks;
+  std::string text =
+      tasks.size() == 1
+          ? "is deadlocked, an asyncio task of it waits for itself: "
+          : fmt::format("is deadlocked, {} of its asyncio tasks wait for each other: ",
+                        tasks.size());
+  for (std::size_t i = 0; i < std::min(tasks.size(), kMaxThreads); ++i) {
+    text += (i == 0 ? "" : "; ") + task_hop(view, *tasks[i], *tasks[(i + 1) % tasks.size()]);
+  }
+  return tasks.size() > kMaxThreads
+             ? fmt::format("{}; and {}", text, count_of(tasks.size() - kMaxThreads, "more task"))
+             : text;
+}
+
 std::string deadlock_predicate(const JobView& view, const RankView& rank) {
   const ThreadChain chain = follow_threads(*rank.process, *rank.decider);
   if (const auto* keeper = waiting_gil_owner(*rank.process, chain, view.model())) {
     return keeper_predicate(view, rank, *keeper);
+  }
+  if (chain.circle.empty()) {
+    return task_predicate(view, waiting_tasks(view, rank));
   }
   std::string text;
   if (chain.circle.size() == 1) {
@@ -115,6 +156,39 @@ std::vector<Advice> deadlock_advice(const RankView& rank, const ThreadChain& cha
   return advice;
 }
 
+std::vector<Advice> task_advice(const RankView& rank, const TaskCircle& circle) {
+  return {on_live(rank, fmt::format("oddrank node {} --tasks", rank.pid())),
+          Advice(circle.tasks.size() == 1 ? "take the lock once: asyncio has no recursive one"
+                                          : "take the locks in one order in all tasks")};
+}
+
+// A deadlock of threads.
+void tell_threads(const RankView& rank,
+                  const ThreadChain& chain,
+                  FrameModel& model,
+                  Finding& finding) {
+  if (is_inferred(chain.circle) || is_inferred(chain.way)) {
+    finding.at_most(Confidence::kLikely);
+    finding.weakness = "who holds a Python lock was concluded from the frames";
+  }
+  if (chain.circle.empty()) {
+    finding.at_most(Confidence::kLikely);
+  } else if (!stands_still(chain.circle, model)) {
+    finding.at_most(Confidence::kPossible);
+  }
+  finding.advice = deadlock_advice(rank, chain);
+  finding.disproves = {"one of these threads going on"};
+}
+
+// One of asyncio tasks.
+void tell_tasks(const RankView& rank, const TaskCircle& circle, Finding& finding) {
+  finding.at_most(circle.awaited ? Confidence::kLikely : Confidence::kPossible);
+  finding.weakness = circle.awaited ? "which task has a lock was concluded from the tasks' frames"
+                                    : "the rank may wait for other tasks than these";
+  finding.advice = task_advice(rank, circle);
+  finding.disproves = {"one of these tasks going on, or a time limit that ends it"};
+}
+
 }  // namespace
 
 std::vector<Finding> lock_deadlock(const RuleInput& input) {
@@ -122,20 +196,16 @@ std::vector<Finding> lock_deadlock(const RuleInput& input) {
   Finding finding = accuse(input, Evidence::kOwnStall);
   const RankView& first = input.rank(ranks.front());
   const ThreadChain chain = follow_threads(*first.process, *first.decider);
-  if (is_inferred(chain.circle) || is_inferred(chain.way)) {
-    finding.at_most(Confidence::kLikely);
-    finding.weakness = "who holds a Python lock was concluded from the frames";
-  }
-  if (chain.circle.empty()) {
-    finding.at_most(Confidence::kLikely);
-  } else if (!stands_still(chain.circle, input.view.model())) {
-    finding.at_most(Confidence::kPossible);
+  const bool of_threads = !chain.circle.empty() ||
+                          waiting_gil_owner(*first.process, chain, input.view.model()) != nullptr;
+  if (of_threads) {
+    tell_threads(first, chain, input.view.model(), finding);
+  } else {
+    tell_tasks(first, waiting_tasks(input.view, first), finding);
   }
   finding.summary = sentence(input, ranks, [&input](const RankView& rank) {
     return deadlock_predicate(input.view, rank);
   });
-  finding.advice = deadlock_advice(first, chain);
-  finding.disproves = {"one of these threads going on"};
   return {finding};
 }
 

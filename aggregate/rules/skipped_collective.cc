@@ -107,7 +107,10 @@ std::string elsewhere(const RuleInput& input, const RankView& rank) {
   }
   if (const TaskWay way = tasks_awaited_by(input.view.model(), *rank.process, *rank.decider);
       !way.tasks.empty()) {
-    return "waits for its coroutine " + coroutine_words(input.view, way);
+    return "waits for its coroutine " + coroutine_words(input.view, way) +
+           (waits_for_no_task(input.view.model(), *rank.process, *rank.decider)
+                ? ", and no task, connection or other Python thread of it is left to end that"
+                : "");
   }
   const std::string words = wait_phase(input.view, rank);
   const bool in_vain =

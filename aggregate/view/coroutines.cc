@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <iterator>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "aggregate/view/way.h"
@@ -29,6 +31,12 @@ class Coroutines {
   // Returns the innermost task that this one waits for: the first of several, and the one that has
   // its lock. Null: it waits for no task.
   const AsyncTask* next(const AsyncTask& task) const;
+  // Returns all that have to end before this one goes on.
+  std::vector<const AsyncTask*> needed(const AsyncTask& task) const;
+  // Returns the first circle of tasks that need each other to which the task leads; empty if none.
+  // `seen`: tasks that lead to none; adds to them.
+  std::vector<const AsyncTask*> circle_from(const AsyncTask& task,
+                                            std::set<const AsyncTask*>& seen) const;
   TaskWay way_from(const AsyncTask& task);
   bool serves(const AsyncTask& task) {
     return model_.story(sample_of(task), Story::kServesCall).has_value();
@@ -40,6 +48,8 @@ class Coroutines {
 
  private:
   const AsyncTask* find(snapshot::StringId name) const;
+  // Returns whether it goes on only when all of its members have ended.
+  bool waits_for_all(const AsyncTask& task) const;
   bool stands_in(const AsyncTask& task, Story story);
 
   FrameModel& model_;
@@ -68,6 +78,73 @@ const AsyncTask* Coroutines::next(const AsyncTask& task) const {
     }
   }
   return nullptr;
+}
+
+// asyncio.wait may go on when one of its tasks ends.
+bool Coroutines::waits_for_all(const AsyncTask& task) const {
+  const snapshot::Tables& tables = model_.tables();
+  const auto frames = model_.all_frames(sample_of(task));
+  if (tables.text(task.awaits) == "<_GatheringFuture>") {
+    return true;
+  }
+  if (frames.empty()) {
+    return false;
+  }
+  const snapshot::Frame& innermost = tables.frame(frames.front());
+  const std::string_view file = tables.text(innermost.file);
+  return file.ends_with("/asyncio/taskgroups.py") ||
+         (file.ends_with("/asyncio/tasks.py") && model_.shown(frames.front()).name == "wait_for");
+}
+
+std::vector<const AsyncTask*> Coroutines::needed(const AsyncTask& task) const {
+  std::vector<const AsyncTask*> found;
+  if (const AsyncTask* other = find(task.awaits)) {
+    found.push_back(other);
+  }
+  const bool all = task.members.size() <= 1 || waits_for_all(task);
+  for (const snapshot::StringId member : task.members) {
+    const AsyncTask* other = all ? find(member) : nullptr;
+    if (other != nullptr) {
+      found.push_back(other);
+    }
+  }
+  return found;
+}
+
+std::vector<const AsyncTask*> Coroutines::circle_from(const AsyncTask& task,
+                                                      std::set<const AsyncTask*>& seen) const {
+  constexpr std::size_t kMaxPath = 256;
+  struct Step {
+    const AsyncTask* task;
+    std::vector<const AsyncTask*> needed;
+  };
+  std::vector<Step> path;
+  if (seen.insert(&task).second) {
+    path.push_back({&task, needed(task)});
+  }
+  while (!path.empty()) {
+    std::vector<const AsyncTask*>& rest = path.back().needed;
+    if (rest.empty()) {
+      path.pop_back();
+      continue;
+    }
+    const AsyncTask* next = rest.back();
+    rest.pop_back();
+    if (seen.insert(next).second) {
+      if (path.size() < kMaxPath) {
+        path.push_back({next, needed(*next)});
+      }
+      continue;
+    }
+    const auto at = std::ranges::find(path, next, &Step::task);
+    if (at != path.end()) {
+      std::vector<const AsyncTask*> circle;
+      std::transform(at, path.end(), std::back_inserter(circle),
+                     [](const Step& step) { return step.task; });
+      return circle;
+    }
+  }
+  return {};
 }
 
 TaskWay Coroutines::way_from(const AsyncTask& task) {
@@ -135,6 +212,19 @@ const ThreadCapture* loop_of(const ProcessCapture& process, const AsyncTask& tas
   return task.loop == 0 || found == process.threads.end() ? nullptr : &*found;
 }
 
+// Returns the task for which the thread waits; null if it waits for none. The one that it runs is
+// not it, if that one asks for another: as a callback that waits for another thread's loop.
+const AsyncTask* awaited_task(const ProcessCapture& process, const ThreadCapture& thread) {
+  const AsyncTask* awaited = nullptr;
+  for (const AsyncTask& task : process.tasks) {
+    const bool is_it = task.tid != 0 && task.tid == thread.tid;
+    if (is_it && (awaited == nullptr || awaited->state == TaskState::kRuns)) {
+      awaited = &task;
+    }
+  }
+  return awaited;
+}
+
 // Takes over the wait at a connection, which the kernel tells as of a thread.
 void wait_at(const snapshot::KeptSocket& socket, snapshot::Wait& wait) {
   wait.on = snapshot::WaitOn::kSocket;
@@ -182,10 +272,70 @@ std::vector<ThreadCapture> coroutine_threads(FrameModel& model, const ProcessCap
 TaskWay tasks_awaited_by(FrameModel& model,
                          const ProcessCapture& process,
                          const ThreadCapture& thread) {
-  const auto awaited = std::ranges::find_if(process.tasks, [&thread](const AsyncTask& task) {
-    return task.tid != 0 && task.tid == thread.tid;
+  const AsyncTask* awaited = awaited_task(process, thread);
+  return awaited == nullptr ? TaskWay() : Coroutines(model, process).way_from(*awaited);
+}
+
+namespace {
+
+bool is_unfinished(const AsyncTask& task) {
+  return task.state != TaskState::kParked && task.state != TaskState::kLeftBehind;
+}
+
+// Returns whether a file at which the event loop waits is known to be one by which its own process
+// wakes it.
+bool wakes_itself(const ProcessCapture& process, const snapshot::Wait& wait) {
+  const auto& awaited = wait.rare->awaited;
+  if (wait.rare->awaited_count <= 1) {  // the wait tells who has the other end
+    return (wait.on == snapshot::WaitOn::kSocket || wait.on == snapshot::WaitOn::kPipe) &&
+           wait.holder_pid == process.pid;
+  }
+  return wait.rare->awaited_count == awaited.size() &&
+         std::ranges::all_of(awaited, [&process](const snapshot::AwaitedFile& file) {
+           return file.holder_pid == process.pid && !file.listens();
+         });
+}
+
+}  // namespace
+
+TaskCircle task_circle(FrameModel& model,
+                       const ProcessCapture& process,
+                       const ThreadCapture& thread) {
+  TaskCircle circle;
+  const AsyncTask* awaited = awaited_task(process, thread);
+  if (awaited == nullptr) {
+    return circle;
+  }
+  Coroutines coroutines(model, process);
+  std::set<const AsyncTask*> seen;
+  circle.tasks = coroutines.circle_from(*awaited, seen);
+  circle.awaited = !circle.tasks.empty();
+  if (circle.awaited || !coroutines.way_from(*awaited).inside) {
+    return circle;
+  }
+  for (const AsyncTask& task : process.tasks) {
+    if (circle.tasks.empty() && task.loop != 0 && task.loop == awaited->loop) {
+      circle.tasks = coroutines.circle_from(task, seen);
+    }
+  }
+  return circle;
+}
+
+bool waits_for_no_task(FrameModel& model,
+                       const ProcessCapture& process,
+                       const ThreadCapture& thread) {
+  const AsyncTask* awaited = awaited_task(process, thread);
+  const bool only_one = process.read == snapshot::ReadState::kFull &&
+                        std::ranges::count_if(process.threads, &ThreadCapture::has_python) == 1;
+  if (awaited == nullptr || awaited->loop != thread.tid || !only_one || thread.wait.limited ||
+      !wakes_itself(process, thread.wait)) {
+    return false;
+  }
+  Coroutines coroutines(model, process);
+  return std::ranges::all_of(process.tasks, [&](const AsyncTask& task) {
+    return !is_unfinished(task) || (task.state == TaskState::kWaits && !task.at_socket &&
+                                    task.worker == 0 && coroutines.waits_inside(task));
   });
-  return awaited == process.tasks.end() ? TaskWay() : Coroutines(model, process).way_from(*awaited);
 }
 
 std::optional<ServingCoroutine> find_serving_coroutine(FrameModel& model,

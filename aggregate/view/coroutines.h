@@ -28,6 +28,26 @@ TaskWay tasks_awaited_by(FrameModel& model,
                          const snapshot::ProcessCapture& process,
                          const snapshot::ThreadCapture& thread);
 
+// Tasks that wait for each other: the last one for the first.
+struct TaskCircle {
+  std::vector<const snapshot::AsyncTask*> tasks;  // empty: none is known
+  bool awaited = false;  // the thread waits for them; false: for what any task may bring
+};
+
+// Returns the tasks in a circle for which the thread waits; or those of its event loop's, if it
+// waits for what another coroutine does. Only waits that must all end count: for a task, for the
+// lock of one (of memory), for all of several.
+TaskCircle task_circle(FrameModel& model,
+                       const snapshot::ProcessCapture& process,
+                       const snapshot::ThreadCapture& thread);
+
+// Returns whether nothing ends the wait of the thread's event loop, until which tasks wait for what
+// other coroutines do: the loop has no clock, and no file but those by which its own process wakes
+// it; all tasks wait so; and no other thread runs Python.
+bool waits_for_no_task(FrameModel& model,
+                       const snapshot::ProcessCapture& process,
+                       const snapshot::ThreadCapture& thread);
+
 // Returns the coroutines of the process that have connections at hand, made up as threads that
 // stand where the coroutines do, and wait as they do. Their `tid` is that of their event loop's
 // thread, as a negative number; their Python name is the task's.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "aggregate/view/coroutines.h"
 #include "aggregate/view/remote_calls.h"
 #include "aggregate/view/thread_cycle.h"
 
@@ -128,6 +129,9 @@ const ThreadCapture* find_decider(const ProcessCapture& process, FrameModel& mod
   }
   const ThreadCapture* main = main_thread(process);
   const ThreadCapture* decider = main == nullptr ? &threads.front() : main;
+  if (!process.tasks.empty() && !task_circle(model, process, *decider).tasks.empty()) {
+    return decider;
+  }
   if (waits_for_work(model, *decider)) {
     const ThreadCapture* worker = find_worker(process, model);
     return worker == nullptr ? decider : worker;

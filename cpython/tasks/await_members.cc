@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <string_view>
 #include <tuple>
 
@@ -76,15 +77,38 @@ Addr held_by_frames(PythonMemory& memory,
   return Addr{};
 }
 
+bool gathers(PythonMemory& memory, Addr future) {
+  return type_name(memory, future).ends_with("_GatheringFuture");
+}
+
+// Returns the members; of one that gathers others (wait_for up to 3.11 has it), these.
+std::vector<Addr> expanded(PythonMemory& memory,
+                           const std::vector<Addr>& members,
+                           std::size_t limit) {
+  std::vector<Addr> all;
+  for (const Addr member : members) {
+    if (member != Addr{} && gathers(memory, member)) {
+      std::ranges::copy(members_of(memory, read_attribute(memory, member, "_children"), limit),
+                        std::back_inserter(all));
+    } else {
+      all.push_back(member);
+    }
+    if (all.size() > limit) {
+      break;
+    }
+  }
+  return all;
+}
+
 std::vector<Addr> find_members(PythonMemory& memory,
                                const CodeCache& codes,
                                const AwaitChain& chain,
                                std::size_t limit) {
-  const bool gathers = type_name(memory, chain.awaited).ends_with("_GatheringFuture");
-  auto members = members_of(memory,
-                            gathers ? read_attribute(memory, chain.awaited, "_children")
-                                    : held_by_frames(memory, codes, chain.frames),
-                            limit);
+  auto members =
+      gathers(memory, chain.awaited)
+          ? members_of(memory, read_attribute(memory, chain.awaited, "_children"), limit)
+          : expanded(memory, members_of(memory, held_by_frames(memory, codes, chain.frames), limit),
+                     limit);
   std::sort(members.begin(), members.end());
   members.erase(std::unique(members.begin(), members.end()), members.end());
   return members;

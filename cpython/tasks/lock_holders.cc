@@ -12,27 +12,61 @@
 namespace oddrank::cpython {
 namespace {
 
-// Returns the lock for which the innermost frame of the chain waits; null if it does not.
-Addr awaited_lock(PythonMemory& memory, const CodeCache& codes, const AwaitChain& chain) {
+constexpr std::string_view kLocksFile = "/asyncio/locks.py";
+
+// A lock, and the object that stands for it in `async with`: itself, or the Condition that has it.
+struct AwaitedLock {
+  Addr lock{};
+  Addr entered{};
+};
+
+// Returns the lock or semaphore for which the innermost frame of the chain waits; null if it does
+// not.
+AwaitedLock awaited_lock(PythonMemory& memory, const CodeCache& codes, const AwaitChain& chain) {
   if (chain.frames.empty()) {
-    return Addr{};
+    return {};
   }
   const CodeObject& code = codes.at(chain.frames.front().code);
   const std::string_view function = code.function;
-  return code.file.ends_with("/asyncio/locks.py") &&
-                 (function == "acquire" || function.ends_with("Lock.acquire"))
-             ? read_local(memory, chain.frames.front(), "self")
-             : Addr{};
+  if (!code.file.ends_with(kLocksFile) ||
+      (function != "acquire" && !function.ends_with(".acquire"))) {
+    return {};
+  }
+  AwaitedLock awaited;
+  awaited.lock = read_local(memory, chain.frames.front(), "self");
+  awaited.entered = awaited.lock;
+  if (chain.frames.size() > 1 && codes.at(chain.frames[1].code).file.ends_with(kLocksFile)) {
+    const Addr entered = read_local(memory, chain.frames[1], "self");
+    awaited.entered = entered == Addr{} ? awaited.lock : entered;
+  }
+  return awaited;
 }
 
-// Returns whether a frame has the lock, or a method that is bound to it, on its stack.
-bool has_entered(PythonMemory& memory, const AwaitChain& chain, Addr lock) {
+// Returns in how many places its frames have the object, or a method that is bound to it, on their
+// stacks: one for each `async with` in whose body they are, or which they enter.
+std::size_t count_entered(PythonMemory& memory, const AwaitChain& chain, Addr object) {
   const std::uint64_t self = memory.layout().object.head + sizeof(std::uint64_t);
+  std::size_t count = 0;
+  for (const RawFrame& frame : chain.frames) {
+    for (const Addr value : read_suspended_stack(memory, frame)) {
+      const bool is_it =
+          value != Addr{} && (value == object || memory.pointer_or_null(value + self) == object);
+      count += is_it ? 1U : 0U;
+    }
+  }
+  return count;
+}
+
+// Returns whether it waits to be notified by a Condition, and has given its lock back meanwhile.
+bool has_given_back(PythonMemory& memory,
+                    const CodeCache& codes,
+                    const AwaitChain& chain,
+                    Addr condition) {
   return std::any_of(chain.frames.begin(), chain.frames.end(), [&](const RawFrame& frame) {
-    const std::vector<Addr> values = read_suspended_stack(memory, frame);
-    return std::any_of(values.begin(), values.end(), [&](Addr value) {
-      return value != Addr{} && (value == lock || memory.pointer_or_null(value + self) == lock);
-    });
+    const CodeObject& code = codes.at(frame.code);
+    return code.file.ends_with(kLocksFile) &&
+           (code.function == "wait" || code.function == "Condition.wait") &&
+           read_local(memory, frame, "self") == condition;
   });
 }
 
@@ -42,26 +76,33 @@ void find_lock_holders(PythonMemory& memory,
                        const CodeCache& codes,
                        std::vector<AwaitChain>& chains) {
   constexpr std::size_t kMaxLocks = 16;  // that are looked for
-  std::vector<Addr> locks;
-  locks.reserve(chains.size());
+  std::vector<AwaitedLock> awaited;
+  awaited.reserve(chains.size());
   for (const AwaitChain& chain : chains) {
-    locks.push_back(awaited_lock(memory, codes, chain));
+    awaited.push_back(awaited_lock(memory, codes, chain));
   }
   std::map<Addr, std::string> holders;
-  for (const Addr lock : locks) {
-    if (lock == Addr{} || holders.contains(lock) || holders.size() == kMaxLocks) {
+  for (const AwaitedLock& wanted : awaited) {
+    if (wanted.lock == Addr{} || holders.contains(wanted.lock) || holders.size() == kMaxLocks) {
       continue;
     }
     std::vector<std::size_t> found;
     for (std::size_t at = 0; at < chains.size(); ++at) {
-      if (locks[at] != lock && has_entered(memory, chains[at], lock)) {
+      // One that waits for the lock is about to enter, and has it only if it has entered before.
+      const std::size_t least = awaited[at].lock == wanted.lock ? 2 : 1;
+      std::size_t entered = count_entered(memory, chains[at], wanted.lock);
+      if (wanted.entered != wanted.lock &&
+          !has_given_back(memory, codes, chains[at], wanted.entered)) {
+        entered += count_entered(memory, chains[at], wanted.entered);
+      }
+      if (entered >= least) {
         found.push_back(at);
       }
     }
-    holders[lock] = found.size() == 1 ? chains[found.front()].name : std::string();
+    holders[wanted.lock] = found.size() == 1 ? chains[found.front()].name : std::string();
   }
   for (std::size_t at = 0; at < chains.size(); ++at) {
-    const auto holder = holders.find(locks[at]);
+    const auto holder = holders.find(awaited[at].lock);
     if (holder != holders.end() && !holder->second.empty()) {
       chains[at].awaits = holder->second;
     }

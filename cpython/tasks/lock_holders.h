@@ -1,8 +1,10 @@
-// Finds which task has the asyncio.Lock that another one waits for.
+// Finds which task has the asyncio.Lock that another one, or itself, waits for.
 //
 // Such a lock records no owner. But a coroutine in the body of `async with lock:` has the lock's
-// __aexit__ on the stack of its frame. So has a coroutine that still waits for the lock, but that
-// one is in Lock.acquire(). A lock that was acquired without `async with` leaves no trace.
+// __aexit__ on the stack of its frame, or that of the Condition whose lock it is. So has a
+// coroutine that still waits for the lock, but that one is in acquire(); in the bodies of two, it
+// waits for itself. The holder of a semaphore is known if it is the only one. A lock that was
+// acquired without `async with` leaves no trace.
 #pragma once
 
 #include <vector>
@@ -13,8 +15,8 @@
 
 namespace oddrank::cpython {
 
-// Sets AwaitChain::awaits of the chains that end in Lock.acquire() to the name of the only other
-// task that has the lock. `codes` must have the code objects of all frames.
+// Sets AwaitChain::awaits of the chains that end in acquire() to the name of the only task that has
+// the lock. `codes` must have the code objects of all frames.
 void find_lock_holders(PythonMemory& memory,
                        const CodeCache& codes,
                        std::vector<AwaitChain>& chains);

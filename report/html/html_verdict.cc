@@ -78,14 +78,15 @@ Json coverage_shown(const aggregate::Diagnosis& report) {
   return json;
 }
 
-// Columns: whose it is, how many keys are set, awaited keys, how many more are awaited. Columns of a
-// key: key, clients, the ranks that are seen to wait, the rank that is to set it (-1: unknown).
+// Columns: whose it is, how many keys are set, awaited keys, how many more are awaited. Columns of
+// a key: key, clients, the ranks that are seen to wait, the rank that is to set it (-1: unknown).
 Json stores_shown(const aggregate::Diagnosis& report) {
   Json json = Json::array();
   for (const aggregate::StoreTable& store : report.stores) {
     Json keys = Json::array();
     for (const aggregate::AwaitedKey& key : store.awaited) {
-      keys.push_back({key.key, key.clients, aggregate::format_ranks(key.waiters), key.owner.value_or(-1)});
+      keys.push_back(
+          {key.key, key.clients, aggregate::format_ranks(key.waiters), key.owner.value_or(-1)});
     }
     json.push_back({store.of, store.set, std::move(keys), store.more});
   }

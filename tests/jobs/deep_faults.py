@@ -23,6 +23,27 @@ def awaited_task(random, names):
         OWN, "waits in an event loop for a task that nothing ends")
 
 
+def crossed_tasks(random, names):
+    """Each of several tasks has a lock, and wants the next one's."""
+    locks, inside, move, run = names.noun(), names.noun(), names.function(), names.function()
+    count = random.choice((1, 2, 2, 3))
+    kind = random.choice(("Lock()", "Lock()", "Condition()", "Semaphore(1)"))
+    waits = random.choice((
+        [f"await asyncio.gather(*({move}(at) for at in range({count})))"],
+        [f"tasks = [asyncio.create_task({move}(at)) for at in range({count})]",
+         "for task in tasks:", "    await task"],
+        [f"await asyncio.wait_for(asyncio.gather(*({move}(at) for at in range({count}))), 10**5)"]))
+    return Fault("crossed_tasks", [
+        f"{locks}, {inside} = [asyncio.{kind} for _ in range({count})], []", "",
+        f"async def {move}(at):", f"    async with {locks}[at]:", f"        {inside}.append(at)",
+        f"        while len({inside}) < {count}:", "            await asyncio.sleep(0.01)",
+        f"        if at == {count - 1}:", f"            {FAULTY}",
+        f"        async with {locks}[(at + 1) % {count}]:", "            pass", "",
+        f"async def {run}():", *("    " + line for line in waits), "",
+        f"asyncio.run({run}())"], ("lock_deadlock",),
+        "has asyncio tasks that wait for each other's locks, or one for its own")
+
+
 def loop_in_thread(random, names):
     """The main thread waits for a coroutine on the loop of another thread."""
     loop, ask = names.noun(), names.function()
@@ -300,8 +321,8 @@ def waits_by_system_call(random, names):
         "waits in a system call for what only its own process could bring")
 
 
-DEEP = (awaited_task, loop_in_thread, loop_lost_by_fork, pool_lost_by_fork, lock_kept_by_fork,
-        manager_queue, own_pipe, log_pipe, inherited_pipe, captured_grandchild, both_pipes,
+DEEP = (awaited_task, crossed_tasks, loop_in_thread, loop_lost_by_fork, pool_lost_by_fork,
+        lock_kept_by_fork, manager_queue, own_pipe, log_pipe, inherited_pipe, captured_grandchild, both_pipes,
         pool_shell_fifo, process_pool, handler, finaliser, barrier_of_threads, full_queue,
         semaphore_of_dead, stopped_child, own_server, stops_and_goes, starts_again, engine_beside,
         slow_reader,

@@ -116,10 +116,21 @@ def event_loop(source, inside):
     return [f"asyncio.run({name}(i))"]
 
 
+def locking_tasks(source, inside):
+    """Lets tasks of an event loop take two locks in one order."""
+    locks, name, run = source.names.noun(), source.names.function(), source.names.function()
+    source.blocks.append("\n".join([
+        f"async def {name}({locks}):", f"    async with {locks}[0]:", "        await asyncio.sleep(0)",
+        f"        async with {locks}[1]:", "            await asyncio.sleep(0.01)", "",
+        f"async def {run}():", f"    {locks} = asyncio.Lock(), asyncio.Lock()",
+        f"    await asyncio.gather({name}({locks}), {name}({locks}))"]))
+    return [f"asyncio.run({run}())"]
+
+
 def compute(source, inside):
     """Adds nothing but a place for the fault."""
     return ["total = sum(range(500))", *_call(inside)]
 
 
 HOSTS = (ddp, ddp_buffers, fsdp, loader)  # a fault may be inside these
-OTHERS = (side_thread, fed_thread, joined_thread, pooled_thread, event_loop)
+OTHERS = (side_thread, fed_thread, joined_thread, pooled_thread, event_loop, locking_tasks)

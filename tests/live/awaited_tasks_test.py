@@ -14,6 +14,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), "support"))
 # pylint: disable=wrong-import-position
 import harness
+import interpreters
 import proc_facts
 
 # The main thread waits for a chain of tasks; no thread waits for the one beside it.
@@ -47,6 +48,36 @@ async def weigh():
 loop = asyncio.new_event_loop()
 threading.Thread(target=loop.run_forever, daemon=True).start()
 asyncio.run_coroutine_threadsafe(weigh(), loop).result()
+"""
+# Each of two tasks has a lock and wants the other's, if they `cross`; else one has what both want.
+LOCKS = """
+import asyncio, sys
+
+async def move(own, other, inside):
+    async with own:
+        inside.append(own)
+        while len(inside) < {inside}:
+            await asyncio.sleep(0.01)
+        print("ready", flush=True)
+        if {sleeps}:
+            await asyncio.sleep(10 ** 6)
+        async with other:
+            pass
+
+async def main():
+    locks, inside = [asyncio.{lock}, asyncio.{lock}], []
+    await asyncio.gather(*(move(locks[own], locks[other], inside) for own, other in [{order}]))
+
+asyncio.run(main())
+"""
+ALONE = """
+import asyncio
+
+async def main():
+    print("ready", flush=True)
+    await asyncio.{waits}
+
+asyncio.run(main())
 """
 # A coroutine of the first one has the question of the second one, and does not answer. The main
 # thread of the first one waits for the second one, which it has no way to wake its loop for.
@@ -133,6 +164,39 @@ class AwaitedTasks(unittest.TestCase):
         pid, row = self.read(THREAD)
         self.assertEqual([task["awaited_by"] for task in row["tasks"]], [pid])
         self.assertIn("weigh", [frame["name"] for frame in row["tasks"][0]["frames"]])
+
+    def verdict_of(self, python, code):
+        process = subprocess.Popen([python, "-c", code], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
+        self.addCleanup(process.communicate)
+        self.addCleanup(process.kill)
+        self.assertEqual(process.stdout.readline(), b"ready\n")
+        proc_facts.wait_until(lambda: proc_facts.sleeping(process.pid), "it waits")
+        run = harness.Run(harness.run_here([harness.Options.oddrank, "node", str(process.pid),
+                                            *harness.PATIENTLY, "--json", "-"]))
+        return run.json()["verdict"]
+
+    def test_tasks_that_want_each_others_locks(self):
+        for python in [path for path in interpreters.all_here() if interpreters.version_of(path) >= (3, 8)]:
+            others = ("Condition()", "Semaphore(1)") if python == sys.executable else ()
+            for lock in ("Lock()", *others):
+                for order, who in ("(0, 1), (1, 0)", "2 of its asyncio tasks wait for each other"), \
+                                  ("(0, 0)", "an asyncio task of it waits for itself"):
+                    with self.subTest(python=python, lock=lock, order=order):
+                        verdict = self.verdict_of(python, LOCKS.format(
+                            inside=order.count("("), sleeps=False, lock=lock, order=order))
+                        self.assertEqual(verdict["kind"], "lock_deadlock", verdict)
+                        self.assertIn(who, verdict["summary"])
+
+    def test_a_lock_that_a_sleeping_task_has_is_no_deadlock(self):
+        verdict = self.verdict_of(sys.executable, LOCKS.format(
+            inside=1, sleeps=True, lock="Lock()", order="(0, 1), (0, 1)"))
+        self.assertIn(verdict["kind"], ("healthy", "unknown"), verdict)
+
+    def test_a_loop_that_nothing_wakes_is_not_idle(self):
+        for waits in ("Event().wait()", "Queue().get()"):
+            with self.subTest(waits):
+                self.assertEqual(self.verdict_of(sys.executable, ALONE.format(waits=waits))["kind"],
+                                 "unknown")
 
     def start(self, code, rank):
         process = subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE,

@@ -2,9 +2,9 @@
 //   write_capture NAME FILE             one of hung_jobs.h
 //   write_capture tasks FILE            a job of one rank with asyncio tasks
 //   write_capture calls FILE            a job whose calls were read from its memory
-//   write_capture store FILE            ranks that wait for a key of a store, which rank 2 is to set
-//   write_capture late_loader FILE      a rank that is a step behind the others
-//   write_capture big:RANKS FILE        a job of eight ranks a node, each with 99 threads, of which
+//   write_capture store FILE            ranks that wait for a key of a store, which rank 2 is to
+//   set write_capture late_loader FILE      a rank that is a step behind the others write_capture
+//   big:RANKS FILE        a job of eight ranks a node, each with 99 threads, of which
 //                                       one rank waits for its loader and the others for it
 //   write_capture mesh:DPxPPxTP FILE    a job of three dimensions (mesh_job.h)
 #include <algorithm>
@@ -186,7 +186,8 @@ int main(int count, char** arguments) {
   const int result = count == 3 ? oddrank::tests::write(arguments[1], arguments[2]) : 2;
   if (result == 2) {
     std::fprintf(
-        stderr, "usage: write_capture NAME|tasks|calls|store|late_loader|big:RANKS|mesh:DPxPPxTP FILE\n");
+        stderr,
+        "usage: write_capture NAME|tasks|calls|store|late_loader|big:RANKS|mesh:DPxPPxTP FILE\n");
   }
   return result;
 }

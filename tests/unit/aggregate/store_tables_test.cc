@@ -61,8 +61,9 @@ tests::CaptureBuilder asking(const std::vector<std::int32_t>& ranks,
 }
 
 TEST_CASE("store tables: who waits for which key, and who is to set it") {
-  const auto tables = tables_of(asking({0, 1, 3}, "ready/2", {"run/ready/0", "run/ready/1", "run/ready/3"},
-                                       {"run/other", "run/ready/2"}));
+  const auto tables =
+      tables_of(asking({0, 1, 3}, "ready/2", {"run/ready/0", "run/ready/1", "run/ready/3"},
+                       {"run/other", "run/ready/2"}));
   REQUIRE(tables.size() == 1);
   CHECK(tables[0].set == 3);
   REQUIRE(tables[0].awaited.size() == 2);
