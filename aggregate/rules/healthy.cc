@@ -63,7 +63,7 @@ bool has_no_work(const JobView& view, const RankView& rank) {
   return rank.decider != nullptr && rank.state() == 'S' &&
          waits_for_work(view.model(), *rank.decider) &&
          !waits_for_no_task(view.model(), *rank.process, *rank.decider) &&
-         waiting_tasks(view, rank).tasks.empty() &&
+         waiting_tasks(view.model(), rank).tasks.empty() &&
          std::ranges::none_of(threads, [&view](const snapshot::ThreadCapture& thread) {
            return thread.call || runs_function(view.model(), thread);
          });

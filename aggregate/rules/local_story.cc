@@ -151,16 +151,6 @@ static_assert(std::ranges::count(kRowsByPlace, nullptr) == 0,
 
 }  // namespace
 
-TaskCircle waiting_tasks(const JobView& view, const RankView& rank) {
-  if (rank.process == nullptr || rank.decider == nullptr || rank.decider->call ||
-      rank.process->tasks.empty() || rank.motion.stack) {
-    return {};
-  }
-  const ThreadCapture* last = follow_threads(*rank.process, *rank.decider).end();
-  return last == nullptr || last->call ? TaskCircle()
-                                       : task_circle(view.model(), *rank.process, *last);
-}
-
 bool is_crashed(const RuleInput& /*input*/, const RankView& rank) {
   return rank.crashed();
 }
@@ -171,7 +161,7 @@ bool is_stopped(const RuleInput& input, const RankView& rank) {
 
 bool is_in_lock_circle(const RuleInput& input, const RankView& rank) {
   const ThreadList circle = thread_chain_of(rank).circle;
-  return circle.empty() ? !waiting_tasks(input.view, rank).tasks.empty() : !has_gil(circle);
+  return circle.empty() ? !waiting_tasks(input.view.model(), rank).tasks.empty() : !has_gil(circle);
 }
 
 bool is_in_gil_circle(const RuleInput& input, const RankView& rank) {

@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "aggregate/rules/rule.h"
-#include "aggregate/view/coroutines.h"
 #include "aggregate/view/loop_work.h"
 
 namespace oddrank::aggregate {
@@ -54,9 +53,6 @@ bool waits_for_reader(const JobView& view, const RankView& rank);
 bool has_end_outside(const JobView& view, const RankView& rank);
 // Returns whether only its own process has the pipe's other end.
 bool is_at_own_end(const RankView& rank);
-
-// Returns the asyncio tasks of the rank that wait for each other, if its wait ends there.
-TaskCircle waiting_tasks(const JobView& view, const RankView& rank);
 
 // What the rank gets done (loop_work.h), or the process that is to deliver its input.
 struct RankWork {

@@ -114,7 +114,7 @@ std::string deadlock_predicate(const JobView& view, const RankView& rank) {
     return keeper_predicate(view, rank, *keeper);
   }
   if (chain.circle.empty()) {
-    return task_predicate(view, waiting_tasks(view, rank));
+    return task_predicate(view, waiting_tasks(view.model(), rank));
   }
   std::string text;
   if (chain.circle.size() == 1) {
@@ -201,7 +201,7 @@ std::vector<Finding> lock_deadlock(const RuleInput& input) {
   if (of_threads) {
     tell_threads(first, chain, input.view.model(), finding);
   } else {
-    tell_tasks(first, waiting_tasks(input.view, first), finding);
+    tell_tasks(first, waiting_tasks(input.view.model(), first), finding);
   }
   finding.summary = sentence(input, ranks, [&input](const RankView& rank) {
     return deadlock_predicate(input.view, rank);

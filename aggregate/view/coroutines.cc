@@ -7,6 +7,7 @@
 #include <set>
 #include <utility>
 
+#include "aggregate/view/thread_cycle.h"
 #include "aggregate/view/way.h"
 
 namespace oddrank::aggregate {
@@ -319,6 +320,15 @@ TaskCircle task_circle(FrameModel& model,
     }
   }
   return circle;
+}
+
+TaskCircle waiting_tasks(FrameModel& model, const RankView& rank) {
+  if (rank.process == nullptr || rank.decider == nullptr || rank.decider->call ||
+      rank.process->tasks.empty() || rank.motion.stack) {
+    return {};
+  }
+  const ThreadCapture* last = follow_threads(*rank.process, *rank.decider).end();
+  return last == nullptr || last->call ? TaskCircle() : task_circle(model, *rank.process, *last);
 }
 
 bool waits_for_no_task(FrameModel& model,

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "aggregate/frames/frame_model.h"
+#include "aggregate/view/rank_view.h"
 #include "snapshot/process_capture.h"
 
 namespace oddrank::aggregate {
@@ -40,6 +41,9 @@ struct TaskCircle {
 TaskCircle task_circle(FrameModel& model,
                        const snapshot::ProcessCapture& process,
                        const snapshot::ThreadCapture& thread);
+
+// Returns the same of the thread in which the wait of the rank ends.
+TaskCircle waiting_tasks(FrameModel& model, const RankView& rank);
 
 // Returns whether nothing ends the wait of the thread's event loop, until which tasks wait for what
 // other coroutines do: the loop has no clock, and no file but those by which its own process wakes

@@ -20,7 +20,7 @@ using tests::TaskSpec;
 constexpr std::int32_t kOdd = 3;
 const std::string kAsyncio = "/usr/lib/python3.11/asyncio/";
 
-Frames at_lock(const std::string& function) {
+Frames at_task_lock(const std::string& function) {
   return {py("Lock.acquire", kAsyncio + "locks.py", 114), py(function, "/job/stock.py", 8)};
 }
 
@@ -51,21 +51,21 @@ CaptureBuilder looping(const std::vector<TaskSpec>& tasks) {
   return job;
 }
 
-Verdict verdict_of(const CaptureBuilder& job) {
+Verdict looping_verdict(const CaptureBuilder& job) {
   return diagnose(job.capture).verdict;
 }
 
 bool is_circle(const std::vector<TaskSpec>& tasks) {
-  return verdict_of(looping(tasks)).kind == Kind::kLockDeadlock;
+  return looping_verdict(looping(tasks)).kind == Kind::kLockDeadlock;
 }
 
-const TaskSpec kLeft = {"left", at_lock("move"), "right"};
-const TaskSpec kRight = {"right", at_lock("move"), "left"};
+const TaskSpec kLeft = {"left", at_task_lock("move"), "right"};
+const TaskSpec kRight = {"right", at_task_lock("move"), "left"};
 
 }  // namespace
 
 TEST_CASE("tasks: each wants the lock that the other one has") {
-  const Verdict verdict = verdict_of(
+  const Verdict verdict = looping_verdict(
       looping({{"main", {py("main", "/job/stock.py", 20)}, "<_GatheringFuture>", {"left", "right"}},
                kLeft,
                kRight}));
@@ -86,8 +86,8 @@ TEST_CASE("tasks: circles through a group, and by one that another one joins") {
                    {"beside", joins, "<Future>"},
                    kLeft,
                    kRight}));
-  CHECK(is_circle({{"main", joins, "left"}, {"left", at_lock("move"), "main"}}));
-  CHECK(is_circle({{"main", at_lock("main"), "main"}}));
+  CHECK(is_circle({{"main", joins, "left"}, {"left", at_task_lock("move"), "main"}}));
+  CHECK(is_circle({{"main", at_task_lock("main"), "main"}}));
 }
 
 TEST_CASE("tasks: no circle if one of several may end the wait, or one of them goes on") {
@@ -96,20 +96,21 @@ TEST_CASE("tasks: no circle if one of several may end the wait, or one of them g
                     {"beside", {py("sleep", kAsyncio + "tasks.py", 649)}, "<Future>"},
                     kLeft,
                     kRight}));
-  CHECK(!is_circle({{"main", at_lock("main"), "left"}, {"left", at_event(), "<Future>"}}));
+  CHECK(!is_circle({{"main", at_task_lock("main"), "left"}, {"left", at_event(), "<Future>"}}));
   // Two tasks have one name.
-  CHECK(!is_circle({{"main", at_lock("main"), "left"}, kLeft, kLeft, kRight}));
+  CHECK(!is_circle({{"main", at_task_lock("main"), "left"}, kLeft, kLeft, kRight}));
 }
 
 TEST_CASE("tasks: a circle beside the way is possible if the way ends at what any task may do") {
-  const Verdict verdict = verdict_of(looping({{"main", at_event(), "<Future>"}, kLeft, kRight}));
+  const Verdict verdict =
+      looping_verdict(looping({{"main", at_event(), "<Future>"}, kLeft, kRight}));
   CHECK(verdict.kind == Kind::kLockDeadlock);
   CHECK(verdict.confidence == Confidence::kPossible);
 }
 
 TEST_CASE("tasks: a loop that nothing wakes holds the others up by itself") {
   CaptureBuilder job = looping({{"main", at_event(), "<Future>"}});
-  const Verdict alone = verdict_of(job);
+  const Verdict alone = looping_verdict(job);
   CHECK(alone.kind == Kind::kSkippedCollective);
   CHECK(alone.confidence == Confidence::kLikely);
   CHECK(alone.summary.find("no task, connection or other Python thread of it is left") !=
@@ -123,13 +124,13 @@ TEST_CASE("tasks: a loop that nothing wakes holds the others up by itself") {
   SECTION("so may another process") {
     job.process(pid_of(kOdd)).threads[0].wait.holder_pid = 0;
   }
-  CHECK(verdict_of(job).summary.find("is left to end that") == std::string::npos);
+  CHECK(looping_verdict(job).summary.find("is left to end that") == std::string::npos);
 }
 
 TEST_CASE("tasks: a chain without an end, as only a damaged capture has it") {
   std::vector<TaskSpec> tasks;
   for (int i = 0; i < 4000; ++i) {
-    tasks.push_back({std::to_string(i), at_lock("move"), std::to_string(i + 1)});
+    tasks.push_back({std::to_string(i), at_task_lock("move"), std::to_string(i + 1)});
   }
   CHECK(!is_circle(tasks));
   tasks.back().awaits = "0";
