@@ -82,12 +82,108 @@ std::size_t head_of(const RankTable& table, std::size_t i) {
   return head;
 }
 
+// Families that are parts of one cluster of Ray. The daemon that starts a node's actors is a child
+// of the driver only where the driver has started it; one that was started for a second node, or by
+// `ray start`, is nobody's.
+class RayClusters {
+ public:
+  explicit RayClusters(const RankTable& table);
+
+  // Returns the head that stands for all families of the cluster of this one: the head itself, if
+  // it is of none.
+  std::size_t leader_of(std::size_t head) const;
+
+ private:
+  // Returns the name of the cluster's session, which has the time of its start; "" if it is of
+  // none.
+  std::string_view session_of(std::size_t head) const;
+  bool leads_better(std::size_t head, std::size_t other) const;
+
+  const RankTable& table_;
+  std::map<std::size_t, std::string_view> started_;  // head of a driver -> session that is below it
+  std::map<std::string_view, std::string_view> by_address_;  // session, by its address; "": several
+  std::map<std::string_view, std::size_t> leaders_;          // by session
+};
+
+// Returns the value of an argument "--name=value"; "" if there is none.
+std::string_view argument(const ProcessFacts& facts, std::string_view name) {
+  const auto at = std::ranges::find_if(
+      facts.arguments, [name](const std::string& word) { return word.starts_with(name); });
+  return at == facts.arguments.end() ? std::string_view()
+                                     : std::string_view(*at).substr(name.size());
+}
+
+std::string_view session_in(const ProcessFacts& facts) {
+  return argument(facts, "--session-name=");
+}
+
+RayClusters::RayClusters(const RankTable& table) : table_(table) {
+  for (std::size_t i = 0; i < table.tree.size(); ++i) {
+    const std::string_view session = session_in(table.facts[i]);
+    const std::string_view address = argument(table.facts[i], "--gcs-address=");
+    if (session.empty()) {
+      continue;
+    }
+    if (const std::size_t head = head_of(table, i); head != i) {
+      started_.try_emplace(head, session);
+    }
+    if (!address.empty()) {
+      const auto [at, is_new] = by_address_.try_emplace(address, session);
+      at->second = is_new || at->second == session ? session : std::string_view();
+    }
+  }
+  if (started_.empty() && by_address_.empty()) {
+    return;
+  }
+  for (std::size_t i = 0; i < table.tree.size(); ++i) {
+    if (table.row_of[i] == kNoProcess && !may_take_part(table, i)) {
+      continue;
+    }
+    const std::size_t head = head_of(table, i);
+    const std::string_view session = session_of(head);
+    if (!session.empty()) {
+      const auto [at, is_new] = leaders_.try_emplace(session, head);
+      at->second = !is_new && leads_better(head, at->second) ? head : at->second;
+    }
+  }
+}
+
+std::string_view RayClusters::session_of(std::size_t head) const {
+  if (const auto at = started_.find(head); at != started_.end()) {
+    return at->second;
+  }
+  std::string_view session = session_in(table_.facts[head]);
+  table_.tree.ancestor(head, [&](std::size_t above) {
+    session = session.empty() ? session_in(table_.facts[above]) : session;
+    return !session.empty();
+  });
+  if (!session.empty()) {
+    return session;
+  }
+  const auto by = by_address_.find(table_.facts[head].environment.get("RAY_ADDRESS"));
+  return by == by_address_.end() ? std::string_view() : by->second;
+}
+
+// A driver goes before actors, and these before services.
+bool RayClusters::leads_better(std::size_t head, std::size_t other) const {
+  const auto worth = [this](std::size_t at) {
+    return !has_own_part(table_, at) ? 0 : is_titled(table_, at) ? 1 : 2;
+  };
+  return worth(head) > worth(other);
+}
+
+std::size_t RayClusters::leader_of(std::size_t head) const {
+  const auto at = leaders_.find(session_of(head));
+  return at == leaders_.end() || at->first.empty() ? head : at->second;
+}
+
 // Returns the families by their heads: all that may take part and have no row.
-std::map<std::size_t, std::vector<std::size_t>> families_of(const RankTable& table) {
+std::map<std::size_t, std::vector<std::size_t>> families_of(const RankTable& table,
+                                                            const RayClusters& clusters) {
   std::map<std::size_t, std::vector<std::size_t>> families;
   for (std::size_t i = 0; i < table.tree.size(); ++i) {
     if (may_take_part(table, i) && table.row_of[i] == kNoProcess) {
-      families[head_of(table, i)].push_back(i);
+      families[clusters.leader_of(head_of(table, i))].push_back(i);
     }
   }
   return families;
@@ -116,12 +212,13 @@ void add_parts(RankTable& table, const std::vector<std::size_t>& parts, const st
 
 // Adds the parts of jobs that have rows: of the family of each.
 void add_beside_rows(RankTable& table) {
-  const auto families = families_of(table);
+  const RayClusters clusters(table);
+  const auto families = families_of(table, clusters);
   const std::vector<RankRow> rows = table.rows;
   std::set<std::size_t> done;
   for (const bool numbered : {true, false}) {
     for (const RankRow& row : rows) {
-      const std::size_t head = head_of(table, row.process);
+      const std::size_t head = clusters.leader_of(head_of(table, row.process));
       const auto family = families.find(head);
       if ((row.rank >= 0) != numbered || family == families.end() || !done.insert(head).second) {
         continue;
@@ -179,7 +276,7 @@ void add_families(RankTable& table) {
     add_beside_rows(table);
     return;
   }
-  for (const auto& [head, family] : families_of(table)) {
+  for (const auto& [head, family] : families_of(table, RayClusters(table))) {
     const std::vector<std::size_t> parts = parts_of(table, head, family);
     if (parts.size() > 1) {
       add_parts(table, parts, job_of_family(table, head));

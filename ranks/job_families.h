@@ -5,6 +5,10 @@
 // It belongs to a job if one of its processes is a rank of the job, and its processes have titles
 // ("VLLM::EngineCore"): then each of them has a part of its own. If the node has no ranks, each
 // family of several parts is a job, "family PID" by its outermost process.
+//
+// The families of one cluster of Ray are one: its daemons' arguments have the session's name, and
+// they start the actors (Ray 2.60: raylet). A driver of it has started one of them, or has its
+// address in RAY_ADDRESS.
 #pragma once
 
 #include <cstddef>

@@ -141,10 +141,13 @@ def monarch(arguments, *fault, idle=False):
                 ("controller", "trainer0", "trainer1", "trainer2"), *fault, idle=idle)
 
 
-def ray(arguments, *rest, least=(), **more):
-    return Form(f"cd ray; sleep 1000 | {PYTHON} {arguments}", ("driver", *least), *rest, **more)
+def ray(arguments, *rest, least=(), far="", **more):
+    """`far`: the address of a second node."""
+    return Form(f"cd ray; export FAR_NODE={far}; sleep 1000 | {PYTHON} {arguments}",
+                ("driver", *least), *rest, **more)
 
 
+FAR = "127.0.0.2"
 ROLLOUTS = ("rollout0", "rollout1", "learner")
 # Before there is an actor, a driver is not found by itself.
 MISSING = {"kinds": ("external_wait",), "named": ("driver",), "idle": True, "by_pid": True}
@@ -196,6 +199,15 @@ JOBS = {
     "roles_ray_healthy": ray("rollouts.py", least=ROLLOUTS),
     "roles_ray_idle": ray(f"rollouts.py {FEW}", least=ROLLOUTS, idle=True),
     "roles_ray_fifo": ray("rollouts.py", pipe("rollout1", "shard.1"), IO_STALL, least=ROLLOUTS),
+    "roles_ray_far_healthy": ray("rollouts.py", least=ROLLOUTS, far=FAR),
+    "roles_ray_far_idle": ray(f"rollouts.py {FEW}", least=ROLLOUTS, far=FAR, idle=True),
+    "roles_ray_far_fifo": ray("rollouts.py", pipe("rollout1", "shard.1"), IO_STALL, least=ROLLOUTS,
+                              far=FAR),
+    "roles_ray_far_near": ray("rollouts.py", pipe("rollout0", "shard.0"), IO_STALL, least=ROLLOUTS,
+                              far=FAR),
+    "roles_ray_far_stopped": ray("rollouts.py", stop("rollout1"), STOPPED, least=ROLLOUTS, far=FAR),
+    "roles_ray_far_cycle": ray("planner.py", kinds=("resource_cycle",), named=("planner", "worker"),
+                               idle=True, far=FAR),
     "roles_ray_async": ray("inference.py", pipe("engine", "shard.1"), IO_STALL,
                            least=("engine", "reward")),
     "roles_ray_threaded": ray("features.py", pipe("store", "shard.1"), IO_STALL, least=("store",)),

@@ -167,3 +167,58 @@ TEST_CASE("a process is called by its title, its script, its module or its progr
   CHECK(label({"/opt/a::b/solver"}) == "solver");
   CHECK(label({}).empty());
 }
+
+// A driver with a node of its own, and a second node, whose daemon is nobody's child.
+Node two_nodes(const std::string& second_session) {
+  const std::string raylet = "/v/site-packages/ray/raylet --gcs-address=127.0.0.1:6379 ";
+  Node node;
+  node.add(100, 50, "python drive.py")
+      .says({})
+      .add(110, 100, raylet + "--session-name=s_1")
+      .add(120, 110, "ray::Learner")
+      .says({})
+      .add(210, 1, raylet + "--session-name=" + second_session)
+      .add(211, 210, "ray::RuntimeEnvAgent")
+      .says({})
+      .add(220, 210, "ray::Rollout.sample")
+      .says({});
+  return node;
+}
+
+TEST_CASE("actors of a second node of Ray are of the driver's job") {
+  CHECK(two_nodes("s_1").ranks() == "-1:100[110] -1:120 -1:220");
+  CHECK(two_nodes("s_2").ranks() == "-1:100[110] -1:120");
+}
+
+TEST_CASE("actors of a cluster that was started by itself are one job, with its drivers") {
+  const std::string raylet = "/v/site-packages/ray/raylet --session-name=s_1 --gcs-address=n0:6379";
+  for (const bool told : {true, false}) {
+    Node node;
+    node.add(110, 1, raylet)
+        .add(120, 110, "ray::Learner")
+        .says({})
+        .add(121, 110, "ray::Rollout.sample")
+        .says({})
+        .add(130, 110, "ray::IDLE")
+        .says({})
+        .add(200, 50, "python drive.py", told ? "RAY_ADDRESS=n0:6379" : "")
+        .says({});
+    CHECK(node.ranks() == (told ? "-1:120 -1:121 -1:200" : "-1:120 -1:121"));
+  }
+}
+
+TEST_CASE("ranks on one node of Ray have the actors of the other one beside them") {
+  const std::string raylet = "/v/site-packages/ray/raylet --session-name=s_1 --gcs-address=n0:6379";
+  Node node;
+  node.add(100, 50, "python drive.py")
+      .says({})
+      .add(110, 100, raylet)
+      .add(120, 110, "ray::Trainer.step")
+      .says(member(0, 2))
+      .add(210, 1, raylet)
+      .add(220, 210, "ray::Trainer.step")
+      .says(member(1, 2))
+      .add(221, 210, "ray::Store.get")
+      .says({});
+  CHECK(node.ranks() == "-1:100[110] -1:221 0:120 1:220");
+}

@@ -37,7 +37,7 @@ class Worker:
 def main():
     node.start()
     planner = Planner.remote()
-    ray.get(planner.attach.remote(Worker.remote(planner)))
+    ray.get(planner.attach.remote(node.far(Worker).remote(planner)))
     ray.get(planner.plan.remote())
 
 

@@ -44,7 +44,8 @@ def run_steps(rollouts, learner, steps):
 
 def main():
     node.start()
-    rollouts, learner = [Rollout.remote(number) for number in range(2)], Learner.remote()
+    makers = Rollout, node.far(Rollout)
+    rollouts, learner = [makers[number].remote(number) for number in range(2)], Learner.remote()
     run_steps(rollouts, learner, int(sys.argv[1]) if len(sys.argv) > 1 else sys.maxsize)
     for line in sys.stdin:
         run_steps(rollouts, learner, int(line))
