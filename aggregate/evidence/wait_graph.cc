@@ -9,6 +9,7 @@
 
 #include "aggregate/evidence/graph_builder.h"
 #include "aggregate/evidence/named_rank.h"
+#include "aggregate/evidence/quorum.h"
 #include "aggregate/evidence/server_waits.h"
 #include "aggregate/view/coroutines.h"
 #include "aggregate/view/decider.h"
@@ -42,17 +43,6 @@ bool is_active(const JobView& view, const RankView& rank) {
   return rank.decider != nullptr && !rank.decider->call &&
          !waits_to_serve(view.model(), *rank.decider) &&
          (rank.polls || is_at_work(*rank.decider, view.model()));
-}
-
-// Returns the lighthouse that decides about the slot; kNone if it was not read.
-std::size_t lighthouse_of(const JobView& view, const Slot& slot) {
-  const snapshot::StringId job = view.rank(slot.inside.front()).process->job_key;
-  const auto found = std::ranges::find_if(view.ranks(), [job](const RankView& rank) {
-    return rank.rank < 0 && rank.presence != Presence::kUnread && rank.process != nullptr &&
-           rank.process->role == snapshot::JobRole::kServer && rank.process->job_key == job;
-  });
-  return found == view.ranks().end() ? JobView::kNone
-                                     : static_cast<std::size_t>(found - view.ranks().begin());
 }
 
 // Returns whether the rank has locked, for itself alone, the part of a window that the call wants.

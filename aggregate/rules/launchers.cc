@@ -12,6 +12,7 @@
 
 #include <fmt/format.h>
 
+#include "aggregate/evidence/quorum.h"
 #include "aggregate/rules/all_rules.h"
 #include "aggregate/rules/local_story.h"
 #include "aggregate/view/rank_set.h"
@@ -116,6 +117,22 @@ std::string place_words(const JobView& view, const RankView& rank) {
   return place.empty() ? phase_of(view, rank) : place;
 }
 
+// Handles replicas that meet at a lighthouse of torchft, where too few have come.
+std::vector<Finding> quorum_waits(const RuleInput& input) {
+  const auto quorum = waiting_quorum(input.view, input.graph.slots);
+  if (!quorum) {
+    return {};
+  }
+  Finding finding;
+  finding.kind = Kind::kRendezvous;
+  finding.confidence = Confidence::kLikely;
+  finding.explains = quorum->slot->inside.size();
+  finding.summary = quorum_words(input.view, *quorum) + "; no process of another one was found";
+  finding.advice = {"look whether the other replicas run, and for their errors"};
+  finding.disproves = {"another replica that is at work on a node that was not read"};
+  return {finding};
+}
+
 LauncherPlace launcher_place(const JobView& view, const RankView& rank) {
   LauncherPlace place;
   for (const snapshot::FrameLocals& locals : rank.decider->locals) {
@@ -142,7 +159,7 @@ std::vector<Finding> launchers_wait(const RuleInput& input) {
     }
   }
   if (waiting.empty()) {
-    return {};
+    return quorum_waits(input);
   }
   Finding finding;
   finding.kind = Kind::kRendezvous;

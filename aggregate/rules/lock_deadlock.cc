@@ -103,9 +103,7 @@ std::string task_predicate(const JobView& view, const TaskCircle& circle) {
   for (std::size_t i = 0; i < std::min(tasks.size(), kMaxThreads); ++i) {
     text += (i == 0 ? "" : "; ") + task_hop(view, *tasks[i], *tasks[(i + 1) % tasks.size()]);
   }
-  return tasks.size() > kMaxThreads
-             ? fmt::format("{}; and {}", text, count_of(tasks.size() - kMaxThreads, "more task"))
-             : text;
+  return text + (tasks.size() > kMaxThreads ? "; and so on" : "");
 }
 
 std::string deadlock_predicate(const JobView& view, const RankView& rank) {
@@ -116,13 +114,10 @@ std::string deadlock_predicate(const JobView& view, const RankView& rank) {
   if (chain.circle.empty()) {
     return task_predicate(view, waiting_tasks(view.model(), rank));
   }
-  std::string text;
-  if (chain.circle.size() == 1) {
-    text = "is deadlocked, a thread of it waits for itself: ";
-  } else {
-    text =
-        fmt::format("is deadlocked, {} of its threads wait for each other: ", chain.circle.size());
-  }
+  std::string text = chain.circle.size() == 1
+                         ? "is deadlocked, a thread of it waits for itself: "
+                         : fmt::format("is deadlocked, {} of its threads wait for each other: ",
+                                       chain.circle.size());
   text += circle_words(view, chain.circle);
   if (!chain.way.empty()) {
     text += fmt::format("; {} waits for thread {}", thread_words(view, *chain.way.front()),
@@ -156,13 +151,6 @@ std::vector<Advice> deadlock_advice(const RankView& rank, const ThreadChain& cha
   return advice;
 }
 
-std::vector<Advice> task_advice(const RankView& rank, const TaskCircle& circle) {
-  return {on_live(rank, fmt::format("oddrank node {} --tasks", rank.pid())),
-          Advice(circle.tasks.size() == 1 ? "take the lock once: asyncio has no recursive one"
-                                          : "take the locks in one order in all tasks")};
-}
-
-// A deadlock of threads.
 void tell_threads(const RankView& rank,
                   const ThreadChain& chain,
                   FrameModel& model,
@@ -180,12 +168,13 @@ void tell_threads(const RankView& rank,
   finding.disproves = {"one of these threads going on"};
 }
 
-// One of asyncio tasks.
 void tell_tasks(const RankView& rank, const TaskCircle& circle, Finding& finding) {
   finding.at_most(circle.awaited ? Confidence::kLikely : Confidence::kPossible);
   finding.weakness = circle.awaited ? "which task has a lock was concluded from the tasks' frames"
                                     : "the rank may wait for other tasks than these";
-  finding.advice = task_advice(rank, circle);
+  finding.advice = {on_live(rank, fmt::format("oddrank node {} --tasks", rank.pid())),
+                    circle.tasks.size() == 1 ? "take the lock once: asyncio has no recursive one"
+                                             : "take the locks in one order in all tasks"};
   finding.disproves = {"one of these tasks going on, or a time limit that ends it"};
 }
 

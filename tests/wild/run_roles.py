@@ -37,6 +37,7 @@ HTTP_PORT, RENDEZVOUS_PORT = 8000, 29511
 BODY = bytes(number % 255 + 1 for number in range(256))
 
 IO_STALL, BUSY, LOCK, STOPPED = ("io_stall",), ("busy_rank",), ("file_lock",), ("stopped_rank",)
+GONE = ("missing_rank", "rendezvous", "unknown")
 NOBODY = ("healthy", "unknown")
 # oddrank asks for pids or --select with these statuses; the word stands in place of a verdict.
 REFUSED, REFUSALS = {"kind": "refused", "culprits": []}, (2, 4)
@@ -44,11 +45,13 @@ TABLE = "{:28}{:44}{}"
 
 
 class Fault(typing.NamedTuple):
-    """What is done to a running job, and the fact by which it shows. `early`: before it starts."""
+    """What is done to a running job, and the fact by which it shows. `early`: before it starts.
+    `gone`: the role's process is not there any more, so it has no pid to be named by."""
     role: str
     act: typing.Callable
     shows: typing.Callable
     early: bool = False
+    gone: bool = False
 
 
 def pipe(role, file):
@@ -69,6 +72,10 @@ def lock(role, file):
 
 def stop(role):
     return Fault(role, lambda job: job.stop(role), lambda job: job.is_stopped(role))
+
+
+def kill(role):
+    return Fault(role, lambda job: job.kill(role), lambda job: role not in job.roles(), gone=True)
 
 
 def absent(role, fault):
@@ -99,7 +106,9 @@ class Form(typing.NamedTuple):
     by_pid: bool = False
 
     def culprits(self):
-        return (self.fault.role,) if self.fault else self.named
+        if self.fault:
+            return () if self.fault.gone else (self.fault.role,)
+        return self.named
 
 
 TORCHRUN = f"{PYTHON} -m torch.distributed.run"
@@ -109,14 +118,17 @@ SERVE = (f"{BIN}/vllm serve $RUN_FOLDER/model --served-model-name chat --host 12
          "--middleware chat_plugin.AuditMiddleware")
 TENSOR_PARALLEL = "--tensor-parallel-size 2 --distributed-executor-backend mp"
 DATA_PARALLEL = "--data-parallel-size 2"
+PIPELINE = f"{TENSOR_PARALLEL} --pipeline-parallel-size 2"
+WORKERS = {TENSOR_PARALLEL: ("Worker_TP0", "Worker_TP1", "EngineCore"),
+           PIPELINE: (*(f"Worker_PP{stage}_TP{rank}" for stage in range(2) for rank in range(2)),
+                      "EngineCore"),
+           DATA_PARALLEL: ("EngineCore_DP0", "EngineCore_DP1")}
 FEW, ENDLESS = STEPS_BEFORE, 10**9
 
 
 def vllm(options, requests, *fault, rank=""):
     client = f"{PYTHON} client.py {HTTP_PORT} {requests} {rank}"
-    least = (("Worker_TP0", "Worker_TP1", "EngineCore") if options == TENSOR_PARALLEL else
-             ("EngineCore_DP0", "EngineCore_DP1"))
-    return Form(f"cd vllm; {SERVE} {options} & {client}", ("api", *least), *fault,
+    return Form(f"cd vllm; {SERVE} {options} & {client}", ("api", *WORKERS[options]), *fault,
                 idle=requests == FEW)
 
 
@@ -165,6 +177,8 @@ JOBS = {
     "vllm_dp_idle": vllm(DATA_PARALLEL, FEW),
     "vllm_dp_core_fifo": vllm(DATA_PARALLEL, ENDLESS, pipe("EngineCore_DP1", "quota.1"), IO_STALL,
                               rank=1),
+    "vllm_stages_idle": vllm(PIPELINE, FEW),
+    "vllm_stages_fifo": vllm(PIPELINE, ENDLESS, pipe("Worker_PP1_TP0", "scales.1.0"), IO_STALL),
     "vllm_offline": alone(f"{PYTHON} offline.py",
                           ("script", "Worker_TP0", "Worker_TP1", "EngineCore"),
                           pipe("Worker_TP1", "scales.1"), IO_STALL),
@@ -175,6 +189,7 @@ JOBS = {
     "torchft_fifo": torchft(1, pipe("replica1.0", "part.1.0"), IO_STALL),
     "torchft_quorum": torchft(1, lock("replica1.0", "losses.1"), LOCK),
     "torchft_stopped": torchft(1, stop("replica1.0"), STOPPED),
+    "torchft_gone": torchft(1, kill("replica1.0"), GONE),
     "torchft_lighthouse_stopped": torchft(1, stop("lighthouse"), STOPPED),
     "torchft_step_fifo": torchft(1, pipe("replica1.0", "weight.1.0"), IO_STALL),
     "torchft_absent_fifo": torchft(1, absent("replica1.0", pipe("replica1.0", "first.1.0")),
@@ -341,6 +356,9 @@ class RolesJob(run_jobs.Job):
 
     def stop(self, role):
         subprocess.run([*self.inner(), "kill", "-STOP", str(self.roles()[role])], check=True)
+
+    def kill(self, role):
+        subprocess.run([*self.inner(), "kill", "-KILL", str(self.roles()[role])], check=True)
 
     # What it does.
 
