@@ -118,17 +118,14 @@ SERVE = (f"{BIN}/vllm serve $RUN_FOLDER/model --served-model-name chat --host 12
          "--middleware chat_plugin.AuditMiddleware")
 TENSOR_PARALLEL = "--tensor-parallel-size 2 --distributed-executor-backend mp"
 DATA_PARALLEL = "--data-parallel-size 2"
-PIPELINE = f"{TENSOR_PARALLEL} --pipeline-parallel-size 2"
-WORKERS = {TENSOR_PARALLEL: ("Worker_TP0", "Worker_TP1", "EngineCore"),
-           PIPELINE: (*(f"Worker_PP{stage}_TP{rank}" for stage in range(2) for rank in range(2)),
-                      "EngineCore"),
-           DATA_PARALLEL: ("EngineCore_DP0", "EngineCore_DP1")}
 FEW, ENDLESS = STEPS_BEFORE, 10**9
 
 
 def vllm(options, requests, *fault, rank=""):
     client = f"{PYTHON} client.py {HTTP_PORT} {requests} {rank}"
-    return Form(f"cd vllm; {SERVE} {options} & {client}", ("api", *WORKERS[options]), *fault,
+    least = (("Worker_TP0", "Worker_TP1", "EngineCore") if options == TENSOR_PARALLEL else
+             ("EngineCore_DP0", "EngineCore_DP1"))
+    return Form(f"cd vllm; {SERVE} {options} & {client}", ("api", *least), *fault,
                 idle=requests == FEW)
 
 
@@ -177,8 +174,6 @@ JOBS = {
     "vllm_dp_idle": vllm(DATA_PARALLEL, FEW),
     "vllm_dp_core_fifo": vllm(DATA_PARALLEL, ENDLESS, pipe("EngineCore_DP1", "quota.1"), IO_STALL,
                               rank=1),
-    "vllm_stages_idle": vllm(PIPELINE, FEW),
-    "vllm_stages_fifo": vllm(PIPELINE, ENDLESS, pipe("Worker_PP1_TP0", "scales.1.0"), IO_STALL),
     "vllm_offline": alone(f"{PYTHON} offline.py",
                           ("script", "Worker_TP0", "Worker_TP1", "EngineCore"),
                           pipe("Worker_TP1", "scales.1"), IO_STALL),
