@@ -322,7 +322,9 @@ class Maker:
             truth.update(fault="slow", culprits=[[self.rank], []], kinds=["slow", "healthy"],
                          story=f"the job goes on; rank {self.rank} is the slow one")
         elif isinstance(self.fault, stories.Story):
-            truth.update(fault=self.fault.name, culprits=self.fault.culprits,
+            # Stories do not know how many ranks there are.
+            sets = [each for each in self.fault.culprits if all(rank < self.world for rank in each)]
+            truth.update(fault=self.fault.name, culprits=sets,
                          kinds=list(self.fault.kinds), story=self.fault.story,
                          unknown_is_right=self.fault.unknown_is_right)
         else:
