@@ -225,6 +225,7 @@ void take_samples(Capture& capture,
                   Reading& reading) {
   const bool adapts = options.until_decided && request.pids.size() != 1;
   const auto started = Deadline::Clock::now();
+  const milliseconds before = reading.budget.spent();
   bool extended = false;
   std::vector<milliseconds> begun;
   NextSample next{SampleReason::kFirst};
@@ -253,6 +254,10 @@ void take_samples(Capture& capture,
         next = next_sample(
             capture, begun,
             ages_of_newest_events(capture, *reading.recorders, reading.budget.beside()));
+      }
+      if (begun.size() > 1) {
+        next =
+            in_time(next, {before, begun.back(), reading.budget.spent() - before - begun.back()});
       }
     } else {
       const bool more = begun.size() < static_cast<std::size_t>(options.samples);

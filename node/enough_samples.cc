@@ -289,6 +289,12 @@ NextSample next_sample(const Capture& capture,
   return next.after < kLeastInterval ? NextSample{} : next;
 }
 
+NextSample in_time(NextSample next, const SamplingTime& time) {
+  const milliseconds latest = kMaxSampling - time.before - time.last_begun - time.takes;
+  next.after = std::min(next.after, latest);
+  return next.after < std::max(kLeastInterval, time.takes) ? NextSample{} : next;
+}
+
 milliseconds longest_sampling(const CaptureOptions& options) {
   return options.until_decided ? kMaxSampling : milliseconds(0);
 }

@@ -59,6 +59,18 @@ NextSample next_sample(const snapshot::Capture& capture,
                        std::span<const std::chrono::milliseconds> begun,
                        const EventAges& events = {});
 
+// What a machine under load adds to the time of a capture.
+struct SamplingTime {
+  std::chrono::milliseconds before{0};      // from the capture's start to its first sample
+  std::chrono::milliseconds last_begun{0};  // from the first sample to the last one
+  std::chrono::milliseconds takes{0};       // a sample: as long as the last one took
+};
+
+// Returns the next sample, which is not to be the first, earlier if it would otherwise end more
+// than kMaxSampling after the capture's start; none if that leaves too little time between the two.
+// An answer in time is worth more than one more sample.
+NextSample in_time(NextSample next, const SamplingTime& time);
+
 // Returns whether a rank's main thread, or one of Python's, spins in such a library in every
 // sample, so that `events` may make further samples needless. (NCCL's own threads may spin all the
 // time.)

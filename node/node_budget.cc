@@ -9,6 +9,10 @@ constexpr std::chrono::milliseconds kLeastBeside{300};
 
 }  // namespace
 
+std::chrono::milliseconds NodeBudget::spent() const {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(Deadline::Clock::now() - begun_);
+}
+
 void NodeBudget::extend(std::chrono::milliseconds by) {
   all_ = all_.later(by);
   reading_ = reading_.later(by);

@@ -13,6 +13,8 @@ class NodeBudget {
   explicit NodeBudget(std::chrono::milliseconds timeout)
       : all_(Deadline::after(timeout)), reading_(all_) {}
 
+  // Since the node was asked.
+  std::chrono::milliseconds spent() const;
   // The processes are known. Three quarters of the time that is left are for the stacks, the rest
   // for all that is read beside them.
   void begin_reading() { reading_ = Deadline::after(all_.left() * 3 / 4); }
@@ -26,6 +28,7 @@ class NodeBudget {
   std::chrono::milliseconds beside() const;
 
  private:
+  Deadline::Clock::time_point begun_ = Deadline::Clock::now();
   Deadline all_;
   Deadline reading_;
 };

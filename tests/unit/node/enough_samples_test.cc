@@ -307,6 +307,19 @@ TEST_CASE("threads and ranks that were not in each sample do not count") {
   CHECK(node.after(kTwo).reason == SampleReason::kNone);
 }
 
+TEST_CASE("no sample ends after the longest time, however long finding and reading take") {
+  const auto after = [](milliseconds wanted, const SamplingTime& time) {
+    const NextSample next = in_time({SampleReason::kRuns, wanted}, time);
+    return next.reason == SampleReason::kNone ? milliseconds(-1) : next.after;
+  };
+  using namespace std::chrono_literals;
+  CHECK(after(4s, {200ms, 3500ms, 50ms}) == 4s);  // an idle machine
+  CHECK(after(4s, {2s, 3500ms, 1s}) == 3500ms);
+  CHECK(after(4s, {3s, 5s, 900ms}) == 1100ms);
+  CHECK(after(4s, {3s, 5s, 1100ms}) == -1ms);  // the last one has just ended
+  CHECK(after(500ms, {20s, 500ms, 3s}) == -1ms);
+}
+
 TEST_CASE("the reason for another sample is worded") {
   CHECK(again_words(SampleReason::kYoungWaits, 3) == "waits are young, sampling again (3)");
   CHECK(again_words(SampleReason::kRuns, 4) == "a rank runs, sampling again (4)");
