@@ -103,6 +103,20 @@ def manager_queue(random, names):
         "waits for something of a manager's process that nobody gives")
 
 
+def once_within_itself(random, names):
+    """The first call of pthread_once calls it again, as a static variable's initialiser does."""
+    once, begin = names.noun(), names.function()
+    inner = random.choice((f"libc.pthread_once(ctypes.byref({once}), {begin})",
+                           f"(lambda: libc.pthread_once(ctypes.byref({once}), {begin}))()"))
+    call = [f"libc.pthread_once(ctypes.byref({once}), {begin})"]
+    return Fault("once_within_itself", [
+        "libc = ctypes.CDLL(None)", f"{once} = ctypes.c_int(0)", "@ctypes.CFUNCTYPE(None)",
+        f"def {begin}():", f"    {FAULTY}", f"    {inner}", "",
+        *random.choice((call, [f"runner = threading.Thread(target=lambda: {call[0]})", "runner.start()",
+                               "runner.join()"]))],
+        ("lock_deadlock",), "waits in a first call for that call")
+
+
 def own_pipe(random, names):
     """A thread fills a pipe that only its own process reads, and has the lock for it."""
     lock, ends, write = names.noun(), names.noun(), names.function()
@@ -321,7 +335,7 @@ def waits_by_system_call(random, names):
         "waits in a system call for what only its own process could bring")
 
 
-DEEP = (awaited_task, crossed_tasks, loop_in_thread, loop_lost_by_fork, pool_lost_by_fork,
+DEEP = (once_within_itself, awaited_task, crossed_tasks, loop_in_thread, loop_lost_by_fork, pool_lost_by_fork,
         lock_kept_by_fork, manager_queue, own_pipe, log_pipe, inherited_pipe, captured_grandchild, both_pipes,
         pool_shell_fifo, process_pool, handler, finaliser, barrier_of_threads, full_queue,
         semaphore_of_dead, stopped_child, own_server, stops_and_goes, starts_again, engine_beside,

@@ -87,7 +87,10 @@ void name_initialiser(const snapshot::ProcessCapture& process,
   wait.how = snapshot::WaitHow::kLock;
   wait.lock.kind = LockKind::kOnce;
   wait.detail = {};
-  if (kind == FirstCall::kOnce && !has_whole_stacks(process, tables)) {
+  // Another thread may be in one that its stack does not show. But who waits in one for one, most
+  // likely waits for its own.
+  if (kind == FirstCall::kOnce && !has_whole_stacks(process, tables) &&
+      !is_within_first(thread, kind, frames[*at + 1], tables)) {
     return;
   }
   std::vector<pid_t> within;

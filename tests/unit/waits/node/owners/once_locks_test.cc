@@ -65,6 +65,11 @@ TEST_CASE("a first call may be the thread's own, further out") {
             {"__pthread_once_slow", "lambda", "__pthread_once_slow", "once", "main"});
   CHECK(scene.holder() == 100);
   CHECK(scene.says().find("that this thread itself has begun") != std::string::npos);
+  OnceScene cut;  // what it shows itself counts for more than what another stack may hide
+  cut.add(100, WaitOn::kLock,
+          {"__pthread_once_slow", "lambda", "__pthread_once_slow", "once", "main"});
+  cut.add(101, WaitOn::kNothing, {"read"}, snapshot::StackEnd::kNoUnwindInfo);
+  CHECK(cut.holder() == 100);
 }
 
 TEST_CASE("of several first calls none is taken, nor one if a stack is cut") {
