@@ -64,6 +64,7 @@ class StoreWaiters {
 
  private:
   void add_threads(const JobView& view, std::int32_t rank, const ProcessCapture& process);
+  void count_key(std::string_view key);
 
   std::map<std::string_view, std::set<std::int32_t>> ranks_;  // by the name that they ask for
   std::map<std::string_view, std::size_t> keys_;              // awaited ones that may have the name
@@ -82,14 +83,18 @@ StoreWaiters::StoreWaiters(const JobView& view) {
   for (const ProcessCapture& process : view.capture().processes) {
     for (const snapshot::StoreKey& key : process.store) {
       if (key.waiting != 0 && !ranks_.empty()) {
-        each_name(view.text(key.name), [this](std::string_view name) {
-          if (ranks_.contains(name)) {
-            ++keys_[name];
-          }
-        });
+        count_key(view.text(key.name));
       }
     }
   }
+}
+
+void StoreWaiters::count_key(std::string_view key) {
+  each_name(key, [this](std::string_view name) {
+    if (ranks_.contains(name)) {
+      ++keys_[name];
+    }
+  });
 }
 
 void StoreWaiters::add_threads(const JobView& view,

@@ -1,12 +1,12 @@
 #include "aggregate/evidence/common_order.h"
 
 #include <algorithm>
-#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <map>
 #include <set>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include <fmt/format.h>
@@ -48,33 +48,34 @@ std::vector<Role> roles_of_groups(const JobView& view, const RankView& rank) {
   return roles;
 }
 
-// Returns the counts of all ranks. A group that has another role for some of its members, as the
-// pairs of a ring have, has none: what its members call in turn is not one sequence.
-std::vector<Counts> counts_of_all(const JobView& view) {
-  std::vector<Counts> counts(view.ranks().size());
-  std::map<snapshot::StringId, std::set<Role>> roles_by_group;
-  for (std::size_t at = 0; at < counts.size(); ++at) {
-    const RankView& rank = view.ranks()[at];
-    if (rank.process == nullptr) {
-      continue;
-    }
-    const std::vector<Role> roles = roles_of_groups(view, rank);
-    for (std::size_t i = 0; i < roles.size(); ++i) {
-      const snapshot::ProcessGroup& group = rank.process->groups[i];
-      counts[at].emplace(roles[i], collectives_made_in(rank, group));
-      roles_by_group[group.name].insert(roles[i]);
-    }
+using RolesByGroup = std::map<snapshot::StringId, std::set<Role>>;
+
+Counts counts_of(const JobView& view, const RankView& rank, RolesByGroup& by_group) {
+  Counts counts;
+  if (rank.process == nullptr) {
+    return counts;
   }
-  for (const auto& [group, roles] : roles_by_group) {
-    for (const Role& role : roles) {
-      for (Counts& one : counts) {
-        if (roles.size() > 1 && one.contains(role)) {
-          one[role] = -1;
-        }
-      }
-    }
+  const std::vector<Role> roles = roles_of_groups(view, rank);
+  for (std::size_t i = 0; i < roles.size(); ++i) {
+    const snapshot::ProcessGroup& group = rank.process->groups[i];
+    counts.emplace(roles[i], collectives_made_in(rank, group));
+    by_group[group.name].insert(roles[i]);
   }
   return counts;
+}
+
+// A group that has another role for some of its members, as the pairs of a ring have, has none:
+// what its members call in turn is not one sequence.
+void drop_shared_roles(const RolesByGroup& by_group, std::vector<Counts>& ranks) {
+  std::set<Role> shared;
+  for (const auto& [group, roles] : by_group) {
+    if (roles.size() > 1) {
+      shared.insert(roles.begin(), roles.end());
+    }
+  }
+  for (Counts& counts : ranks) {
+    std::erase_if(counts, [&shared](const auto& entry) { return shared.contains(entry.first); });
+  }
 }
 
 // Keeps the roles whose counts are known of all ranks.
@@ -123,7 +124,9 @@ struct PointKey {
   snapshot::StackId stack{};
   std::vector<std::int64_t> turns;  // of all its loops
 
-  auto operator<=>(const PointKey&) const = default;
+  bool operator<(const PointKey& other) const {
+    return std::tie(counts, stack, turns) < std::tie(other.counts, other.stack, other.turns);
+  }
 };
 
 PointKey point_key_of(const RankView& rank, const Counts& counts) {
@@ -189,7 +192,13 @@ void measure_chains(const JobView& view, std::vector<Point>& points) {
 }  // namespace
 
 std::vector<std::size_t> outside_common_order(const JobView& view) {
-  std::vector<Counts> counts = counts_of_all(view);
+  std::vector<Counts> counts;
+  counts.reserve(view.ranks().size());
+  RolesByGroup by_group;
+  for (const RankView& rank : view.ranks()) {
+    counts.push_back(counts_of(view, rank, by_group));
+  }
+  drop_shared_roles(by_group, counts);
   keep_common(counts);
   std::vector<std::size_t> outside;
   std::vector<Point> points = points_of(view, counts);

@@ -8,7 +8,6 @@
 
 namespace oddrank::aggregate {
 
-using snapshot::CallKind;
 using snapshot::CollectiveCall;
 using snapshot::ThreadCapture;
 

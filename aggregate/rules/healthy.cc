@@ -38,6 +38,14 @@ bool counts_on(const RankView& rank) {
          rank.decider->call->kind != snapshot::CallKind::kRendezvous;
 }
 
+// Returns whether nothing but its variables shows that the rank moves: they may count tries that
+// lead nowhere.
+bool moves_by_variables(const RankView& rank) {
+  const Motion& motion = rank.motion;
+  return rank.decider != nullptr && !rank.decider->call && motion.locals && !motion.stack &&
+         !motion.calls && !motion.cpu;
+}
+
 // Returns the ranks of which a thread beside the decider has waited in a call for long. It may
 // idle, for instance in a broadcast that brings orders; or it hangs, and its rank will when it
 // needs it.
@@ -185,11 +193,14 @@ std::vector<Finding> healthy(const RuleInput& input) {
   const auto& ranks = input.view.ranks();
   bool all_move = true;
   bool launches = false;
+  bool any_gets_on = false;
   for (std::size_t at = 0; at < ranks.size(); ++at) {
     launches = launches || waits_for_launchers(input.view, ranks[at]);
     // A thread that the speaking one waits for may be the one that gets on.
-    all_move = all_move && ranks[at].presence == Presence::kRead &&
-               (ranks[at].motion.moved() || local_story(input, at) == Kind::kSlow);
+    const bool gets_on = local_story(input, at) == Kind::kSlow;
+    any_gets_on = any_gets_on || gets_on;
+    all_move =
+        all_move && ranks[at].presence == Presence::kRead && (ranks[at].motion.moved() || gets_on);
   }
   if (ranks.empty() || launches) {
     return {};
@@ -207,6 +218,12 @@ std::vector<Finding> healthy(const RuleInput& input) {
   finding.confidence = changed * 2 > ranks.size() ? Confidence::kCertain : Confidence::kLikely;
   finding.summary = fmt::format("all {} moved between the samples: nothing hangs",
                                 count_of(ranks.size(), input.view.unit()));
+  if (!any_gets_on && std::ranges::all_of(ranks, moves_by_variables)) {
+    finding.confidence = Confidence::kPossible;
+    finding.summary = fmt::format(
+        "all {} moved between the samples: their variables changed, at places that did not",
+        count_of(ranks.size(), input.view.unit()));
+  }
   if (const auto waiting = waiting_beside(input.view); !waiting.empty()) {
     finding.confidence = Confidence::kLikely;
     finding.summary =

@@ -58,11 +58,12 @@ std::optional<FramePlace> read_place(PythonMemory& memory,
   if (calls > kMaxCallsBehind || place.passed.size() > kMaxPassedLines) {
     return std::nullopt;
   }
-  for (auto loop = loops.rbegin(); loop != loops.rend(); ++loop) {
-    const auto end = LoopItems(memory, analysis).end(*code, *loop, frame);
-    place.turns.push_back({line_at(loop->header), end ? end->left : -1,
-                           goes_on_by_exceptions(code->instructions, *loop)});
+  for (const CodeLoop& loop : loops) {
+    const auto end = LoopItems(memory, analysis).end(*code, loop, frame);
+    place.turns.push_back({line_at(loop.header), end ? end->left : -1,
+                           goes_on_by_exceptions(code->instructions, loop)});
   }
+  std::ranges::reverse(place.turns);
   return place;
 }
 
