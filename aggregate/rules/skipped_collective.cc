@@ -301,6 +301,23 @@ void drop_unclear(std::vector<const Slot*>& slots) {
   });
 }
 
+// Drops the ranks that wait, in a call with a number, for a member that is in none of these calls:
+// that one holds them up, whoever has received its part and gone on.
+void drop_waiting(const std::vector<const Slot*>& slots, std::vector<std::size_t>& ranks) {
+  const auto is_in = [](const Slot* slot, std::size_t at) {
+    return std::ranges::binary_search(slot->inside, at);
+  };
+  const auto is_elsewhere = [&](std::size_t at) {
+    return std::ranges::none_of(slots, [&](const Slot* slot) { return is_in(slot, at); });
+  };
+  std::erase_if(ranks, [&](std::size_t at) {
+    return std::ranges::any_of(slots, [&](const Slot* slot) {
+      return slot->sequence >= 0 && is_in(slot, at) &&
+             std::ranges::any_of(slot->absent, is_elsewhere);
+    });
+  });
+}
+
 std::vector<Finding> from_same_group(const RuleInput& input) {
   std::map<std::string, std::vector<const Slot*>> by_group;
   for (const Slot* slot : closed_slots(input)) {
@@ -322,6 +339,8 @@ std::vector<Finding> from_same_group(const RuleInput& input) {
     std::vector<std::size_t> ranks = behind(input.view, slots, limit);
     if (limit != Confidence::kCertain) {
       drop_left(input, *slots.front(), ranks);
+    } else {
+      drop_waiting(slots, ranks);
     }
     if (ranks.empty() || any_moved(input, ranks)) {
       continue;

@@ -613,21 +613,6 @@ TEST_CASE("healthy: a tight loop is seen in its collective each time, and counts
   CHECK(verdict_of(job).kind != Kind::kHealthy);
 }
 
-TEST_CASE("healthy: variables alone, at places that do not change, may count tries") {
-  ThreadSpec sleeps;
-  sleeps.frames = {tests::native("clock_nanosleep", "libc.so.6"),
-                   tests::py("main", "/job/train.py", 9)};
-  sleeps.wait.syscall = "clock_nanosleep";
-  CaptureBuilder job = eight_ranks(sleeps);
-  for (std::int32_t rank = 0; rank < 8; ++rank) {
-    job.process(pid_of(rank)).threads[0].samples.edit_back().locals_changed = true;
-  }
-  CHECK(verdict_of(job).kind == Kind::kHealthy);
-  CHECK(verdict_of(job).confidence == Confidence::kPossible);
-  job.process(pid_of(3)).threads[0].samples.edit_back().cpu_us += 50'000;
-  CHECK(verdict_of(job).confidence == Confidence::kLikely);
-}
-
 // The last rank is the straggler in all samples.
 CaptureBuilder straggler_job(std::int32_t ranks, std::size_t samples) {
   ThreadSpec waits = in_all_reduce();
