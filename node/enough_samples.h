@@ -30,7 +30,8 @@ namespace oddrank::node {
 
 // From this age on, a wait is old.
 inline constexpr std::chrono::milliseconds kOldWait{snapshot::kOldWaitMs};
-// From the start of the first sample to the start of the last one.
+// From the start of the first sample to the start of the last one; and from the start of the
+// capture to the end of the last one, as far as that is known before (in_time()).
 inline constexpr std::chrono::milliseconds kMaxSampling{10000};
 inline constexpr std::size_t kMaxSamples = 5;
 

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <cstddef>
 #include <iterator>
-#include <string_view>
 #include <unordered_map>
 #include <utility>
 
 #include "snapshot/locals_change.h"
+#include "snapshot/loops/named_loop.h"
 
 namespace oddrank::snapshot {
 namespace {
@@ -119,15 +119,12 @@ void keep_first_of_loops(const Tables& tables,
 }
 
 bool rests(const Tables& tables, const ThreadCapture& thread) {
-  return thread.wait.how == WaitHow::kClock ||
-         tables.text(thread.wait.syscall_name).find("nanosleep") != std::string_view::npos;
+  return thread.wait.how == WaitHow::kClock || sleeps(thread, tables);
 }
 
 // A thread that asks for something, and rests until it asks again, was found in either by chance.
 // What it asks for says more: it stays there. Returns whether it has been put there.
-bool stays_where_it_asked(const Tables& tables,
-                          ThreadCapture& earlier,
-                          const ThreadCapture& later) {
+bool keep_where_it_asked(const Tables& tables, ThreadCapture& earlier, const ThreadCapture& later) {
   if (later.samples.size() != 1 || !later.samples.front().retried || !rests(tables, later) ||
       rests(tables, earlier) || earlier.wait.on == WaitOn::kNothing) {
     return false;
@@ -150,11 +147,11 @@ void append_thread(const Tables& tables,
   restore_quiet(earlier, between_ms, later);
   if (!later.samples.empty()) {
     ThreadSample& sample = later.samples.edit(0);
-    sample.retried = has_retried(tables, earlier, later);
-    sample.locals_changed = (!sample.retried && locals_changed(tables, earlier, later)) ||
-                            other_sides_changed(earlier, later);
+    const Advance advance = advance_between(tables, earlier, later);
+    sample.retried = advance.retried;
+    sample.locals_changed = advance.changed || other_sides_changed(earlier, later);
   }
-  if (stays_where_it_asked(tables, earlier, later)) {
+  if (keep_where_it_asked(tables, earlier, later)) {
     return;
   }
   keep_first_of_loops(tables, between_ms, earlier, later);

@@ -31,12 +31,10 @@ std::vector<LocalsOfFrame> frames_with_locals(const Tables& tables, const Thread
     const auto row = std::find_if(thread.locals.begin(), thread.locals.end(),
                                   [i](const FrameLocals& each) { return each.frame == i; });
     const auto place = std::ranges::find(thread.places, i, &FramePlace::frame);
-    const bool retries =
-        place != thread.places.end() && !place->turns.empty() && place->turns.back().retries;
     found.push_back({{frame.function, frame.file},
                      row == thread.locals.end() ? nullptr : &*row,
                      frame.line,
-                     retries});
+                     place != thread.places.end() && place->retries()});
   }
   return found;
 }
@@ -79,36 +77,33 @@ bool is_fraction(std::string_view value) {
          value.find_first_of(".e") != std::string_view::npos;
 }
 
-bool locals_changed(const Tables& tables, const ThreadCapture& before, const ThreadCapture& after) {
-  if (before.locals.empty() || after.locals.empty()) {
-    return false;
+Advance advance_between(const Tables& tables,
+                        const ThreadCapture& before,
+                        const ThreadCapture& after) {
+  const bool has_locals = !before.locals.empty() && !after.locals.empty();
+  const bool has_places = !before.places.empty() && !after.places.empty();
+  if (!has_locals && !has_places) {
+    return {};
   }
   const auto then = frames_with_locals(tables, before);
   const auto now = frames_with_locals(tables, after);
-  for (std::size_t i = 0; i < then.size() && i < now.size(); ++i) {
+  bool same_lines = true;
+  for (std::size_t i = 0; i < std::min(then.size(), now.size()); ++i) {
     if (then[i].function != now[i].function) {
-      return false;
+      break;
     }
-    if (then[i].locals != nullptr && now[i].locals != nullptr &&
-        has_other_value(tables, *then[i].locals, *now[i].locals)) {
-      return true;
+    const bool other_value = then[i].locals != nullptr && now[i].locals != nullptr &&
+                             has_other_value(tables, *then[i].locals, *now[i].locals);
+    const bool other_line = then[i].line != now[i].line;
+    if (same_lines && (other_value || other_line) && then[i].retries && now[i].retries) {
+      return {.retried = true};
     }
+    if (other_value) {
+      return {.changed = true};
+    }
+    same_lines = same_lines && !other_line;
   }
-  return false;
-}
-
-bool has_retried(const Tables& tables, const ThreadCapture& before, const ThreadCapture& after) {
-  const auto then = frames_with_locals(tables, before);
-  const auto now = frames_with_locals(tables, after);
-  for (std::size_t i = 0; i < then.size() && i < now.size(); ++i) {
-    const bool differs =
-        then[i].line != now[i].line || (then[i].locals != nullptr && now[i].locals != nullptr &&
-                                        has_other_value(tables, *then[i].locals, *now[i].locals));
-    if (then[i].function != now[i].function || differs) {
-      return then[i].function == now[i].function && then[i].retries && now[i].retries;
-    }
-  }
-  return false;
+  return {};
 }
 
 bool other_sides_changed(const ThreadCapture& before, const ThreadCapture& after) {

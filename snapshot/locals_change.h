@@ -14,15 +14,20 @@ namespace oddrank::snapshot {
 // polling loops keep the time in such variables. Limit: a time in whole nanoseconds counts.
 bool is_fraction(std::string_view value);
 
-// Compares the locals of the last samples of one thread. Pairs frames from the outermost inwards
-// while their functions are equal, and variables by name; ignores a variable that only one of them
-// has. Both use ids of `tables`. Returns false if either has no locals.
-bool locals_changed(const Tables& tables, const ThreadCapture& before, const ThreadCapture& after);
+// How a thread stands in its last sample, compared with that of an earlier reading.
+struct Advance {
+  bool changed = false;  // locals of its Python functions have other values
+  // A loop that tries something until it succeeds has begun another turn: a function with such a
+  // loop is at another line of it, or has counted, and nothing around it has changed. What the
+  // thread does within it says nothing then; within one turn, it may be all of its work.
+  bool retried = false;
+};
 
-// Returns whether a loop that tries something until it succeeds has begun another turn: a function
-// with such a loop is at another line of it, or has counted, and nothing around it has changed.
-// What the thread does within it says nothing then; within one turn, it may be all of its work.
-bool has_retried(const Tables& tables, const ThreadCapture& before, const ThreadCapture& after);
+// Pairs frames from the outermost inwards while their functions are equal, and variables by name;
+// ignores a variable that only one of them has. Both use ids of `tables`.
+Advance advance_between(const Tables& tables,
+                        const ThreadCapture& before,
+                        const ThreadCapture& after);
 
 // Returns whether the thread waits for other ranks in sends or receives than before: some are over,
 // or it makes others. False if they are unknown in one of the samples, which may be for want of

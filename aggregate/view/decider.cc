@@ -176,8 +176,8 @@ bool keeps_waking(const ThreadCapture& thread) {
 bool waits_to_try_again(const ThreadCapture& thread) {
   const auto looped = std::ranges::find_if(
       thread.places, [](const snapshot::FramePlace& place) { return !place.turns.empty(); });
-  return looped != thread.places.end() && looped->turns.back().retries &&
-         thread.wait.on != WaitOn::kNothing && thread.samples.back().state == 'S';
+  return looped != thread.places.end() && looped->retries() && thread.wait.on != WaitOn::kNothing &&
+         thread.samples.back().state == 'S';
 }
 
 bool keeps_resting(const ThreadCapture& thread, FrameModel& model) {

@@ -20,8 +20,8 @@ using snapshot::ThreadCapture;
 // The busy handler sleeps within the library. A stripped one has no names of its own; but nothing
 // else in it sleeps.
 bool in_busy_database(const JobView& view, const ThreadCapture& thread) {
-  const bool sleeps = contains(view.text(thread.wait.syscall_name), "nanosleep");
-  return sleeps && view.model().innermost_story(thread.samples.back(), Story::kDatabase);
+  return snapshot::sleeps(thread, view.capture().tables) &&
+         view.model().innermost_story(thread.samples.back(), Story::kDatabase);
 }
 
 std::optional<Poll> poll_of_frames(const JobView& view, const ThreadCapture& thread) {

@@ -77,6 +77,12 @@ const AnalysedCode* CodeAnalysis::of_code(Addr code) {
   return code == Addr{} ? nullptr : analyse(code, offset == kAbsent ? Addr{} : code + offset);
 }
 
+CodePlace CodeAnalysis::find_place(const CodeObject& object, const RawFrame& frame) {
+  const AnalysedCode* code = of_frame(object, frame);
+  const std::uint32_t at = code == nullptr ? kNoInstruction : place_of(*code, object, frame);
+  return at == kNoInstruction ? CodePlace() : CodePlace{code, at};
+}
+
 std::uint32_t CodeAnalysis::place_of(const AnalysedCode& code,
                                      const CodeObject& object,
                                      const RawFrame& frame) const {

@@ -25,6 +25,12 @@ struct AnalysedCode {
   CodeCalls calls;
 };
 
+// Where a frame stands in its code.
+struct CodePlace {
+  const AnalysedCode* code = nullptr;  // null: it cannot be analysed, or the frame is at none
+  std::uint32_t at = kNoInstruction;   // index of its current instruction
+};
+
 // Remembers what it read: use it for one sample only, since code objects come and go.
 class CodeAnalysis {
  public:
@@ -38,6 +44,9 @@ class CodeAnalysis {
   const AnalysedCode* of_frame(const CodeObject& object, const RawFrame& frame);
   // Returns the same for code that no frame runs (of a function or a comprehension).
   const AnalysedCode* of_code(Addr code);
+
+  // Returns where the frame stands in the code that of_frame() returns.
+  CodePlace find_place(const CodeObject& object, const RawFrame& frame);
 
   // Returns the index of a frame's current instruction; kNoInstruction if it has none.
   std::uint32_t place_of(const AnalysedCode& code,

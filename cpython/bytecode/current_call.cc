@@ -41,10 +41,8 @@ std::optional<CurrentCall> read_current_call(PythonMemory& memory,
                                              CodeAnalysis& analysis,
                                              const CodeObject& object,
                                              const RawFrame& frame) {
-  const AnalysedCode* code = analysis.of_frame(object, frame);
-  const std::uint32_t at =
-      code == nullptr ? kNoInstruction : analysis.place_of(*code, object, frame);
-  const CodeCall* call = at == kNoInstruction ? nullptr : call_at(*code, at);
+  const auto [code, at] = analysis.find_place(object, frame);
+  const CodeCall* call = code == nullptr ? nullptr : call_at(*code, at);
   if (call == nullptr) {
     return std::nullopt;
   }

@@ -192,10 +192,8 @@ std::vector<FrameLoop> read_loops(PythonMemory& memory,
                                   const CodeObject& object,
                                   const RawFrame& frame) {
   std::vector<FrameLoop> result;
-  const AnalysedCode* code = analysis.of_frame(object, frame);
-  const std::uint32_t at =
-      code == nullptr ? kNoInstruction : analysis.place_of(*code, object, frame);
-  if (at == kNoInstruction) {
+  const auto [code, at] = analysis.find_place(object, frame);
+  if (code == nullptr) {
     return result;
   }
   LoopReader reader(memory, analysis, frame);

@@ -30,38 +30,38 @@ std::optional<FramePlace> read_place(PythonMemory& memory,
                                      CodeAnalysis& analysis,
                                      const CodeObject& object,
                                      const RawFrame& frame) {
-  FramePlace place;
-  const AnalysedCode* code = analysis.of_frame(object, frame);
-  const std::uint32_t at =
-      code == nullptr ? kNoInstruction : analysis.place_of(*code, object, frame);
-  if (at == kNoInstruction) {
+  const CodePlace found = analysis.find_place(object, frame);
+  if (found.code == nullptr) {
     return std::nullopt;
   }
+  const AnalysedCode& code = *found.code;
   constexpr std::int64_t kUnit = 2;  // bytes
   const auto line_at = [&](std::uint32_t instruction) {
     return line_of(memory.layout().semantics.lines, object.line_table, object.first_line,
-                   code->instructions[instruction].begin * kUnit);
+                   code.instructions[instruction].begin * kUnit);
   };
-  const auto loops = find_loops(code->instructions, code->handlers, at);
-  const auto behind = passed_before(code->instructions, code->handlers, loops, at);
+  const auto loops = find_loops(code.instructions, code.handlers, found.at);
+  const auto behind = passed_before(code.instructions, code.handlers, loops, found.at);
   std::set<std::uint32_t> lines;
   std::size_t calls = 0;
-  for (const CodeCall& call : code->calls.calls) {
+  for (const CodeCall& call : code.calls.calls) {
     if (std::ranges::binary_search(behind, call.instruction)) {
+      if (++calls > kMaxCallsBehind) {
+        return std::nullopt;
+      }
       lines.insert(line_at(call.instruction));
-      ++calls;
     }
   }
-  lines.erase(line_at(at));
+  lines.erase(line_at(found.at));
   lines.erase(0);
-  place.passed = ranges_of(lines);
-  if (calls > kMaxCallsBehind || place.passed.size() > kMaxPassedLines) {
+  FramePlace place{{}, ranges_of(lines)};
+  if (place.passed.size() > kMaxPassedLines) {
     return std::nullopt;
   }
   for (const CodeLoop& loop : loops) {
-    const auto end = LoopItems(memory, analysis).end(*code, loop, frame);
+    const auto end = LoopItems(memory, analysis).end(code, loop, frame);
     place.turns.push_back({line_at(loop.header), end ? end->left : -1,
-                           goes_on_by_exceptions(code->instructions, loop)});
+                           goes_on_by_exceptions(code.instructions, loop)});
   }
   std::ranges::reverse(place.turns);
   return place;

@@ -1,7 +1,7 @@
 // Where in its code a frame stands: which calls lie behind it, and in which turns of the loops.
 //
-// Ranks of one job mostly run one program. Of two that stand in the same function, in the same turn
-// of its loops, one is behind the other if control may come from the other's line to its own.
+// Ranks of one job mostly run one program. If two stand in the same function, in the same turn of
+// its loops, and control may come from the line of one to that of the other, the first is behind.
 #pragma once
 
 #include <cstddef>

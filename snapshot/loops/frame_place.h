@@ -37,6 +37,9 @@ struct FramePlace {
   // present turns of the loops: ascending.
   SlimVector<LineRange> passed;
 
+  // Returns whether the innermost loop around it tries something until it succeeds.
+  bool retries() const { return !turns.empty() && turns.back().retries; }
+
   bool operator==(const FramePlace&) const = default;
 };
 

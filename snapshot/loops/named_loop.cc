@@ -15,6 +15,10 @@ NamedLoop named_loop(const PythonLoop& loop, const Tables& tables) {
   return named;
 }
 
+bool sleeps(const ThreadCapture& thread, const Tables& tables) {
+  return tables.text(thread.wait.syscall_name).find("nanosleep") != std::string_view::npos;
+}
+
 std::optional<Asked> asked_in_loop(const ThreadCapture& thread, const Tables& tables) {
   for (const PythonLoop& loop : thread.loops) {
     if (thread.samples.empty() ||

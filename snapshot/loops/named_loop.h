@@ -18,6 +18,9 @@ inline constexpr std::size_t kMaxRestFrames = 1;
 // Borrows the names from the tables.
 NamedLoop named_loop(const PythonLoop& loop, const Tables& tables);
 
+// Returns whether the thread is in a system call that only sleeps.
+bool sleeps(const ThreadCapture& thread, const Tables& tables);
+
 // What a loop of a thread asks for again and again, and by which call.
 struct Asked {
   PollOn on = PollOn::kUnknown;

@@ -38,10 +38,6 @@ bool is_among(const Names& names, std::string_view name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-bool sleeps(const ThreadCapture& thread, const Tables& tables) {
-  return tables.text(thread.wait.syscall_name).find("nanosleep") != std::string_view::npos;
-}
-
 // A stripped library has no names, but nothing else in it sleeps.
 bool is_busy_database(const Frame& frame, bool sleeps, const Tables& tables) {
   const std::string_view function = tables.text(frame.function);
@@ -53,7 +49,7 @@ bool is_busy_database(const Frame& frame, bool sleeps, const Tables& tables) {
 }
 
 bool in_busy_handler(const ThreadCapture& thread, const Tables& tables) {
-  const bool asleep = sleeps(thread, tables);
+  const bool asleep = snapshot::sleeps(thread, tables);
   const auto& frames = tables.stacks()[thread.samples.back().stack].frames;
   for (std::size_t i = 0; i < std::min(frames.size(), kMaxNativeDepth); ++i) {
     const Frame& frame = tables.frame(frames[i]);
@@ -150,7 +146,7 @@ std::optional<LockPoll> lock_poll_of(const ThreadCapture& thread, const Tables& 
       return std::nullopt;
     }
     if (!snapshot::only_rests(snapshot::named_loop(loop, tables))) {
-      return poll_of_loop(loop, sleeps(thread, tables), tables);
+      return poll_of_loop(loop, snapshot::sleeps(thread, tables), tables);
     }
   }
   return std::nullopt;

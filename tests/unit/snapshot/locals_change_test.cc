@@ -10,6 +10,10 @@
 namespace oddrank::snapshot {
 namespace {
 
+bool locals_changed(const Tables& tables, const ThreadCapture& before, const ThreadCapture& after) {
+  return advance_between(tables, before, after).changed;
+}
+
 struct FrameWith {
   std::string function;
   std::vector<std::pair<std::string, std::string>> locals;
