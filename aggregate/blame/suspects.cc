@@ -258,9 +258,10 @@ bool has_no_equals(const JobView& view, std::size_t at) {
 // serve()`. If no calls say that they belong together, to be elsewhere is then no sign of anything.
 bool has_own_part(const RuleInput& input, std::size_t at) {
   const auto& ranks = input.view.ranks();
+  const ProgramPlace own = place_in_program(input.view, ranks[at]);
   return !input.anybody_in_call && std::ranges::all_of(ranks, [&](const RankView& other) {
     return &other == &ranks[at] ||
-           program_order(input.view, ranks[at], other) == ProgramOrder::kApart;
+           program_order(own, place_in_program(input.view, other)) == ProgramOrder::kApart;
   });
 }
 

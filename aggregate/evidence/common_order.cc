@@ -95,6 +95,7 @@ void keep_common(std::vector<Counts>& ranks) {
 struct Point {
   const Counts* counts = nullptr;
   std::vector<std::size_t> ranks;
+  ProgramPlace place = {};
   std::size_t behind = 0;  // points that are behind it in the program
   std::size_t until = 0;   // ranks of the largest set that can be compared and ends here
   std::size_t from = 0;    // the same, of one that begins here
@@ -103,17 +104,13 @@ struct Point {
   std::size_t through() const { return until + from - ranks.size(); }
 };
 
-ProgramOrder order_of_places(const JobView& view, const Point& a, const Point& b) {
-  return program_order(view, view.ranks()[a.ranks.front()], view.ranks()[b.ranks.front()]);
-}
-
 // Returns whether the second point can come after the first: it has made as many calls, or more,
 // and is not behind it in the program. At one place, all have made the same calls.
-bool is_before(const JobView& view, const Point& a, const Point& b) {
+bool is_before(const Point& a, const Point& b) {
   const bool fewer = std::ranges::equal(
       *a.counts, *b.counts,
       [](const auto& one, const auto& other) { return one.second <= other.second; });
-  const ProgramOrder order = fewer ? order_of_places(view, a, b) : ProgramOrder::kUnknown;
+  const ProgramOrder order = fewer ? program_order(a.place, b.place) : ProgramOrder::kUnknown;
   return fewer && order != ProgramOrder::kAhead &&
          (order != ProgramOrder::kSame || *a.counts == *b.counts);
 }
@@ -155,11 +152,13 @@ std::vector<Point> points_of(const JobView& view, const std::vector<Counts>& cou
   }
   points.reserve(sorted.size());
   for (const auto& [key, ranks] : sorted) {
-    points.push_back({.counts = &counts[ranks.front()], .ranks = ranks});
+    points.push_back({.counts = &counts[ranks.front()],
+                      .ranks = ranks,
+                      .place = place_in_program(view, view.ranks()[ranks.front()])});
   }
   for (Point& point : points) {
     point.behind = static_cast<std::size_t>(std::ranges::count_if(points, [&](const Point& other) {
-      return order_of_places(view, other, point) == ProgramOrder::kBehind;
+      return program_order(other.place, point.place) == ProgramOrder::kBehind;
     }));
   }
   std::ranges::stable_sort(points, [](const Point& a, const Point& b) {
@@ -168,11 +167,11 @@ std::vector<Point> points_of(const JobView& view, const std::vector<Counts>& cou
   return points;
 }
 
-void measure_chains(const JobView& view, std::vector<Point>& points) {
+void measure_chains(std::vector<Point>& points) {
   for (std::size_t at = 0; at < points.size(); ++at) {
     std::size_t longest = 0;
     for (std::size_t before = 0; before < at; ++before) {
-      if (is_before(view, points[before], points[at])) {
+      if (is_before(points[before], points[at])) {
         longest = std::max(longest, points[before].until);
       }
     }
@@ -181,7 +180,7 @@ void measure_chains(const JobView& view, std::vector<Point>& points) {
   for (std::size_t at = points.size(); at-- > 0;) {
     std::size_t longest = 0;
     for (std::size_t after = at + 1; after < points.size(); ++after) {
-      if (is_before(view, points[at], points[after])) {
+      if (is_before(points[at], points[after])) {
         longest = std::max(longest, points[after].from);
       }
     }
@@ -205,7 +204,7 @@ std::vector<std::size_t> outside_common_order(const JobView& view) {
   if (points.size() < 2 || counts.front().empty()) {
     return outside;
   }
-  measure_chains(view, points);
+  measure_chains(points);
   std::size_t most = 0;
   for (const Point& point : points) {
     most = std::max(most, point.through());

@@ -32,34 +32,44 @@ std::string left_out_words(const RuleInput& input, const LeftOutTransfer& one) {
 
 }  // namespace
 
-std::vector<std::size_t> left_their_pattern(const RuleInput& input,
-                                            const std::vector<std::size_t>& ranks) {
+Deviation left_their_pattern(const RuleInput& input, const std::vector<std::size_t>& ranks) {
   const FlightJob* job = input.recorded();
-  return job == nullptr
-             ? std::vector<std::size_t>()
-             : input.view.indices_of(left_own_pattern(*job, input.view.numbers_of(ranks)));
+  Deviation found;
+  if (job != nullptr) {
+    found.ranks = input.view.indices_of(left_own_pattern(*job, input.view.numbers_of(ranks)));
+  }
+  if (!found.ranks.empty()) {
+    const bool one = found.ranks.size() == 1;
+    found.how =
+        fmt::format("; {} {} not called what {} own calls before foretell",
+                    ranks_words(input, found.ranks), one ? "has" : "have", one ? "its" : "their");
+  }
+  return found;
 }
 
-std::vector<std::size_t> left_common_order(const RuleInput& input,
-                                           const std::vector<std::size_t>& ranks) {
-  const std::vector<std::size_t> outside = outside_common_order(input.view);
-  std::vector<std::size_t> found;
-  std::set_intersection(ranks.begin(), ranks.end(), outside.begin(), outside.end(),
-                        std::back_inserter(found));
-  return found.size() < ranks.size() ? found : std::vector<std::size_t>();
-}
-
-std::string common_order_words(const RuleInput& input, const std::vector<std::size_t>& ranks) {
-  return fmt::format(
+Deviation left_common_order(const RuleInput& input, const std::vector<std::size_t>& ranks) {
+  if (!input.outside_order) {
+    input.outside_order = outside_common_order(input.view);
+  }
+  Deviation found;
+  std::ranges::set_intersection(ranks, *input.outside_order, std::back_inserter(found.ranks));
+  if (found.ranks.empty() || found.ranks.size() == ranks.size()) {
+    return {};
+  }
+  found.how = fmt::format(
       "; by the numbers of calls in each group and the places in the program, {} left the common "
       "order",
-      ranks_words(input, ranks));
+      ranks_words(input, found.ranks));
+  return found;
 }
 
-std::string pattern_words(const RuleInput& input, const std::vector<std::size_t>& ranks) {
-  const bool one = ranks.size() == 1;
-  return fmt::format("; {} {} not called what {} own calls before foretell",
-                     ranks_words(input, ranks), one ? "has" : "have", one ? "its" : "their");
+Deviation on_every_way(const RuleInput& input, const Circle& circle) {
+  Deviation found{cuts_of(input.graph, circle), {}};
+  if (found.ranks.empty() || found.ranks.size() == circle.ranks.size()) {
+    return {};
+  }
+  found.how = fmt::format("; every way round leads through {}", ranks_words(input, found.ranks));
+  return found;
 }
 
 std::optional<Finding> left_out_transfer(const RuleInput& input,

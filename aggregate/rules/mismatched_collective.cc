@@ -212,7 +212,7 @@ std::vector<Finding> from_records(const RuleInput& input) {
       continue;
     }
     const std::vector<std::size_t> deviating =
-        mismatch.tie ? left_their_pattern(input, ranks) : std::vector<std::size_t>();
+        mismatch.tie ? left_their_pattern(input, ranks).ranks : std::vector<std::size_t>();
     findings.push_back(recorded_finding(input, mismatch, deviating.empty() ? ranks : deviating));
   }
   return findings;
@@ -251,10 +251,9 @@ std::vector<Finding> mismatched_collective(const RuleInput& input) {
       continue;
     }
     std::ranges::sort(ranks);
-    const std::vector<std::size_t> deviating =
-        tie ? left_their_pattern(input, ranks) : std::vector<std::size_t>();
-    if (!deviating.empty()) {
-      ranks = deviating;
+    const Deviation deviating = tie ? left_their_pattern(input, ranks) : Deviation();
+    if (!deviating.ranks.empty()) {
+      ranks = deviating.ranks;
     }
     Finding finding = accuse(input, Kind::kMismatchedCollective, ranks, Evidence::kNumbers);
     const std::vector<std::size_t>& with_most = sides.front().with_it;
@@ -281,9 +280,7 @@ std::vector<Finding> mismatched_collective(const RuleInput& input) {
           fmt::format("; {} {} gone on with root {}", ranks_words(input, gone_on),
                       gone_on.size() == 1 ? "has" : "have", sides.front().slot->root);
     }
-    if (!deviating.empty()) {
-      finding.summary += pattern_words(input, deviating);
-    }
+    finding.summary += deviating.how;
     finding.advice = {"compare the calls on both sides: operation, size, type and root"};
     const Slot& others = slot_without(input, slots, input.rank(ranks.front()));
     tell_loop(input, ranks.front(), others.inside.front(), finding);

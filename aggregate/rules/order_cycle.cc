@@ -99,34 +99,24 @@ bool in_a_call(const RankView& rank) {
   return rank.presence == Presence::kRecorded || (rank.decider != nullptr && rank.decider->call);
 }
 
-// What the ranks of a circle have done that the others have not.
-struct Deviation {
-  std::vector<std::size_t> ranks;
-  std::string how;  // how that is known, in words; empty: by the calls that they are in
-};
-
 // Where no side has the majority, each rank's own past may tell, or the numbers of all ranks'
-// calls, or through whom every way round leads.
+// calls, or through whom every way round leads. Without words: by the calls that they are in.
 Deviation deviation_of(const RuleInput& input, const Circle& cycle, bool p2p) {
   Deviation found{p2p ? cycle.ranks : deviating(cycle), {}};
   if (found.ranks != cycle.ranks) {
     return found;
   }
-  if (auto deviating = left_their_pattern(input, cycle.ranks); !deviating.empty()) {
-    std::string how = pattern_words(input, deviating);
-    return {std::move(deviating), std::move(how)};
+  if (auto left = left_their_pattern(input, cycle.ranks); !left.ranks.empty()) {
+    return left;
   }
   if (p2p) {
     return found;
   }
-  if (auto deviating = left_common_order(input, cycle.ranks); !deviating.empty()) {
-    std::string how = common_order_words(input, deviating);
-    return {std::move(deviating), std::move(how)};
+  if (auto left = left_common_order(input, cycle.ranks); !left.ranks.empty()) {
+    return left;
   }
-  auto cuts = cuts_of(input.graph, cycle);
-  if (!cuts.empty() && cuts.size() < cycle.ranks.size()) {
-    std::string how = fmt::format("; every way round leads through {}", ranks_words(input, cuts));
-    return {std::move(cuts), std::move(how)};
+  if (auto cuts = on_every_way(input, cycle); !cuts.ranks.empty()) {
+    return cuts;
   }
   return found;
 }

@@ -146,29 +146,25 @@ bool are_all_in_calls(const RuleInput& input, const std::vector<std::size_t>& ra
                              [&input](std::size_t at) { return takes_part(input.rank(at)); });
 }
 
-// The members to name, and why these of all.
+// The members to name: those through which every way round leads, or else those that have left the
+// order of calls that all ranks have in common; or else all, without words.
 struct Named {
-  std::vector<std::size_t> ranks;
-  std::string how;         // empty: all members
+  Deviation who;
   bool left_call = false;  // they have gone another way than the others
 };
 
-// Those through which every way round leads, or who have left the order of calls that all ranks
-// have in common; all members if there are none.
 Named named_of(const RuleInput& input, const Circle& circle) {
   const bool in_calls = are_all_in_calls(input, circle.ranks);
-  if (auto cuts = cuts_of(input.graph, circle);
-      !cuts.empty() && cuts.size() < circle.ranks.size()) {
-    std::string how = fmt::format("; every way round leads through {}", ranks_words(input, cuts));
+  if (auto cuts = on_every_way(input, circle); !cuts.ranks.empty()) {
     // If all that the others wait for is one rank in a call, it has gone another way than they.
-    const bool one = cuts.size() == 1;
-    return {std::move(cuts), std::move(how), one && in_calls};
+    const bool one = cuts.ranks.size() == 1;
+    return {std::move(cuts), one && in_calls};
   }
-  if (auto left = left_common_order(input, circle.ranks); in_calls && !left.empty()) {
-    std::string how = common_order_words(input, left);
-    return {std::move(left), std::move(how), true};
+  if (auto left = in_calls ? left_common_order(input, circle.ranks) : Deviation();
+      !left.ranks.empty()) {
+    return {std::move(left), true};
   }
-  return {circle.ranks, {}, false};
+  return {{circle.ranks, {}}, false};
 }
 
 // Returns whether a wait of the circle is known by less than memory or the kernel.
@@ -193,11 +189,11 @@ std::vector<Finding> resource_cycle(const RuleInput& input) {
     const Named named = named_of(input, whole);
     Finding finding =
         accuse(input, named.left_call ? Kind::kSkippedCollective : Kind::kResourceCycle,
-               named.ranks, Evidence::kOwnStall);
+               named.who.ranks, Evidence::kOwnStall);
     finding.at_most(same_calls(input, circle));
     // If a member waits for one of several, all those that it may be are in the circle.
     if (finding.confidence == Confidence::kNone || any_moved(input, circle) ||
-        (named.how.empty() && waits_for_several(input, circle))) {
+        (named.who.how.empty() && waits_for_several(input, circle))) {
       continue;
     }
     if (!whole.certain) {
@@ -209,9 +205,9 @@ std::vector<Finding> resource_cycle(const RuleInput& input) {
         fmt::format("{} wait for each other in a circle: {}", ranks_words(input, circle),
                     sides_words(input, circle, {"waits ", "wait "},
                                 [&](auto at) { return wait_of(input, whole, at); }));
-    if (!named.how.empty()) {
+    if (!named.who.how.empty()) {
       finding.at_most(Confidence::kLikely);
-      finding.summary += named.how;
+      finding.summary += named.who.how;
     }
     finding.advice = {named.left_call
                           ? "look for a branch or a loop of another length on this rank"

@@ -54,6 +54,8 @@ struct RuleInput {
   // Results of waiters_stand_still, by direct waiters: thousands of culprits may have the same
   // ones.
   mutable std::map<std::vector<std::uint32_t>, bool> still = {};
+  // Result of outside_common_order, once it has been asked for: each circle asks.
+  mutable std::optional<std::vector<std::size_t>> outside_order = {};
 
   Blame blame = {};
 

@@ -9,31 +9,6 @@ namespace {
 
 using snapshot::FramePlace;
 
-struct PlacedFrame {
-  const snapshot::Frame* frame = nullptr;
-  const FramePlace* place = nullptr;  // null: not read
-};
-
-// Returns the Python frames of the thread that speaks for the rank, outermost first.
-std::vector<PlacedFrame> placed_frames(const JobView& view, const RankView& rank) {
-  std::vector<PlacedFrame> found;
-  const snapshot::ThreadSample* sample = rank.sample();
-  if (sample == nullptr || rank.decider == nullptr) {
-    return found;
-  }
-  const snapshot::Tables& tables = view.capture().tables;
-  const auto& frames = tables.stack(sample->python_frames()).frames;
-  for (std::size_t i = frames.size(); i-- > 0;) {
-    const snapshot::Frame& frame = tables.frame(frames[i]);
-    if (frame.kind == snapshot::FrameKind::kPython) {
-      const auto& places = rank.decider->places;
-      const auto* place = std::ranges::find(places, i, &FramePlace::frame);
-      found.push_back({&frame, place == places.end() ? nullptr : place});
-    }
-  }
-  return found;
-}
-
 // Compares the turns of the loops that both are in.
 ProgramOrder order_of_turns(const PlacedFrame& first, const PlacedFrame& second) {
   const auto& a = first.place->turns;
@@ -58,9 +33,26 @@ bool is_behind(const PlacedFrame& first, const PlacedFrame& second) {
 
 }  // namespace
 
-ProgramOrder program_order(const JobView& view, const RankView& first, const RankView& second) {
-  const auto a = placed_frames(view, first);
-  const auto b = placed_frames(view, second);
+ProgramPlace place_in_program(const JobView& view, const RankView& rank) {
+  ProgramPlace found;
+  const snapshot::ThreadSample* sample = rank.sample();
+  if (sample == nullptr || rank.decider == nullptr) {
+    return found;
+  }
+  const snapshot::Tables& tables = view.capture().tables;
+  const auto& frames = tables.stack(sample->python_frames()).frames;
+  for (std::size_t i = frames.size(); i-- > 0;) {
+    const snapshot::Frame& frame = tables.frame(frames[i]);
+    if (frame.kind == snapshot::FrameKind::kPython) {
+      const auto& places = rank.decider->places;
+      const auto* place = std::ranges::find(places, i, &FramePlace::frame);
+      found.push_back({&frame, place == places.end() ? nullptr : place});
+    }
+  }
+  return found;
+}
+
+ProgramOrder program_order(const ProgramPlace& a, const ProgramPlace& b) {
   std::size_t i = 0;
   for (; i < std::min(a.size(), b.size()); ++i) {
     if (a[i].place == nullptr || b[i].place == nullptr) {

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "aggregate/view/job_view.h"
 
@@ -19,7 +20,18 @@ enum class ProgramOrder : std::uint8_t {
   kApart,  // in two branches, or in two loops: control goes from neither to the other
 };
 
-// Compares where the threads stand that speak for the ranks.
-ProgramOrder program_order(const JobView& view, const RankView& first, const RankView& second);
+struct PlacedFrame {
+  const snapshot::Frame* frame = nullptr;
+  const snapshot::FramePlace* place = nullptr;  // null: not read
+};
+
+// The Python frames of a thread, outermost first. Borrows them.
+using ProgramPlace = std::vector<PlacedFrame>;
+
+// Returns where the thread stands that speaks for the rank; empty if that is unknown.
+ProgramPlace place_in_program(const JobView& view, const RankView& rank);
+
+// Compares the first with the second.
+ProgramOrder program_order(const ProgramPlace& a, const ProgramPlace& b);
 
 }  // namespace oddrank::aggregate

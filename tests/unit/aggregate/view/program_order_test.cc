@@ -48,8 +48,10 @@ ProgramOrder order_of(const Way& first, const Way& second) {
   add(job, 1, second);
   FrameModel model(job.capture.tables);
   const JobView view(job.capture, model);
-  const ProgramOrder order = program_order(view, view.ranks()[0], view.ranks()[1]);
-  const ProgramOrder back = program_order(view, view.ranks()[1], view.ranks()[0]);
+  const ProgramPlace a = place_in_program(view, view.ranks()[0]);
+  const ProgramPlace b = place_in_program(view, view.ranks()[1]);
+  const ProgramOrder order = program_order(a, b);
+  const ProgramOrder back = program_order(b, a);
   CHECK((order == ProgramOrder::kBehind) == (back == ProgramOrder::kAhead));
   CHECK((order == ProgramOrder::kAhead) == (back == ProgramOrder::kBehind));
   return order;
