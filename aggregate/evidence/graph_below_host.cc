@@ -90,7 +90,6 @@ void GraphBuilder::wait_in_calls(std::size_t link,
 }
 
 void GraphBuilder::add_links() {
-  graph_.links = find_stuck_links(view_);
   for (std::size_t i = 0; i < graph_.links.size(); ++i) {
     const StuckLink& link = graph_.links[i];
     const std::size_t node =

@@ -46,10 +46,9 @@ class GraphBuilder {
   // are several.
   void add_peer(std::size_t at);
   // Returns whether both sides of one transfer are inside: then neither waits for the other's
-  // program.
-  bool is_matched(const snapshot::CollectiveCall& call,
-                  std::int32_t rank,
-                  const RankView& peer) const;
+  // program. Two that have stood there for long, with nothing below the host that holds them up, do
+  // not match, although no tag or size that was read says so.
+  bool is_matched(std::size_t at, std::size_t peer) const;
   // Adds the waits for the ranks that may run a function for this one.
   void add_servers(std::size_t at);
   // Adds the waits of servers and event loops for those of their clients that do not wait for them.

@@ -92,6 +92,12 @@ inline bool is_transfer(const snapshot::CollectiveCall& call) {
   return is_transfer(call.kind);
 }
 
+// Returns whether the tags of both were read, and differ.
+inline bool tags_differ(const snapshot::CollectiveCall& one,
+                        const snapshot::CollectiveCall& other) {
+  return one.tag >= 0 && other.tag >= 0 && one.tag != other.tag;
+}
+
 // Returns whether the rank is inside a call and can take part in it.
 bool takes_part(const RankView& rank);
 

@@ -38,6 +38,20 @@ bool is_end_before_others(const std::vector<Slot>& slots, const Slot& slot) {
          });
 }
 
+// Returns whether the thread has stood in a transfer for long, and its process moves no data: what
+// the CPU moves would take its time, and what a GPU moves is not seen here.
+bool has_stood_idle(const RankView& rank) {
+  const auto moves_data = [](const snapshot::ThreadCapture& thread) {
+    constexpr std::uint64_t kCpuThatMovesUs = 1000;
+    return !thread.has_python && !thread.samples.empty() &&
+           snapshot::ran_between(thread.samples.front(), thread.samples.back()).cpu_us >=
+               kCpuThatMovesUs;
+  };
+  return rank.motion.still() && rank.decider->wait.on != snapshot::WaitOn::kDevice &&
+         rank.decider->wait.quiet_ms >= snapshot::kOldWaitMs &&
+         std::ranges::none_of(rank.process->threads, moves_data);
+}
+
 // Returns whether the rank does something of its own, or asks for something again and again.
 bool is_active(const JobView& view, const RankView& rank) {
   return rank.decider != nullptr && !rank.decider->call &&
@@ -73,6 +87,7 @@ std::vector<std::int32_t> peers_of(const JobView& view, const CollectiveCall& ca
 
 GraphBuilder::GraphBuilder(const JobView& view) : view_(view), store_keys_(view) {
   graph_.slots = find_slots(view);
+  graph_.links = find_stuck_links(view);
   for (std::size_t at = 0; at < view.ranks().size(); ++at) {
     const RankView& rank = view.rank(at);
     add_node({NodeKind::kRank, static_cast<std::uint32_t>(at), rank.process, rank.decider});
@@ -213,18 +228,24 @@ void GraphBuilder::add_slot(std::size_t at) {
   }
 }
 
-bool GraphBuilder::is_matched(const CollectiveCall& call,
-                              std::int32_t rank,
-                              const RankView& peer) const {
-  if (!takes_part(peer)) {
+bool GraphBuilder::is_matched(std::size_t at, std::size_t peer) const {
+  const RankView& rank = view_.rank(at);
+  const RankView& other = view_.rank(peer);
+  if (!takes_part(other)) {
     return false;
   }
-  const CollectiveCall& other = *peer.decider->call;
-  const bool same_tag = call.tag < 0 || other.tag < 0 || call.tag == other.tag;
-  const bool same_group = call.group == other.group || call.group == snapshot::StringId{} ||
-                          other.group == snapshot::StringId{};
-  return other.kind != call.kind && is_transfer(other) && other.peer == rank && same_tag &&
-         same_group;
+  const CollectiveCall& call = *rank.decider->call;
+  const CollectiveCall& theirs = *other.decider->call;
+  const bool same_group = call.group == theirs.group || call.group == snapshot::StringId{} ||
+                          theirs.group == snapshot::StringId{};
+  const bool opposite = theirs.kind != call.kind && is_transfer(theirs) && theirs.peer == rank.rank;
+  if (!opposite || !same_group || tags_differ(call, theirs)) {
+    return false;
+  }
+  const bool held_up = std::ranges::any_of(graph_.links, [&](const StuckLink& link) {
+    return std::minmax({link.ends[0].rank, link.ends[1].rank}) == std::minmax({at, peer});
+  });
+  return held_up || !has_stood_idle(rank) || !has_stood_idle(other);
 }
 
 void GraphBuilder::add_peer(std::size_t at) {
@@ -240,8 +261,7 @@ void GraphBuilder::add_peer(std::size_t at) {
   std::vector<std::size_t> found;
   for (const std::int32_t number : peers) {
     const std::size_t peer = view_.index_of(number);
-    if (peer != JobView::kNone && peer != at &&
-        (peers.size() > 1 || !is_matched(call, rank.rank, view_.rank(peer)))) {
+    if (peer != JobView::kNone && peer != at && (peers.size() > 1 || !is_matched(at, peer))) {
       found.push_back(peer);
     }
   }

@@ -121,6 +121,31 @@ Deviation deviation_of(const RuleInput& input, const Circle& cycle, bool p2p) {
   return found;
 }
 
+// Returns "rank 0 in send to rank 1, rank 1 in recv from rank 0".
+std::string calls_of(const RuleInput& input, const Circle& cycle) {
+  return sides_words(input, cycle.ranks, {},
+                     [&input](auto at) { return "in " + call_at_words(input, input.rank(at)); });
+}
+
+// Tells of two ranks that stand in a send and a receive for each other: these do not match.
+void tell_unmatched(const RuleInput& input, const Circle& cycle, Finding& finding) {
+  const auto call_of = [&](std::size_t at) -> const snapshot::CollectiveCall& {
+    return *input.rank(at).decider->call;
+  };
+  const snapshot::CollectiveCall& one = call_of(cycle.ranks.front());
+  const snapshot::CollectiveCall& other = call_of(cycle.ranks.back());
+  if (cycle.ranks.size() != 2 || one.kind == other.kind) {
+    return;
+  }
+  if (!tags_differ(one, other)) {
+    finding.at_most(Confidence::kLikely);
+  }
+  finding.summary =
+      fmt::format("{} stand in a send and a receive for each other, which do not match: {}",
+                  ranks_words(input, cycle.ranks), calls_of(input, cycle));
+  finding.advice = {"compare tag, size and number of the sends and receives of both ranks"};
+}
+
 std::optional<Finding> order_finding(const RuleInput& input, const Circle& cycle, bool p2p) {
   const Deviation found = deviation_of(input, cycle, p2p);
   if (found.ranks.empty()) {
@@ -136,10 +161,8 @@ std::optional<Finding> order_finding(const RuleInput& input, const Circle& cycle
   // A recorded call may be under way while its rank stands elsewhere.
   finding.at_most(input.view.only_recorded() ? Confidence::kLikely
                                              : same_calls(input, cycle.ranks));
-  finding.summary = fmt::format(
-      "{} wait for each other in a circle: {}", ranks_words(input, cycle.ranks),
-      sides_words(input, cycle.ranks, {},
-                  [&input](auto at) { return "in " + call_at_words(input, input.rank(at)); }));
+  finding.summary = fmt::format("{} wait for each other in a circle: {}",
+                                ranks_words(input, cycle.ranks), calls_of(input, cycle));
   if (!found.how.empty()) {
     finding.at_most(Confidence::kLikely);
     finding.summary += found.how;
@@ -157,6 +180,9 @@ std::optional<Finding> order_finding(const RuleInput& input, const Circle& cycle
                     : p2p      ? "use batch_isend_irecv, or let one side receive before it sends"
                     : skipped  ? "look for a branch or a loop of another length on these ranks"
                                : "enter the groups in one order on all ranks"};
+  if (p2p && !input.view.only_recorded()) {
+    tell_unmatched(input, cycle, finding);
+  }
   finding.disproves = {"one of these calls returning"};
   return finding;
 }

@@ -151,6 +151,24 @@ def receives_cross(random, names, first, second):
                  f"ranks {first} and {second} receive from each other", [first, second])
 
 
+def other_tag(random, names, sender, receiver):
+    """The two calls would be a pair, but for their tags."""
+    size, tag = random.choice((1, 64, 2 ** 20)), random.randrange(1, 100)
+    values = [f"values = torch.ones({size})", FAULTY]
+    send, recv = random.choice((("dist.send(values, {}, tag={})", "dist.recv(values, {}, tag={})"),
+                                ("dist.isend(values, {}, tag={}).wait()",
+                                 "dist.irecv(values, {}, tag={}).wait()"),
+                                ("dist.send(values, {}, tag={})",
+                                 "dist.irecv(values, {}, tag={}).wait()")))
+    return Story("other_tag",
+                 _two(sender, [*values, send.format(receiver, tag)],
+                      receiver, [*values, recv.format(sender, tag + random.choice((-1, 1, 100)))]),
+                 [sorted([sender, receiver]), [sender], [receiver]],
+                 ("p2p_order", "mismatched_collective"),
+                 f"rank {sender} sends to rank {receiver}, which receives another tag",
+                 [sender, receiver])
+
+
 def ended_rank(random, names, ending, other):
     """All others wait for something that the rank would have left behind. Its connections close,
     but no rank reads from them. Rank 0 has the store, so it cannot be the faulty one."""
@@ -230,8 +248,8 @@ def part_of_all(random, names, rank, chief):
 
 
 PAIRS = (lock_of_rank, file_of_rank, key_of_rank, service_of_rank, lock_circle, lock_circle,
-         server_circle, receive_circle, receives_cross, ended_rank, ended_rank, two_late,
-         side_story, another_root, all_retry, part_of_all)
+         server_circle, receive_circle, receives_cross, other_tag, ended_rank, ended_rank,
+         two_late, side_story, another_root, all_retry, part_of_all)
 
 
 def receives_ring(random, names, world):

@@ -121,6 +121,19 @@ CaptureBuilder a_matched_pair() {
   return job;
 }
 
+// As a_matched_pair(), by the CPU: what matches would have been through long ago.
+CaptureBuilder a_pair_that_does_not_match() {
+  CaptureBuilder job =
+      job_of(1, 4, Backend::kGloo, in_gloo(transfer(CallKind::kRecv, 2), stage("recv", 98)));
+  replace(job, 0, in_gloo(transfer(CallKind::kSend, 1), stage("send", 61)));
+  replace(job, 1, in_gloo(transfer(CallKind::kRecv, 0), stage("recv", 98)));
+  replace(job, 2, in_gloo(transfer(CallKind::kRecv, 1), stage("recv", 98)));
+  for (std::int32_t rank = 0; rank < 4; ++rank) {
+    job.process(pid_of(rank)).threads[0].wait.quiet_ms = 9000;
+  }
+  return job;
+}
+
 }  // namespace
 
 std::vector<Story> stories_of_order() {
@@ -168,6 +181,11 @@ std::vector<Story> stories_of_order() {
        {},
        a_matched_pair,
        Kind::kP2pOrder},
+      {"a_pair_that_does_not_match",
+       "send and recv have stood for long: tags or sizes differ",
+       Kind::kP2pOrder,
+       {0, 1},
+       a_pair_that_does_not_match},
   };
 }
 
