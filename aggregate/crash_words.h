@@ -23,9 +23,9 @@ std::string crash_cause(const snapshot::ProcessCapture& process);
 // if no signal ended the process. The innermost frame that is no part of abort() comes first.
 std::string crash_words(const JobView& view, const snapshot::ProcessCapture& process);
 
-// Returns the same as what a rank has done, without the thread and what it said: "crashed by
-// SIGSEGV: nothing is mapped at 0x10, in strlen (libc.so.6) below string_at
-// (ctypes/__init__.py:519)", or "called abort() in ...". Precondition: it did so itself.
+// Returns the same as a predicate, without the thread: "crashed by SIGSEGV: nothing is mapped at
+// 0x10, in strlen (libc.so.6) below string_at (ctypes/__init__.py:519)", or "called abort() in
+// ...". Precondition: the process caused the signal itself.
 std::string crash_predicate(const JobView& view, const snapshot::ProcessCapture& process);
 
 }  // namespace oddrank::aggregate

@@ -238,8 +238,8 @@ void fit_advice_to_cores(std::vector<Advice>& advice) {
   }
 }
 
-// Returns "ranks 5-6 wait in a call, but for none of the ranks that are named"; "" if the named
-// ones explain all that wait, or nobody is named.
+// Returns "ranks 5-6 wait for other ranks, but not for one that is named"; "" if the named ranks
+// explain all waiters, or none is named.
 std::string unexplained(const JobView& view,
                         const WaitGraph& graph,
                         const std::vector<Role>& roles,

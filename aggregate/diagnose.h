@@ -13,6 +13,7 @@ namespace oddrank::aggregate {
 
 // Returns the verdict alone, as for a view of dumps of flight recorders.
 Verdict verdict_of(const JobView& view);
+// Return the whole report.
 Diagnosis diagnose(const JobView& view);
 Diagnosis diagnose(const snapshot::Capture& capture);
 

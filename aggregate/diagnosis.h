@@ -67,8 +67,8 @@ struct ReportedGroup {
   QuietSpan quiet;    // of the ranks' decider threads
   bool culprit = false;
   FoldedStack stack;
-  // The main thread of its first rank, if a thread without Python (autograd's, XLA's) speaks for
-  // the rank: the lines of the program are there. Empty otherwise.
+  // The main thread of its first rank, if its deciding thread runs no Python (autograd's, XLA's):
+  // only the main thread shows the program's lines. Empty otherwise.
   FoldedStack main_stack;
   std::vector<ReportedProcess> awaited;      // if the group is a culprit
   std::vector<LocalDifference> differences;  // in its ranks' locals, the most telling first
@@ -104,7 +104,7 @@ struct Diagnosis {
   std::vector<SourceFinding> sources;  // other than the stacks; their sentences are among the notes
   std::vector<StoreTable> stores;      // at which clients wait
   std::vector<std::string> notes;
-  std::optional<Explanation> explanation;  // how it was found, if somebody asked (explain.h)
+  std::optional<Explanation> explanation;  // how it was found, if asked for (explain.h)
   std::optional<Comparison> since;         // compared with an earlier capture, if there is one
   std::string job;        // "job 4711 (pretrain)", "this node", ...; for the first screen
   bool of_cores = false;  // from core files: the processes are gone

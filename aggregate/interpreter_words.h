@@ -1,9 +1,8 @@
-// What the Python interpreter does in a thread beside running its program: garbage collection,
-// hooks of fork(), imports that another thread does, its own end.
+// What the Python interpreter does in a thread besides running the program: garbage collection,
+// hooks of fork(), waits for imports by another thread, its own end.
 //
 // A collection is known from the interpreter's own flag if it has one thread, else from the names
-// of its functions, which a stripped interpreter does not have. The others are told by exported
-// functions.
+// of its functions, which a stripped interpreter lacks. The others are known by exported functions.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +19,7 @@ namespace oddrank::aggregate {
 std::vector<std::string_view> interpreter_work(const JobView& view,
                                                const snapshot::ThreadCapture& thread);
 
-// Returns the generation that it collects (0, 1, 2); -1 if it collects none, or an unknown one.
+// Returns the generation that it collects (0, 1, 2); -1 if none or unknown.
 std::int8_t collected_generation(const JobView& view, const snapshot::ThreadCapture& thread);
 
 // Returns ", collects garbage (generation 2), ends the interpreter"; "" if it does none of it.

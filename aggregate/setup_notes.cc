@@ -146,7 +146,7 @@ std::string SetupComparison::note_of(const Key& key, const Values& values) const
   }
   std::ranges::stable_sort(
       rows, [](const auto& a, const auto& b) { return a.second->size() < b.second->size(); });
-  // Most of them agree, or nobody is the odd one.
+  // Most of them agree; else none is the odd one.
   const bool most = 2 * rows.back().second->size() > all;
   const std::string_view rest = rows.size() == 2 ? "all others" : "most";
   std::vector<std::string> parts;

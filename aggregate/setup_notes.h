@@ -1,7 +1,6 @@
-// Where the ranks of a job do not run with the same set-up: another version of PyTorch or NCCL,
-// another build of a library, another kernel or driver, another value of a variable that all ranks
-// must agree on. That is the cause of many hangs, and it shows in no stack. Nobody is accused: a
-// note says who differs.
+// Ranks of a job that run with different set-ups: another version of PyTorch or NCCL, another build
+// of a library, another kernel or driver, another value of a variable that all ranks must agree on.
+// That causes many hangs, and shows in no stack. A note says which ranks differ; none is accused.
 #pragma once
 
 #include <cstddef>
@@ -14,9 +13,9 @@ namespace oddrank::aggregate {
 
 inline constexpr std::size_t kMaxSetupNotes = 6;
 
-// Returns "the set-up differs: rank 3 (n1) has PyTorch 2.12.0, all others have 2.13.0", of ranks
-// that were read; the first kMaxSetupNotes, and how many more there are. What has more than three
-// values belongs to each rank, and what is unknown of a rank is no difference.
+// Returns "the set-up differs: rank 3 (n1) has PyTorch 2.12.0, all others have 2.13.0", about ranks
+// that were read; the first kMaxSetupNotes, and how many more there are. A property with more than
+// three values is each rank's own, and an unknown value is no difference.
 std::vector<std::string> setup_notes(const JobView& view);
 
 }  // namespace oddrank::aggregate

@@ -1,5 +1,5 @@
 // The stores of the job at which clients wait (snapshot::StoreKey): for which keys, which ranks are
-// seen to wait for each, and which rank is to set it (evidence/store_keys.h).
+// seen to wait for each, and which rank has to set it (evidence/store_keys.h).
 #pragma once
 
 #include <cstddef>
@@ -14,8 +14,9 @@ namespace oddrank::aggregate {
 
 struct AwaitedKey {
   std::string key;                    // with all prefixes
-  std::uint32_t clients = 0;          // that wait for it, by the store
-  std::vector<std::int32_t> waiters;  // ranks that are seen to; ascending, and maybe not all
+  std::uint32_t clients = 0;          // that wait for it, says the store
+  std::vector<std::int32_t> waiters;  // ranks that are seen to wait for it, ascending; perhaps not
+                                      // all
   std::optional<std::int32_t> owner;  // the rank that has to set it
 };
 
@@ -23,13 +24,13 @@ struct StoreTable {
   std::string of;       // "rank 0 (n0, pid 7)", "the launcher of rank 0 (n0, pid 7)"
   std::size_t set = 0;  // keys that are set
   std::vector<AwaitedKey> awaited;
-  std::size_t more = 0;  // keys that are awaited, and not among these
+  std::size_t more = 0;  // awaited keys that are not in `awaited`
 };
 
 inline constexpr std::size_t kMaxShownKeys = 64;  // of a store
 
-// Returns the stores that clients wait at. The first keys of each are of different families, which
-// are alike but for numbers.
+// Returns the stores that clients wait at. The first keys of each are from different families (keys
+// that differ only in numbers).
 std::vector<StoreTable> store_tables(const JobView& view);
 
 inline constexpr std::size_t kMaxAwaitedKeys = 3;  // in a note

@@ -15,8 +15,8 @@
 
 namespace oddrank::aggregate {
 
-// The kinds of the contract. One table holds what is decided by kind: rules/all_rules.h, with rows
-// in this order.
+// The kinds of the contract. What depends on the kind is in one table, with rows in this order:
+// rules/all_rules.h.
 enum class Kind : std::uint8_t {
   kHealthy = 0,
   kSlow,
@@ -51,11 +51,12 @@ enum class Confidence : std::uint8_t { kNone = 0, kPossible, kLikely, kCertain }
 // How a report shows a kind: in red, or in a colour that accuses no rank.
 enum class Tone : std::uint8_t { kBad = 0, kFine, kOpen };
 
+// What follows from the kind alone (rules/all_rules.h).
 std::string_view kind_name(Kind kind);  // its name in the JSON
 Tone kind_tone(Kind kind);
 bool is_stall(Kind kind);  // false if the job moves, or one rank is merely busy
 std::string_view confidence_name(Confidence confidence);
-// "io_stall", "io_stall (likely)": people are told how sure it is, unless it is certain.
+// Returns "io_stall (likely)"; without the confidence if it is certain.
 std::string kind_words(Kind kind, Confidence confidence);
 std::string_view wait_name(snapshot::WaitOn what);  // "collective", "child", ...
 
@@ -101,7 +102,7 @@ struct Alternative {
   std::string why_not;
 };
 
-// A link between two ranks that does not carry.
+// One end of a BrokenLink.
 struct LinkEnd {
   std::int32_t rank = -1;
   std::string host;
@@ -112,8 +113,8 @@ struct LinkEnd {
 struct BrokenLink {
   LinkEnd from;
   LinkEnd to;
-  bool one_way = false;         // only what `from` sends is lost; false: both ways, or not known
-  std::size_t connections = 0;  // between the two ranks that are stuck
+  bool one_way = false;         // only what `from` sends is lost; false: both ways, or unknown
+  std::size_t connections = 0;  // stuck ones between the two ranks
   std::int64_t age_ms = -1;
   std::string evidence;
 };
@@ -127,8 +128,8 @@ struct SuspectHost {
 // What to do, as a sentence or a command line.
 struct Advice {
   std::string text;
-  std::string host;         // where; "" = anywhere
-  bool needs_live = false;  // a process, which a core file is not
+  std::string host;         // where to do it; "" = anywhere
+  bool needs_live = false;  // a live process, not a core file
 
   // NOLINTBEGIN(google-explicit-constructor): most advice is a sentence and no more
   Advice(std::string advice, std::string on = {}, bool live = false)
@@ -140,9 +141,10 @@ struct Advice {
   std::string words() const;
 };
 
+// Returns Advice::words() of each.
 std::vector<std::string> advice_words(const std::vector<Advice>& advice);
 
-// Another hold-up, independent of the first: to end the first one does not end this one.
+// Another hold-up, independent of the first: if the first ends, this one remains.
 struct OtherStory {
   Kind kind = Kind::kUnknown;
   Confidence confidence = Confidence::kNone;
@@ -155,8 +157,8 @@ struct Verdict {
   Confidence confidence = Confidence::kNone;
   std::string summary;
   std::vector<Culprit> culprits;
-  std::vector<BrokenLink> links;           // of kLinkStall: which names no culprits
-  std::vector<SuspectHost> suspect_hosts;  // the same; the one with the most links first
+  std::vector<BrokenLink> links;           // if kLinkStall, which names no culprits
+  std::vector<SuspectHost> suspect_hosts;  // the same; those with the most links first
   std::vector<ChainLink> chain;
   std::vector<Advice> advice;
   std::vector<std::string> disproves;  // what would show that the verdict is wrong

@@ -1,6 +1,6 @@
 // Asks all rules and decides. The finding on the strongest basis wins (rules/basis.h); among
 // equals, the one that explains most waiting ranks, then the surest. Findings about other ranks on
-// the same basis are stories of their own; the rest stay as alternatives, each with the reason why
+// the same basis are further stories (`also`); the rest are alternatives, each with the reason why
 // it lost.
 #pragma once
 
@@ -9,6 +9,7 @@
 
 namespace oddrank::aggregate {
 
+// Returns the verdict; kUnknown if no rule finds anything.
 Verdict decide(const RuleInput& input);
 
 }  // namespace oddrank::aggregate

@@ -42,8 +42,8 @@ bool waits_for_worker(const JobView& view, const RankView& rank) {
   return last != nullptr && last != rank.decider && is_at_work(*last, view.model());
 }
 
-// Returns whether nobody is left who could end the rank's wait: all threads of its process that run
-// Python are at such locks.
+// Returns whether nothing is left that could end the rank's wait: all threads of its process that
+// run Python are at such locks.
 bool waits_in_vain(const RankView& rank) {
   const auto& threads = rank.process->threads;
   return is_at_own_lock(*rank.decider) &&
@@ -76,7 +76,7 @@ bool asks_itself(const JobView& view, const RankView& rank) {
   return asking > 0 && !loop.cut && own != frames.end() && own - frames.begin() == loop.frame;
 }
 
-// Returns whether the rank, in code of its own, waits for somebody who could not be found.
+// Returns whether the rank, in its own code, waits for an unknown holder.
 bool waits_for_somebody(const RuleInput& input, const RankView& rank) {
   if (rank.decider == nullptr) {
     return false;
@@ -121,7 +121,7 @@ bool lacks_reader(const JobView& view, const RankView& rank) {
   return waits_for_reader(view, rank) && !has_end_outside(view, rank) && !is_at_own_end(rank);
 }
 
-// Returns whether frames or a file show that somebody outside of the job is to answer.
+// Returns whether frames or a file show that the answer has to come from outside of the job.
 bool is_answered_outside(const JobView& view, const RankView& rank) {
   return waits_at_terminal(view, rank) || talks_to_service(view, rank) || rank.lacks_resources();
 }
@@ -199,9 +199,9 @@ bool ticks(const ThreadCapture& sleeper, std::int64_t longest_ms) {
   return keeps_waking(sleeper) || (quiet_ms >= 0 && quiet_ms * kManyTimes < longest_ms);
 }
 
-// Returns those of the ranks (indices) that are held up by something which sleeps for a short time
-// again and again, since long before its present sleep: it asks for something in between, be it by
-// means that are not known as such. Keeps the order.
+// Returns the ranks (indices) that are held up by something that has long slept for short times
+// again and again: it asks for something in between, perhaps in a way that is not recognised. Keeps
+// the order.
 std::vector<std::size_t> short_sleepers_among(const RuleInput& input,
                                               const std::vector<std::size_t>& ranks) {
   const std::int64_t longest_ms = longest_wait_ms(input.view);
@@ -232,8 +232,7 @@ Circle circle_from(const WaitGraph& graph, const Solution& solution, CauseId id)
   return circle;
 }
 
-// Counts, by rank, the other ranks that need it; and marks those of which a rank may need one or
-// another.
+// Counts, by rank, the other ranks that need it; and marks Blame::one_of_several.
 void count_waiters(const WaitGraph& graph, Blame& blame) {
   const Solution& solution = blame.solution;
   const std::size_t ranks = blame.blocked.size();

@@ -62,7 +62,7 @@ Awaited find_awaited(const RuleInput& input) {
   for (const auto& [at, part] : blame.by_part) {
     (blame.is_sure(at) ? found.roots : guessed).push_back(at);
   }
-  // Only if nobody is sure: of those among whom one is the one, nobody is named.
+  // A guessed rank counts only if there is no sure one, and not if it is one of several.
   std::erase_if(guessed, [&blame](std::size_t at) { return blame.one_of_several[at]; });
   if (found.roots.empty()) {
     found.roots = std::move(guessed);
@@ -83,9 +83,9 @@ void doubt_openers(const RuleInput& input, Awaited& awaited) {
   }
 }
 
-// A rank that only ticks is a root if nobody else is, if no rank waits for somebody unknown or for
-// a lock of its own process, and if of none nothing is known: these may be what it asks for, and
-// not the converse.
+// A rank that only ticks is a root if there is no other root, no rank waits for an unknown holder
+// or for a lock of its own process, and something is known of every rank: else it may be such a
+// rank that the ticking one asks for, and not the converse.
 void take_ticking(const RuleInput& input, Awaited& awaited) {
   const bool anybody_else = awaited.any_unknown || !awaited.roots.empty() ||
                             std::ranges::any_of(awaited.vague, [&input](std::size_t at) {
@@ -169,7 +169,7 @@ std::size_t only_elsewhere(const RuleInput& input) {
   return a.size() == 1 ? a.front() : b.front();
 }
 
-// Returns whether all members of some call are known to be inside: nobody is missing there.
+// Returns whether all members of some call are known to be inside.
 bool has_complete_call(const RuleInput& input) {
   return std::ranges::any_of(input.graph.slots, [](const Slot& slot) {
     return slot.membership == Membership::kKnown && is_clear(slot) && slot.absent.empty();
@@ -185,8 +185,8 @@ bool waits_for_all_others(const RuleInput& input, std::size_t rank) {
   });
 }
 
-// Returns whether the rank stands in something that another rank may end. One that sleeps or runs
-// in code of its own waits for nobody.
+// Returns whether the rank stands in something that another rank may end. A rank that sleeps or
+// runs in its own code waits for none.
 bool may_wait(const JobView& view, const RankView& rank) {
   if (rank.decider == nullptr || rank.sample() == nullptr) {
     return false;
@@ -265,7 +265,7 @@ bool has_own_part(const RuleInput& input, std::size_t at) {
   });
 }
 
-// Finds whom to name if no wait leads to anybody.
+// Finds the ranks to name if no wait leads to any rank.
 std::vector<std::size_t> find_odd(const RuleInput& input, const std::vector<BlockedOn>& blocked) {
   std::vector<std::size_t> odd;
   if (has_complete_call(input)) {
@@ -279,8 +279,8 @@ std::vector<std::size_t> find_odd(const RuleInput& input, const std::vector<Bloc
              !may_need_others(input, input.rank(vague))) {
     odd.push_back(vague);
   } else if (const std::size_t elsewhere = only_elsewhere(input); elsewhere != JobView::kNone) {
-    // The others are all inside of one call, and it does not end: somebody else is missing there.
-    // If that one is in a call itself, they may be missing in its call.
+    // The others are all inside of one call that does not end: this rank is missing there. But if
+    // it is in a call itself, the others may be missing in that one.
     const bool waits =
         blocked[elsewhere] == BlockedOn::kRanks || blocked[elsewhere] == BlockedOn::kCall;
     bool others_in_call = !waits || waits_for_all_others(input, elsewhere);
@@ -308,8 +308,8 @@ bool is_past_actor(const RankView& rank) {
          rank.process->role == snapshot::JobRole::kActor;
 }
 
-// Finds the ranks whose own place explains them. A rank that is held counts always, any other only
-// if no rank is seen in a call: then nothing tells who waits for whom.
+// Finds the ranks whose own place explains them. A rank that is held always counts, any other only
+// if no rank is seen in a call: then nothing tells which rank waits for which.
 std::vector<std::size_t> find_alone(const RuleInput& input, const std::vector<BlockedOn>& blocked) {
   return input.view.ranks_that([&](std::size_t at) {
     const bool counts = !input.anybody_in_call || is_held(input, input.rank(at));
@@ -360,10 +360,10 @@ std::size_t first_to_stop(const RuleInput& input, const std::vector<std::size_t>
   return known && lead >= std::max(kMinLead, 2 * (most - least)) ? first : JobView::kNone;
 }
 
-// Chooses whom of the ranks to name if no root explains the waiting ranks. What waits for something
-// of its own process is nobody else's business. What may wait for another rank is named only if no
-// other rank can move (that one may be the rank that it waits for), if its going on would set the
-// others free, and if it is alone or stopped first.
+// Chooses the ranks to name if no root explains the waiting ranks. A rank that waits for something
+// of its own process is always named. A rank that may wait for another one is named only if no
+// other rank can move (it may wait for that one), if the others could go on if it did, and if it is
+// the only one or stopped first.
 Suspects choose_vague(const RuleInput& input, std::vector<std::size_t> ranks) {
   const Blame& blame = input.blame;
   Suspects chosen{Basis::kVague, {}, false};
@@ -378,7 +378,7 @@ Suspects choose_vague(const RuleInput& input, std::vector<std::size_t> ranks) {
   if (!chosen.ranks.empty() || input.unread || std::ranges::any_of(blame.blocked, may_move)) {
     return chosen;
   }
-  // A rank for which nobody waits may be the one for which an awaited rank waits.
+  // An awaited rank may in turn wait for a rank that no other rank waits for.
   std::vector<std::size_t> like = ranks;
   for (std::size_t at = 0; at < blame.blocked.size(); ++at) {
     const auto* decider = input.rank(at).decider;

@@ -1,13 +1,12 @@
 // Which ranks a rule may speak about, by the theory of blame (blame.h), the strongest basis first.
 //
-// While ranks wait for a root, that root explains them: that other ranks of the same group stand in
-// different calls is then a consequence, because rooted collectives let some members go early. A
-// rank that waits for somebody unknown is blamed only if no root explains the waiting ranks. Nor is
-// it blamed if the key or file that it waits for is named after another rank, or if a circle of
-// other ranks would be left. One of several such ranks is possible if it stopped long before all
-// other ranks. If no wait leads to anybody, the one rank that does not wait while all others do is
-// possible, no more; so is the one that is elsewhere, and in no call, while all others are at one
-// place.
+// While ranks wait for a root, the root explains them. If other ranks of the same group stand in
+// different calls, that is a consequence: rooted collectives let some members go early. A rank
+// whose holder is unknown is blamed only if no root explains the waiting ranks; and not if the key
+// or file that it waits for is named after another rank, or if a circle of other ranks would be
+// left. One of several such ranks is possible if it stopped long before all other ranks. If no wait
+// leads to any rank, the only rank that does not wait is possible, no more; so is the only rank
+// that is elsewhere, and in no call, while all others are at one place.
 #pragma once
 
 #include <cstddef>
@@ -21,10 +20,10 @@ struct RuleInput;
 // From the weakest. A finding is overruled by one on a stronger basis, however sure it is.
 enum class Basis : std::uint8_t {
   kNothing = 0,
-  kNobody,  // everybody is where everybody should be
+  kNobody,  // every rank is where it should be
   kOdd,     // no wait leads to the rank, but it is the only one that does not wait
-  kAlone,   // its own place explains it, although nobody is seen to wait for it
-  kVague,   // ranks wait for it, and it waits for somebody unknown: neither guilt nor alibi
+  kAlone,   // its own place explains it, although no rank is seen to wait for it
+  kVague,   // ranks wait for it, and its own holder is unknown: neither guilt nor alibi
   kRoot,    // ranks wait for it, and it waits for none; or ranks in a circle that nothing leaves
   kMotion,  // the job moves
 };

@@ -36,14 +36,13 @@ class GraphBuilder {
   // Adds a way for the node to go on, in the net.
   std::size_t add_choice(std::size_t node, Join join);
   void show(std::size_t from, std::size_t to, const Said& said, bool assumed);
-  // Shows it, and it counts.
+  // Shows the wait, and adds it to the net.
   void link(std::size_t from, std::size_t to, const Said& said, bool assumed = false);
-  // Shows all, and one of them counts: which one is not known, or whichever comes first.
+  // Shows all waits; in the net, one of them counts (`join`): an unknown one, or the first to end.
   void link_some(std::size_t from, const std::vector<std::size_t>& to, const Said& said, Join join);
 
   void add_slot(std::size_t at);
-  // Adds the wait for the other side of a transfer; for each of those that are possible, if there
-  // are several.
+  // Adds the wait for the other side of a transfer, or for all possible ones.
   void add_peer(std::size_t at);
   // Returns whether both sides of one transfer are inside: then neither waits for the other's
   // program. Two that have stood there for long, with nothing below the host that holds them up, do
@@ -51,18 +50,18 @@ class GraphBuilder {
   bool is_matched(std::size_t at, std::size_t peer) const;
   // Adds the waits for the ranks that may run a function for this one.
   void add_servers(std::size_t at);
-  // Adds the waits of servers and event loops for those of their clients that do not wait for them.
+  // Adds the waits of servers and event loops for clients that do not wait for them.
   void add_listening();
-  // Adds the waits of ranks that accept connections for those that do not wait for them.
+  // Adds the waits of ranks that accept connections for ranks that do not wait for them.
   void add_accepting();
-  // Adds the waits of ranks that take in what others send for the one rank that does not wait for
-  // them, nor is awaited otherwise, and does something else: nobody is left beside it.
+  // Adds the waits of ranks that take in what others send, if only one rank is left for which they
+  // may wait: it does not wait for them, is not awaited otherwise, and does something else.
   void add_open();
   std::size_t only_rank_without_way(const std::vector<std::size_t>& distance) const;
   // Adds the waits of calls, and of ranks outside of collectives, for links that do not carry.
   void add_links();
   bool needs_link(std::size_t at, const StuckLink& link) const;
-  // Adds the waits for links and GPUs at which NCCL's data stands.
+  // Adds the waits for links and GPUs that hold up NCCL's data.
   void add_stalls();
   std::size_t link_node(StuckLink link);
   void wait_also(std::size_t node, std::size_t link, const Said& said);
@@ -70,7 +69,7 @@ class GraphBuilder {
                      const Said& said,
                      const std::function<bool(const Slot&)>& is_meant);
 
-  // Adds the wait for the rank that is to set a key, or after which a key or file is named.
+  // Adds the wait for the rank that has to set a key, or whose number is in a key's or file's name.
   void add_named_rank(std::size_t at);
   void may_wait_for(std::size_t at, std::size_t to, const Said& said, Join join);
 
@@ -78,8 +77,8 @@ class GraphBuilder {
                    std::size_t rank,
                    const snapshot::ThreadCapture& thread,
                    const snapshot::ProcessCapture& server);
-  // Adds who holds a thread's wait, and so on from there, for the rank that they belong to; then
-  // the thing at the end.
+  // Adds the holders of a thread's wait, their holders and so on, all as parts of `rank`; then the
+  // resource at the end.
   void add_holders(std::size_t node,
                    std::size_t rank,
                    const snapshot::ProcessCapture& process,
@@ -93,8 +92,8 @@ class GraphBuilder {
   void add_resource(std::size_t node,
                     const snapshot::ProcessCapture& process,
                     const snapshot::ThreadCapture& thread);
-  // A process for which the rank that it belongs to waits as well is that rank's; so is one that
-  // has taken a lock. Any other may serve whoever asks it.
+  // A process belongs to its rank if the rank waits for it as well, or if it has taken a lock. Any
+  // other process may serve any rank that asks it.
   void settle_owners();
   // Returns whether the node is a process of another rank, which answers for it.
   bool is_of_another(std::size_t node, std::size_t rank) const;
@@ -108,7 +107,7 @@ class GraphBuilder {
   std::map<std::pair<const snapshot::ProcessCapture*, const snapshot::ThreadCapture*>, std::size_t>
       known_nodes_;
   std::map<std::string, std::size_t> resource_nodes_;
-  std::vector<std::pair<std::size_t, Holders>> listening_;    // ranks, and whom they listen to
+  std::vector<std::pair<std::size_t, Holders>> listening_;    // ranks, and their possible clients
   std::vector<std::pair<std::size_t, std::size_t>> reached_;  // rank, node of a process
   std::vector<bool> is_expanded_;                             // by node
 };

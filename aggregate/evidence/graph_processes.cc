@@ -32,8 +32,8 @@ std::size_t GraphBuilder::node_at(const ProcessCapture& process, const ThreadCap
   return at->second;
 }
 
-// Returns the node of a holder: of its rank, if it is one, or if the wait is for whoever sends
-// something and another rank has started it.
+// Returns the node of a holder: its rank's, if it is a rank, or if the wait is for any sender and
+// another rank has started the holder.
 std::size_t GraphBuilder::node_of(std::size_t rank, const Holders& holders, const Holder& holder) {
   const ProcessCapture& process = *holder.process;
   const RankView& own = view_.rank(rank);

@@ -58,7 +58,7 @@ bool tells_turns(const Wait& wait) {
          std::ranges::any_of(awaited, has_to_send);
 }
 
-// Select, poll and epoll: whoever of the other ends comes first, but those whose turn it is not.
+// For select, poll and epoll: any of the other ends, except those that wait for this thread's turn.
 Holders of_files(const JobView& view, const ProcessCapture& process, const Wait& wait) {
   Holders holders;
   holders.join = Join::kAny;
@@ -164,7 +164,7 @@ Holders by_exclusion(const JobView& view,
     if (other.call || (awaited != nullptr && awaited != &process)) {
       continue;
     }
-    // It may go on at any time, or for whom it waits is not known.
+    // It may go on at any time, or what it waits for is not known.
     clear = false;
     const auto frame = view.model().user_frame(other.samples.back());
     if (next == &thread || other.wait.on == snapshot::WaitOn::kLock || !frame || !frame->user ||

@@ -1,6 +1,5 @@
 // The holders of a thread's wait, as its own facts say: a thread of its process, another process,
-// one of several. Calls of communication libraries are not looked at here (slots.h), nor what a
-// wait tells in words.
+// one of several. Calls of communication libraries are left to slots.h.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +12,8 @@ namespace oddrank::aggregate {
 
 // How a fact is known, from the weakest on.
 enum class HowKnown : std::uint8_t {
-  kText = 0,   // it is named, no more: a key, a file, a line of a log
-  kExclusion,  // nobody else is left
+  kText = 0,   // only a name says so: a key, a file, a line of a log
+  kExclusion,  // no other holder is left
   kFrames,     // frames show it
   kMemory,     // objects in memory, or a recorder
   kKernel,
@@ -22,21 +21,21 @@ enum class HowKnown : std::uint8_t {
 
 struct Holder {
   const snapshot::ProcessCapture* process = nullptr;
-  const snapshot::ThreadCapture* thread = nullptr;  // of the same process only; else null
+  const snapshot::ThreadCapture* thread = nullptr;  // only if of the waiter's process; else null
 };
 
 struct Holders {
   SlimVector<Holder> who;
   Join join = Join::kAll;
   HowKnown how = HowKnown::kKernel;
-  bool others = false;  // somebody else may hold it as well, who is not known
-  // Each of them has sent something since the thread last sent to it, as far as the kernel tells:
-  // it is the thread's own turn.
+  bool others = false;  // an unknown holder may hold it as well
+  // Each of them has sent something since the thread last sent to it, so it is the thread's turn;
+  // as far as the kernel tells.
   bool have_sent = false;
-  std::size_t alike = 0;  // further workers of a pool that may be meant, beyond those listed
+  std::size_t alike = 0;  // further workers of a pool that may hold it, beyond those listed
 };
 
-// Returns nobody if the wait names nobody, or if the thread is in a call.
+// Returns none if the wait names no holder, or if the thread is in a call.
 Holders holders_of(const JobView& view,
                    const snapshot::ProcessCapture& process,
                    const snapshot::ThreadCapture& thread);

@@ -50,7 +50,7 @@ class Addresses {
   std::size_t rank_at(std::string_view address) const;
 
   // Returns the ranks that were not read, if all of them are on one host that gave no answer, and
-  // nobody is known to be at the address; none otherwise.
+  // no known host has the address; else none.
   std::vector<std::size_t> unread_at(std::string_view address) const {
     return of_host_.contains(address_part(address)) ? std::vector<std::size_t>() : unread_;
   }

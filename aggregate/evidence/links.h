@@ -1,9 +1,8 @@
 // Links between ranks that do not carry: connections on which the kernel sends the same data again
-// and again, and gets no answer; and those on which what NCCL has given to the network does not
-// arrive (proxy_stalls.h).
+// and again without an answer, and those on which NCCL's data does not arrive (proxy_stalls.h).
 //
-// A rank's own code has no part in that: the kernel of the other end acknowledges what arrives,
-// whatever its processes do, be they stopped. So the link, or the other host, is to blame.
+// A rank's own code has no part in that: the other end's kernel acknowledges what arrives even if
+// its processes are stopped. So the link, or the other host, is to blame.
 #pragma once
 
 #include <array>
@@ -21,7 +20,7 @@ namespace oddrank::aggregate {
 
 // Which data is lost.
 enum class LossWay : std::uint8_t {
-  kUnknown = 0,  // of one end only, it may be what it sends, or the acknowledgements
+  kUnknown = 0,  // only one end was read: its data or the acknowledgements
   kOneWay,       // what the first end sends
   kBoth,
 };
@@ -29,37 +28,38 @@ enum class LossWay : std::uint8_t {
 struct StuckLink {
   struct End {
     std::size_t rank = 0;  // index of JobView::ranks()
-    // No process is known that has the address, and all ranks that were not read are on one host:
-    // the rank is the first of these, and it is one of so many. 0: it is known.
+    // The rank is known by exclusion: no process that was read has the address, and all unread
+    // ranks are on one host. `rank` is the first of these, and this is their number. 0: it is
+    // known.
     std::size_t by_exclusion = 0;
-    std::string address;  // of the oldest connection: "10.0.0.1:80"; "" of NCCL's
+    std::string address;  // of the oldest connection: "10.0.0.1:80"; "" if NCCL's
     std::string device;   // of the network: "eth0"; "": not known
     const snapshot::Transfer* transfer = nullptr;  // what it sends in vain; null: nothing
   };
 
-  // The first one sends in vain; if both do, and not both ways are known to lose, for longer.
+  // The first one sends in vain; if both do, and only one way is known to lose data, for longer.
   std::array<End, 2> ends;
   LossWay way = LossWay::kUnknown;
-  std::size_t connections = 0;  // between the two ranks that are stuck; of NCCL: channels
+  std::size_t connections = 0;  // stuck ones between the two ranks; of NCCL: channels
   std::int64_t age_ms = -1;     // of the oldest; of NCCL: of the calls at its ends; -1: not known
-  // What NCCL has given to the network and has not arrived, and the ranks that need it; else 0 and
-  // empty.
+  // NCCL's steps that were given to the network and have not arrived, and the ranks that need them;
+  // else 0 and empty.
   std::int64_t steps = 0;
   bool adapters = false;  // of NCCL: its devices are adapters (InfiniBand, RoCE), not interfaces
   std::vector<std::size_t> waiters;
 };
 
-// What a process does not read: its window is closed.
+// Data that a process does not read: its window is closed.
 struct UnreadData {
   std::size_t from = 0;  // indices of JobView::ranks()
-  std::size_t to = 0;    // does not read
+  std::size_t to = 0;    // the rank that does not read
   const snapshot::Transfer* transfer = nullptr;
 };
 
-// Returns what ranks send to each other and is not read.
+// Returns the data that ranks send to each other and do not read.
 std::vector<UnreadData> find_unread_data(const JobView& view);
 
-// By ranks. One for each pair of ranks.
+// Returns one link for each pair of ranks, ordered by ranks.
 std::vector<StuckLink> find_stuck_links(const JobView& view);
 // Returns the link on which the data of NCCL stands.
 StuckLink stuck_link_of(const JobView& view, const ProxyStall& stall);

@@ -10,11 +10,11 @@
 
 namespace oddrank::aggregate {
 
-// Returns the ranks (index) whose numbers are in the name, as a part of its own or behind "rank" or
-// "worker": 2 of "ready/2", "flag-2.done", "rank2/prepared"; 2 and 3 of "step/3/ready/2", one of
-// which may be a count; none of "plan-v2", which is a version. In a path, only the last component
-// that has a number counts.
-// `first`: the number here of rank 0 of the job that uses the name.
+// Returns the ranks (index) whose numbers are in the name, alone between separators or behind
+// "rank" or "worker": 2 for "ready/2", "flag-2.done", "rank2/prepared"; 2 and 3 for
+// "step/3/ready/2", where one may be a count; none for "plan-v2", a version. In a path, only the
+// last component that has a number counts.
+// `first`: the rank here that is rank 0 in the job that uses the name.
 std::set<std::size_t> named_ranks(const JobView& view,
                                   std::string_view name,
                                   std::int32_t first = 0);

@@ -1,6 +1,6 @@
 // What is odd about GPUs and network adapters: by itself, or because they differ from all others of
-// the job, a GPU by its load, power or clock, a port by its state or errors. Alone the latter shows
-// nothing; at the place where the data stand, it supports it.
+// the job: a GPU by its load, power or clock, a port by its state or errors. A difference alone
+// shows nothing; it supports other evidence that the data stand there.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +20,7 @@ std::string odd_gpu(const JobView& view, std::size_t rank);
 std::string odd_port(const JobView& view, std::uint32_t node, std::string_view device);
 
 // Returns "mlx5_2 has counted 3 errors within this capture, and no other port has any"; "" if it
-// has not, or others have, or are down, or are fewer than two.
+// has none, or if the other ports have some, are down, or are fewer than two.
 std::string new_errors(const JobView& view, const snapshot::LinkPort& port);
 
 // Returns whether the GPU is busy all the time, moves hardly any memory, and draws less than two

@@ -23,7 +23,7 @@ struct LaneKey {
   auto operator<=>(const LaneKey&) const = default;
 };
 
-// One connection: what its two ends say. Null: not known, or it moves.
+// One connection: what its two ends say. Null: the end is not known, or it moves.
 struct ProxyWire {
   const snapshot::ProxyTransfer* sender = nullptr;
   const snapshot::ProxyTransfer* receiver = nullptr;
@@ -31,16 +31,16 @@ struct ProxyWire {
 
   bool operator==(const ProxyWire&) const = default;
 
-  // Steps that both ends have agreed upon and that have not arrived.
+  // Counts the steps that both ends have agreed upon and that have not arrived.
   std::int64_t on_the_way() const;
-  // Steps that have come and are not taken. Only what was sent can have come.
+  // Counts the steps that have come and are not taken. Only what was sent can have come.
   std::int64_t not_taken() const;
-  // All that has come is taken, and there is more to come.
+  // Returns whether all that has come is taken, and there is more to come.
   bool awaits_data() const;
-  // The receiver has made room for the next step.
+  // Returns whether the receiver has made room for the next step.
   bool is_expected() const { return receiver != nullptr && receiver->posted > receiver->passed; }
   bool has_room() const { return sender != nullptr && sender->passed < sender->posted; }
-  // All room is in use, and there is more to send.
+  // Returns whether all room is in use, and there is more to send.
   bool lacks_room() const;
 };
 
@@ -49,7 +49,7 @@ using Ends = std::pair<std::int32_t, std::int32_t>;
 
 struct ProxyGroup {
   std::map<std::int32_t, std::size_t> rank_at;  // JobView's index by number
-  // Ranks of one host send each other over the network: none of their data goes another way.
+  // Ranks of one host send to each other over the network, and in no other way.
   bool by_rank = false;
   // By unit (ProxyLanes::unit_of): its ranks (JobView's indices) that may be members.
   std::map<std::size_t, std::vector<std::size_t>> units;
@@ -86,7 +86,7 @@ class ProxyLanes {
   std::size_t unit_of(const ProxyGroup& group, std::int32_t rank) const;
 
  private:
-  // Calls take(index of the rank, row) for all rows that can be.
+  // Calls take(index of the rank, row) for all valid rows.
   template <typename Take>
   void each_row(const Take& take) const;
   void read_groups();

@@ -1,6 +1,6 @@
-// The quorum of torchft: replicas meet at a lighthouse before each step, which lets them go when
-// enough have come. Which replicas there should be, no process knows; how many there must be at
-// least, the lighthouse does.
+// The quorum of torchft: before each step, replicas meet at a lighthouse, which lets them go when
+// enough have come. No process knows which replicas there should be; the lighthouse knows how many
+// must come at least.
 #pragma once
 
 #include <cstddef>
@@ -14,18 +14,19 @@
 
 namespace oddrank::aggregate {
 
-// Returns the lighthouse that decides about the slot; JobView::kNone if it was not read.
+// Returns the index of the lighthouse that decides about the slot; JobView::kNone if it was not
+// read.
 std::size_t lighthouse_of(const JobView& view, const Slot& slot);
 
 struct WaitingQuorum {
   const Slot* slot = nullptr;
   std::size_t come = 0;      // replicas
   std::size_t least = 0;     // that must come
-  std::int64_t wait_ms = 0;  // for which the first of them has waited
+  std::int64_t wait_ms = 0;  // of the replica that came first
 };
 
-// Returns a quorum at a lighthouse that was read and works, to which all replicas that were found
-// have come, and fewer than there must be; nullopt if there is none.
+// Returns a quorum at a lighthouse that was read and works, if all replicas that were found have
+// come to it and these are fewer than must come; nullopt if there is none.
 //
 // Source: --min_replicas of torchft_lighthouse, torchft 0.2.
 std::optional<WaitingQuorum> waiting_quorum(const JobView& view, const std::vector<Slot>& slots);

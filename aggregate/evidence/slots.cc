@@ -72,8 +72,8 @@ bool is_at_one_place(const JobView& view, const Slot& slot) {
 }
 
 // Guesses the world as the group only if no group is known, all waiting ranks are in one call at
-// one place of the program, and the ranks that do not wait are fewer. Where there are only two
-// ranks, one that waits can wait for nobody but the other.
+// one place of the program, and the ranks that do not wait are fewer. If there are only two ranks,
+// each can wait only for the other.
 void assume_world(const JobView& view, std::vector<Slot>& slots) {
   if (slots.size() != 1 || slots.front().membership != Membership::kUnknown ||
       slots.front().kind != CallKind::kCollective) {
@@ -236,8 +236,8 @@ bool is_of_several_calls(const JobView& view, const Slot& slot) {
   return !is_at_one_place(view, slot);
 }
 
-// Takes out of a rendezvous the ranks that have yet to reach its store, unless nobody has reached
-// it: what keeps them is not what the others wait in.
+// Takes out of a rendezvous the ranks that have not reached its store yet, unless none has:
+// something else holds them up.
 void drop_connecting(const JobView& view, Slot& slot) {
   const auto connects = [&view](std::size_t at) {
     return view.model().story(view.rank(at).sample(), Story::kConnects).has_value();
@@ -247,7 +247,7 @@ void drop_connecting(const JobView& view, Slot& slot) {
   }
 }
 
-// Returns a slot that nobody is inside if it shows nothing.
+// Returns a slot with no rank inside if the communicator shows nothing.
 Slot launched_slot(const JobView& view, const RasCommunicatorView& told) {
   Slot slot;
   for (std::size_t i = 0; i < told.members.size(); ++i) {
@@ -278,10 +278,10 @@ Slot launched_slot(const JobView& view, const RasCommunicatorView& told) {
   return slot;
 }
 
-// Returns a slot for each communicator of which NCCL's own counts (ras_job.h) show that ranks have
-// launched more than other members, and wait for their devices: a call that is on no stack. Nothing
-// shows whom they wait for if a member that has launched the call does not wait, or is not of the
-// job; nor do counts that moved, or were read once.
+// Returns a slot for each communicator whose counts (ras_job.h) show that some ranks have launched
+// more than other members, and now wait for their devices: a call that is on no stack. It is not
+// known what they wait for if a member that has launched the call does not wait or is not in the
+// job, or if the counts moved or were read only once.
 std::vector<Slot> launched_slots(const JobView& view) {
   std::vector<Slot> slots;
   for (const RasCommunicatorView& told : view_ras(view)) {

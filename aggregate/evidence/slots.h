@@ -22,7 +22,7 @@ enum class Membership : std::uint8_t {
 };
 
 struct Slot {
-  // Collective or rendezvous; of a recorder, also a send or receive.
+  // A collective or rendezvous; if known from a recorder, also a send or receive.
   snapshot::CallKind kind = snapshot::CallKind::kCollective;
   std::string group;  // "world", the group's name, or its members; "" = unknown
   std::string op;
@@ -34,17 +34,16 @@ struct Slot {
   // Indices of JobView::ranks(). Each is in a call, except in slots of NCCL's counts
   // (sources/ras_job.h) and of recorders alone (Presence::kRecorded).
   std::vector<std::size_t> inside;
-  // In it too, but by a thread that does not speak for the rank, or the rank has made the call
-  // before, as the group's count shows: it does not hold the others up.
+  // These do not hold the others up either: a thread beside the deciding one is in the call, or the
+  // group's count shows that the rank has already made it.
   std::vector<std::size_t> beside;
   std::vector<std::size_t> absent;  // members that are not inside; empty if membership is unknown
-  // Which operation it is could not be read, and the ranks inside are at different places of the
-  // program; or they have given different roots, and the number is unknown: they may be in
-  // different calls.
+  // The ranks inside may be in different calls: the operation could not be read and they are at
+  // different places of the program, or the number is unknown and they have given different roots.
   bool mixed = false;
-  // The lighthouse of torchft decides who its members are: it is a quorum, or a collective of those
-  // who were in the last one. `wants_some`: ranks of several replicas are absent, and any of these
-  // may be wanted.
+  // torchft's lighthouse chooses the members: this is a quorum, or a collective of the members of
+  // the last one. `wants_some`: ranks of several replicas are absent, and any of these may be
+  // needed.
   bool of_lighthouse = false;
   bool wants_some = false;
   // Members in a call of the same operation whose group or number could not be read: it may be this
@@ -61,16 +60,16 @@ std::vector<Slot> find_slots(const JobView& view);
 bool is_clear(const Slot& slot);
 
 // Returns whether some members may leave the call before others have entered it: one member gives
-// to the others or takes from them, or each waits for some of the others only.
+// to the others or takes from them, or each waits for only some of the others.
 bool lets_some_leave(const Slot& slot);
 
-// Returns whether members that are not in this call may have done their part in it, while those who
-// are wait for another one. Numbers would tell.
+// Returns whether members that are not in this call may have done their part in it, while those
+// inside wait for another member. Numbers would tell.
 bool may_be_over_for_some(const Slot& slot);
 
-// Returns whether the slot is the making of a default group that all absent members have, and have
-// made calls in, and those inside have not: they do not come to it again. A program that has
-// executed itself anew is there, or a rank that wants more ranks than there are.
+// Returns whether the slot is the making of a default group that all absent members already have
+// and have made calls in, and those inside have not: the absent ones will not come again. The ranks
+// inside run a program that has executed itself anew, or expect more ranks than there are.
 bool begins_again(const JobView& view, const Slot& slot);
 
 // Returns whether the root of the call is known, and has entered it.
@@ -79,15 +78,16 @@ bool has_root_inside(const JobView& view, const Slot& slot);
 // Returns whether those inside get something from another member, as far as is known.
 bool wait_for_giver(const JobView& view, const Slot& slot);
 
-// Returns whether nobody that is inside may wait for the member: it may have done its part and
-// left, as the root of a broadcast and the others of a reduce, or be none of those that these wait
-// for. If only one member is absent, it is the missing one.
+// Returns whether possibly no member inside waits for this one: it may have done its part and left,
+// like the root of a broadcast or a non-root of a reduce, or it may not concern those inside. If
+// only one member is absent, it is the missing one.
 bool may_have_left(const Slot& slot, std::int32_t rank);
 
 // Returns whether it is a send or a receive.
 constexpr bool is_transfer(snapshot::CallKind kind) {
   return kind == snapshot::CallKind::kSend || kind == snapshot::CallKind::kRecv;
 }
+// Returns the same for a call.
 inline bool is_transfer(const snapshot::CollectiveCall& call) {
   return is_transfer(call.kind);
 }

@@ -1,10 +1,10 @@
-// What the stores of the job hold (snapshot::StoreKey), asked for the rank that has to set a key.
+// Which rank has to set a key, by what the job's stores hold (snapshot::StoreKey).
 //
-// No store knows who has set a key. But a key may be one of a family in which each rank sets its
-// own: run/ready/0, run/ready/1 and run/ready/3 are set, and run/ready/2 is not. So it is rank 2's
-// if at least half of the ranks have set theirs, and no key of the family has a number that is no
-// rank's. Keys that count steps look alike up to a point; their next one is higher than all that
-// are set, and such a key is nobody's.
+// No store knows which rank has set a key. But a key may belong to a family in which each rank sets
+// its own: run/ready/0, run/ready/1 and run/ready/3 are set, and run/ready/2 is not. So rank 2 has
+// to set it, if at least half of the ranks have set theirs and every number in the family is a
+// rank. Keys that count steps look similar, but the next one is higher than all that are set: it
+// has no owner.
 #pragma once
 
 #include <cstddef>
@@ -28,8 +28,8 @@ class StoreKeys {
   // `view` must outlive it.
   explicit StoreKeys(const JobView& view);
 
-  // Returns the rank that has to set one of the keys, which a rank waits for: separated by ", ",
-  // without prefixes. nullopt: it is not known, or several are to.
+  // Returns the rank that has to set one of the keys that a rank waits for (separated by ", ",
+  // without prefixes). nullopt: unknown, or several ranks.
   std::optional<KeyOwner> owner_of(const std::string& keys);
 
  private:
@@ -37,7 +37,7 @@ class StoreKeys {
 
   const JobView& view_;
   std::vector<std::string_view> set_;
-  std::map<std::string, std::optional<KeyOwner>> known_;  // thousands of ranks ask for the same
+  std::map<std::string, std::optional<KeyOwner>> known_;  // thousands of ranks ask for the same key
 };
 
 }  // namespace oddrank::aggregate

@@ -52,10 +52,10 @@ class WaysTo {
   // ranks behind it.
   std::vector<std::size_t> main_waiters(const std::set<std::size_t>& targets) const;
 
-  // Returns those for whom the waiters wait directly.
+  // Returns the ranks that the waiters wait for directly.
   std::set<std::size_t> targets_of(const std::vector<std::size_t>& waiters) const;
 
-  // Returns those of the ranks from which a path leads there, and that wait in calls of one sort.
+  // Returns the ranks that lead to the target and wait in calls of one sort.
   std::vector<std::size_t> waiters_among(const std::set<std::size_t>& ranks) const;
 
   ChainLink link(const std::vector<std::size_t>& waiters) const;
@@ -148,7 +148,7 @@ std::set<std::size_t> WaysTo::targets_of(const std::vector<std::size_t>& waiters
     targets.insert(graph_.slots[slot].absent.begin(), graph_.slots[slot].absent.end());
   }
   if (targets.empty() && next_[waiters.front()] != kFar) {
-    targets.insert(next_[waiters.front()]);  // all members are there, and wait for somebody else
+    targets.insert(next_[waiters.front()]);  // all members are there, and wait for another rank
   }
   return targets;
 }
@@ -227,7 +227,7 @@ std::vector<ChainLink> chain_to(const JobView& view, const WaitGraph& graph, std
     if (waiters.empty()) {
       break;
     }
-    // Some of those for whom they wait may themselves wait for that rank, which waits for none.
+    // Some of the awaited ranks may themselves wait for that rank, which waits for none.
     const auto between = chain.empty() && !graph.waits[rank]
                              ? ways.waiters_among(ways.targets_of(waiters))
                              : std::vector<std::size_t>();

@@ -1,4 +1,4 @@
-// Ways through the wait-for graph, told hop by hop: the evidence of a verdict.
+// Paths through the wait-for graph, hop by hop: the evidence of a verdict.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@ namespace oddrank::aggregate {
 // for.
 std::vector<ChainLink> chain_to(const JobView& view, const WaitGraph& graph, std::size_t rank);
 
-// Returns the path from a rank on: rank -> child -> file. Also for ranks that nobody waits for.
+// Returns the path from a rank on: rank -> child -> file. Also for ranks that no rank waits for.
 std::vector<ChainLink> chain_from(const JobView& view, const WaitGraph& graph, std::size_t rank);
 
 }  // namespace oddrank::aggregate

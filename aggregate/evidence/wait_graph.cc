@@ -148,7 +148,7 @@ std::size_t GraphBuilder::add_named(GraphNode node, std::string name) {
 }
 
 void GraphBuilder::show(std::size_t from, std::size_t to, const Said& said, bool assumed) {
-  // A name alone is an alibi for who waits; it accuses nobody.
+  // A name alone is an alibi for the waiter; it accuses no rank.
   if (to < graph_.awaited.size() && said.how != HowKnown::kText &&
       graph_.net.nodes[from].owner != to) {
     graph_.awaited[to] = true;

@@ -2,10 +2,9 @@
 // and to things outside of the job.
 //
 // Counting stacks shows which rank is different; this graph shows which one is responsible. A rank
-// waits for its slot, a slot for those of its members that are not in it, a receiver for its
-// sender, a rank for its child, a child for a file. A group whose members are not known yields no
-// edge to any rank. The same waits without words are a WaitNet (solver/wait_net.h), by which blame
-// is found.
+// waits for its slot, a slot for its absent members, a receiver for its sender, a rank for its
+// child, a child for a file. A group whose members are not known yields no edge to any rank. The
+// same waits without words form a WaitNet (solver/wait_net.h), from which blame is computed.
 #pragma once
 
 #include <cstddef>
@@ -34,10 +33,10 @@ enum class NodeKind : std::uint8_t {
   kResource,
   kLink,
   kDevice,
-  kChoice,  // one of a node's ways to go on: no words of it, and only in the net
+  kChoice,  // one of a node's ways to go on: only in the net, without words
 };
 
-// Returns whether it is no process's, and so nobody's to release.
+// Returns whether no process can release it.
 constexpr bool is_below_host(NodeKind kind) {
   return kind == NodeKind::kLink || kind == NodeKind::kDevice;
 }
@@ -60,14 +59,14 @@ struct GraphEdge {
   GraphText on{};
   GraphText evidence{};
   HowKnown how = HowKnown::kKernel;
-  bool assumed = false;  // one of several that are possible, or by way of members that are a guess
+  bool assumed = false;  // one of several possible waits, or the members are a guess
 };
 
 struct WaitGraph {
   std::vector<Slot> slots;
   std::vector<StuckLink> links;
   std::vector<ProxyStall> devices;  // GPUs that take or give nothing
-  // No nodes: it is not known at which of these NCCL's data stand, or whose GPU of a host it is.
+  // Not nodes: it is not known at which of these NCCL's data stand, or which GPU of a host it is.
   std::vector<ProxyStall> unsure_stalls;
   std::vector<GraphNode> nodes;  // ranks first, in the order of JobView::ranks()
   std::vector<GraphEdge> edges;
@@ -76,21 +75,22 @@ struct WaitGraph {
   Adjacency out;  // targets by node
   Adjacency in;   // sources by node
 
-  WaitNet net;                      // of the same nodes; nobody waits there for a resource
+  WaitNet net;                      // of the same nodes, without waits for resources
   std::vector<WaitEnd> ends;        // by rank
-  std::vector<bool> awaited;        // by rank: another one waits for it, be it by a guess
-  std::vector<bool> shown;          // by rank: one waits for it, and not only by a guess
+  std::vector<bool> awaited;        // by rank: another one waits for it, perhaps only by a guess
+  std::vector<bool> shown;          // by rank: another one waits for it, and not only by a guess
   std::vector<bool> waits;          // by rank: it waits for other ranks
-  std::vector<bool> in_call;        // by rank: in a call, but for whom it waits is not known
+  std::vector<bool> in_call;        // by rank: in a call, but it is not known for which ranks
   std::vector<bool> lacks_own_key;  // by rank: it waits for a key that it has to set itself
 
   const GraphEdge* edge(std::size_t from, std::size_t to) const;
   const std::string& text(GraphText id) const { return texts[id]; }
 };
 
+// Builds the graph. Borrows the view's capture.
 WaitGraph build_wait_graph(const JobView& view);
 
-// Returns the ranks that may be the other side of a transfer; of a one-sided call of MPI's, the one
+// Returns the ranks that may be the other side of a transfer; for a one-sided call of MPI, the rank
 // that has the lock, if it is known.
 std::vector<std::int32_t> peers_of(const JobView& view, const snapshot::CollectiveCall& call);
 

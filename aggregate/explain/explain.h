@@ -23,7 +23,7 @@ struct ExplainedFact {
   std::string evidence;
   HowKnown how = HowKnown::kKernel;
   bool guess = false;          // one of several that are possible
-  std::int64_t quiet_ms = -1;  // for so long at least none of them has run; -1 = unknown
+  std::int64_t quiet_ms = -1;  // none of them has run for at least this long; -1 = unknown
 };
 
 struct ExplainedRanks {
@@ -31,13 +31,13 @@ struct ExplainedRanks {
   std::string blocked_on;  // "wait for other ranks", "can move by themselves, or ..."
 };
 
-// Somebody, or a circle, that nothing holds.
+// A rank, link or call, or a circle, that nothing holds.
 struct ExplainedCause {
   std::string who;
   bool circle = false;
   bool closed = true;       // of a circle: no wait leads out of it
-  std::size_t waiters = 0;  // ranks that need it, whoever the unknown holders are
-  // Or a link. False: a call that all members are in, or whose members are unknown.
+  std::size_t waiters = 0;  // ranks that need it, whichever the unknown holders are
+  // A rank or a link. False: a call that all members are in, or whose members are unknown.
   bool is_rank = true;
   std::string pessimistic;  // what becomes of it if unknown holders may be ranks
 };
@@ -50,9 +50,10 @@ struct Explanation {
   std::vector<std::string> not_used;
 };
 
+// Returns the name in reports.
 std::string_view how_name(HowKnown how);  // "kernel", "memory", "frames", "exclusion", "text"
 
-// `verdict`: the one that diagnose() found for this view.
+// `verdict`: what diagnose() found for this view.
 Explanation explain(const JobView& view, const Verdict& verdict);
 
 }  // namespace oddrank::aggregate

@@ -1,5 +1,5 @@
-// The last calls of ranks, as their flight recorders have them: what a report shows of a rank that
-// has left its own pattern, and of the others beside it. Plain data.
+// The last calls of ranks, as their flight recorders have them: shown for a rank that has left its
+// own pattern, beside the calls of the others. Plain data.
 #pragma once
 
 #include <compare>

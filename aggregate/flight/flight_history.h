@@ -1,6 +1,6 @@
-// The rings as histories. What a training program calls repeats with each step, so a rank's own
-// past shows what it would have called next: where two ranks' calls contradict each other, the one
-// that has left its own pattern deviates, although numbers alone accuse both.
+// The rings as histories. What a training program calls repeats with each step, so a rank's past
+// calls show what it should have called next. If the calls of two ranks contradict each other,
+// numbers alone accuse both; the rank that has left its own pattern deviates.
 #pragma once
 
 #include <cstdint>
@@ -11,15 +11,14 @@
 
 namespace oddrank::aggregate {
 
-// Returns those of the ranks whose last call is not the one that their own past foretells, if at
-// least as many others made theirs as foretold; empty if that cannot be told. A past foretells only
-// if the kept calls repeat, operation, group and place, for two periods at least.
+// Returns the ranks whose last call differs from what their own past predicts, if at least as many
+// others made the predicted call; empty if unknown. The past predicts a call only if the kept calls
+// repeat (operation, group and place) for at least two periods.
 std::vector<std::int32_t> left_own_pattern(const FlightJob& job,
                                            const std::vector<std::int32_t>& ranks);
 
-// Returns whether the rank's last call, at its place, is none of those that it has made before,
-// while the one before it repeats: the rank is past what repeats, and has not only changed the
-// order.
+// Returns whether the rank made its last call, at that place, for the first time, and the call
+// before it repeats: the rank is past its loop, and has not only changed the order.
 bool is_past_pattern(const FlightJob& job, std::int32_t rank);
 
 // Returns the last calls of these ranks, and after them those of the others; ranks with equal calls

@@ -3,11 +3,10 @@
 //
 // Ranks are compared by (group, sequence number within it) and by nothing else: record numbers
 // count what one process did, and differ between ranks that are in different groups. A recorder is
-// a ring. The number of its first record shows what fell off; that is not "missing".
+// a ring. The number of its first record shows what was overwritten; that is not "missing".
 //
 // Groups are the same if they have the same name and members. Gloo does not record the members: its
-// default group is every rank that gave a dump, and the known members of any other group are the
-// ranks that have used it.
+// default group has every rank that gave a dump, any other group the ranks that have used it.
 #pragma once
 
 #include <cstddef>
@@ -32,13 +31,13 @@ struct FlightTrack {
   const FlightRecord* record = nullptr;
   // Collectives by ascending number, each once; the last of several coalesced calls stands for all.
   std::vector<const FlightEntry*> calls;
-  // Highest number that was enqueued. If nothing was: one less than the lowest of all. -1: unknown
-  // (the ring has lost its beginning and holds nothing of this group).
+  // Highest number that was enqueued; if none was, one less than the lowest number of the group.
+  // -1: unknown (the ring has lost its beginning and holds nothing of this group).
   std::int64_t enqueued = -1;
   std::int64_t pending = -1;  // lowest number that has not ended; -1 = none
 
-  // Returns whether the rank is known to have stopped before that number. A cut file may have lost
-  // the newest calls.
+  // Returns whether the rank is known not to have reached that number. A truncated file may have
+  // lost the newest calls.
   bool is_before(std::int64_t sequence) const;
 
   const FlightEntry* at(std::int64_t sequence) const;  // nullptr: not in the ring
@@ -49,7 +48,7 @@ struct FlightMembers {
   std::string description;
   std::vector<std::int32_t> ranks;  // ascending; only those that are known
   bool ranks_known = false;         // all of them are known
-  bool ranks_told = false;          // by a dump; the default group's members may be inferred
+  bool ranks_told = false;          // a dump says so; the default group's members may be inferred
   bool is_default = false;
   std::vector<FlightTrack> tracks;    // of the members that gave a dump, by rank
   std::vector<std::int32_t> no_dump;  // members that gave none
@@ -78,12 +77,12 @@ struct FlightJob {
   bool has_calls() const;
   // Returns the group of a call in the record with this index.
   std::size_t group_at(std::size_t record, const FlightEntry& entry) const;
-  // Returns the other side of a transfer in that group, as a rank of the job; kNoPeer if it is
-  // unknown, and for collectives.
+  // Returns the other side of a transfer in that group, as a rank of the job; kNoPeer if unknown,
+  // and for collectives.
   std::int32_t peer_in(std::size_t group, const FlightEntry& entry) const;
 };
 
-// Returns whether the ring has lost nothing: what it does not hold was never called.
+// Returns whether the ring has lost nothing: a call that it does not hold was never made.
 bool is_whole(const FlightRecord& record);
 
 // Borrows both. Leaves out, with a note, records without a rank and all but the newest record of a

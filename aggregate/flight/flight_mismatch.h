@@ -1,8 +1,8 @@
 // Calls with one number in one group that do not match: another operation, another size or type.
 // The majority is taken to be right; on a tie both sides are named.
 //
-// What may differ is not compared: shapes of equal size, the sizes of uneven collectives, what only
-// the root has, and states (being ahead is no fault).
+// What may differ is not compared: shapes of equal size, sizes of uneven collectives, what only the
+// root has, and states (to be ahead is no fault).
 #pragma once
 
 #include <cstdint>
@@ -27,11 +27,11 @@ struct FlightMismatch {
   bool tie = false;
   // The smaller sides are one call ahead: the largest side makes their call next.
   bool skipped = false;
-  // They are, and call then what the largest side calls here: the order is another one, or they are
-  // a whole step of two calls ahead.
+  // In addition, the smaller sides make the largest side's call next: their order differs, or they
+  // are a whole step of two calls ahead.
   bool exchanged = false;
 
-  // Returns the ranks whose call deviates: those of the smaller sides; on a tie, of all.
+  // Returns the ranks whose call deviates: all of the smaller sides; on a tie, of all sides.
   std::vector<std::int32_t> deviating() const;
 };
 

@@ -1,8 +1,8 @@
 // Which step of its program each rank is in, by its own calls: a step is what repeats in them. The
-// number is that of the newest call divided by the calls of a step, so calls before the first step
-// shift it. How far ranks are apart is exact, and told only of ranks that count the same calls. A
-// program that makes equal calls several times a step has that many of these steps in one of its
-// own.
+// step's number is the number of the newest call divided by the calls of a step, so calls before
+// the first step shift it. The distance between ranks is exact, and is given only for ranks that
+// count the same calls. If a program makes equal calls several times a step, each time counts as a
+// step.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,7 @@ struct RankStep {
   std::int32_t rank = -1;
   std::string group;        // whose calls are counted: "default group"
   bool transfers = false;   // sends and receives are counted; else collectives
-  std::int64_t calls = 0;   // of these in one step of the rank
+  std::int64_t calls = 0;   // in one step of the rank
   std::int64_t newest = 0;  // number of the newest of these calls
   std::int64_t step = 0;    // from 1 on
   std::int64_t behind = 0;  // whole steps behind the foremost rank that counts the same calls

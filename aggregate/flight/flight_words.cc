@@ -142,7 +142,7 @@ std::string flight_words(const FlightFacts& facts) {
   if (const auto ranks = ranks_not_come(facts); !ranks.empty()) {
     return not_come_words(facts, ranks);
   }
-  // The calls that some have not made; else those of which that is not known; else all.
+  // The calls that some ranks have not made; else those that some may not have made; else all.
   std::string words;
   for (const auto ranks : {&FlightWait::absent, &FlightWait::unknown, &FlightWait::waiters}) {
     for (const FlightWait& wait : facts.waits) {

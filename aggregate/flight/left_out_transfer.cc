@@ -19,7 +19,7 @@ struct Past {
   bool is_whole = false;  // it begins with the rank's first call
 };
 
-// Returns whether a call is the one that is looked for: what it is, in which group, with whom.
+// Returns whether a call is the wanted one, by operation, group and peer.
 using IsWanted = std::function<bool(const PastCall&)>;
 
 Past past_of(const FlightJob& job, std::size_t at) {

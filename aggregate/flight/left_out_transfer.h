@@ -1,11 +1,10 @@
-// Which end of a send and a receive is at fault, if one of them waits for the other that never
-// comes. Counts of two ends do not tell: either the one made too few or the other too many. The
-// recorded calls of a pipeline repeat from step to step, so each rank's own past does: the end that
-// left out the transfer fits its past again as soon as that one call is put back.
+// Which end is at fault if a send or a receive waits for a counterpart that never comes. The counts
+// of both ends do not tell: one made too few calls or the other too many. But the recorded calls of
+// a pipeline repeat from step to step: the rank that left out the transfer fits its own past again
+// as soon as that one call is put back.
 //
-// Needs two whole steps of the past. What only repeats within a step (the microbatches) ends when
-// the step ends, which is no fault; see `step_is_seen` in the source for how the two are told
-// apart.
+// Needs two whole steps of the past. Calls that repeat only within a step (microbatches) end with
+// the step, which is no fault; see `step_is_seen` in the source for the distinction.
 #pragma once
 
 #include <cstdint>
@@ -25,12 +24,12 @@ struct LeftOutTransfer {
   std::string group;          // "default group"
   std::string place;          // where the rank made it in the steps before; "" = unknown
   std::string waits_at;       // where the partner made the call that waits; "" = unknown
-  std::int64_t number = -1;   // of the partner's call: the n-th between the two; -1 = unknown
+  std::int64_t number = -1;   // the partner's call is the n-th between the two; -1 = unknown
 };
 
-// Returns the transfers among these ranks (global numbers) of which that is proven: the partner's
-// call is open and is what its own past foretells, the rank has no open counterpart, it goes on
-// behind the gap, and its calls fit its past but for this one.
+// Returns the left-out transfers among these ranks (global numbers) that are proven: the partner's
+// call is open and is what its own past predicts; the rank has no open counterpart, went on after
+// the gap, and fits its own past but for this call.
 std::vector<LeftOutTransfer> left_out_transfers(const FlightJob& job,
                                                 const std::vector<std::int32_t>& ranks);
 

@@ -1,5 +1,5 @@
 // The past of a rank, by its flight recorder. What a training program calls repeats with each step,
-// so the calls before show what the rank would have called next.
+// so earlier calls show what the rank should have called next.
 #pragma once
 
 #include <compare>
@@ -21,7 +21,7 @@ struct CallKey {
 
   // NOLINTNEXTLINE(modernize-use-nullptr): version 14 takes the 0 that it compares with for one
   auto operator<=>(const CallKey&) const = default;
-  bool is_like(const CallKey& other) const;  // equal, at whatever place
+  bool is_like(const CallKey& other) const;  // equal but for the place
 };
 
 struct PastCall {
@@ -29,21 +29,21 @@ struct PastCall {
   const FlightEntry* entry = nullptr;
 };
 
-// Returns the newest calls that were kept one after another, oldest first, and not more than
-// `most`: a capture keeps more calls of one group than of another, so what it has of older times
-// has gaps. `record`: an index into FlightJob::records.
+// Returns the newest calls without a gap, at most `most`, oldest first. Older calls have gaps,
+// because a capture keeps more calls of one group than of another. `record`: an index into
+// FlightJob::records.
 std::vector<PastCall> newest_calls(const FlightJob& job, std::size_t record, std::size_t most);
 
 // A stretch of calls that repeats.
 struct Repeat {
   std::size_t end = 0;     // the index behind its last call
   std::size_t period = 0;  // calls of a step
-  std::size_t run = 0;     // calls before `end` that are those a period before
+  std::size_t run = 0;     // calls before `end` that equal those a period earlier
 };
 
-// Returns the smallest period that most of the calls keep, up to the last step, in which a rank may
-// have left it. What repeats only within a step (microbatches) does not make up most of the calls.
-// `with_sizes`: calls of other sizes are others, such as the buckets of gradients.
+// Returns the smallest period that most of the calls keep; the last step is exempt, since a rank
+// may have left the pattern there. What repeats only within a step (microbatches) is not most of
+// the calls. `with_sizes`: calls of different sizes differ, such as the buckets of gradients.
 std::optional<Repeat> repeat_of(const std::vector<PastCall>& calls, bool with_sizes);
 
 }  // namespace oddrank::aggregate

@@ -67,9 +67,9 @@ std::string libc_name(std::string_view name) {
   return std::string(name);
 }
 
-// Returns whether the file is one that the user has written. Code without a file is: that of a
-// notebook's cell, or of a function that was sent to another process ("<dynamic-code>"). What the
-// interpreter or a library has made is not ("<frozen runpy>", "<string>", "<decorator-gen-3>").
+// Returns whether the user has written the file. That includes code without a file: a notebook's
+// cell, or a function that was sent to another process ("<dynamic-code>"); but not what the
+// interpreter or a library has made ("<frozen runpy>", "<string>", "<decorator-gen-3>").
 bool is_users(std::string_view file) {
   constexpr std::array<std::string_view, 6> kMade = {"<frozen", "<string",    "<decorator",
                                                      "<attrs",  "internals>", "<unknown"};

@@ -26,19 +26,19 @@ struct ShownFrame {
   std::string name;  // short; "module+0x1f" if there is no symbol
   std::string file;  // Python: the most telling end of the path; native: base name of the module
   std::uint32_t line = 0;
-  bool system_call = false;  // libc's end of the stack: shown, but not part of the key
+  bool system_call = false;  // libc's frames at the inner end: shown, but not part of the key
   bool user = false;         // Python code outside of the standard library and installed packages
   bool inlined = false;      // native, without a call of its own
   bool signal = false;       // native: here the kernel called a handler
-  bool heuristic = false;    // native: found by a word on the stack that looks like its address
-  // Native, if DWARF was asked for: "torch/Work.cpp:66". Only for people: nodes without debug
+  bool heuristic = false;    // native: guessed from a word on the stack
+  // Native, if DWARF was asked for: "torch/Work.cpp:66". Only for display: nodes without debug
   // information lack it, so no comparison uses it.
   std::string source;
 
   // Returns "train.py:88", or the module: the frame's place as comparisons use it.
   std::string place() const;
-  // Returns the same with the source of native frames, as a screen shows it; "(guessed)" for one
-  // that is heuristic.
+  // Returns the same with the source of native frames, as a screen shows it; "(guessed)" for a
+  // heuristic one.
   std::string shown_place() const;
 };
 
@@ -51,8 +51,8 @@ struct FoldedStack {
 
 // How much of a stack can be compared with another one of the same thread.
 enum class Reach : std::uint8_t {
-  kNothing = 0,  // its frames may be of two instants
-  kPython,       // it ran: native frames are missing, or are of another instant than Python's
+  kNothing = 0,  // its frames may be from two instants
+  kPython,       // it ran: native frames are missing, or from another instant than Python's
   kWhole,
 };
 
@@ -66,8 +66,8 @@ inline const snapshot::ThreadSample* last_sample(const snapshot::ThreadCapture& 
   return thread.samples.empty() ? nullptr : &thread.samples.back();
 }
 
-// Remembers what it has folded. Borrows the tables, which must not lose rows meanwhile. A sample
-// that is null has no frames.
+// Folds stacks, and caches the results. Borrows the tables, which must not lose rows meanwhile. A
+// null sample has no frames.
 class FrameModel {
  public:
   explicit FrameModel(const snapshot::Tables& tables) : tables_(tables) {}
@@ -76,16 +76,16 @@ class FrameModel {
   const FoldedStack& fold(const snapshot::ThreadSample& sample);
   // Folds the same, each frame with those that were inlined into it.
   FoldedStack fold_with_inlined(const snapshot::ThreadSample& sample);
-  // Returns where the thread was, by as much of its frames as `reach` says; "" if nothing of that
-  // was read. Two samples are compared by the smaller reach of both: that the native frames were
-  // read but once is no motion.
+  // Returns where the thread was, by the frames that `reach` covers; "" if none of these was read.
+  // Two samples are compared by the smaller of their reaches: native frames that only one of them
+  // has are no motion.
   std::string place(const snapshot::ThreadSample& sample, Reach reach);
   Reach reach(const snapshot::ThreadSample& sample) const;
   // Returns all frames as they were read: native and Python, in call order; native ones first if
   // the two do not match.
   std::vector<snapshot::FrameId> all_frames(const snapshot::ThreadSample& sample) const;
-  // Counts how many of all_frames() come before the first frame that locals refer to: the native
-  // ones if native and Python frames do not match.
+  // Counts the frames in all_frames() before the first one that locals refer to: the native ones if
+  // native and Python frames do not match.
   std::size_t frames_before_locals(const snapshot::ThreadSample& sample) const;
   std::vector<snapshot::FrameId> all_frames(const snapshot::ThreadSample* sample) const;
   ShownFrame shown(snapshot::FrameId id);
@@ -94,18 +94,18 @@ class FrameModel {
   std::optional<StoryHit> story(const snapshot::ThreadSample* sample, Story story) {
     return sample == nullptr ? std::nullopt : this->story(*sample, story);
   }
-  // Returns the same if no code of the program is inside of that frame: it is what waits.
+  // Returns the same if no code of the program is inside of that frame, so that the frame itself
+  // waits.
   std::optional<StoryHit> innermost_story(const snapshot::ThreadSample& sample, Story story);
   // Returns the first pattern of the story that the frame fits; null if there is none.
   const FramePattern* tells(snapshot::FrameId id, Story story);
-  // Returns whether Python code that does more than wait for what comes next is inside of the loop
-  // that this story is about.
+  // Returns whether Python code inside of the story's loop does more than wait for the next item.
   bool works_inside(const snapshot::ThreadSample& sample, const StoryHit& loop);
-  // Returns the pool that the thread belongs to, if it is idle: all its frames are the pool's own
-  // or those of a wait. A worker that is blocked inside of its work is not idle.
+  // Returns the pool that the thread belongs to, if it is idle: all its frames belong to the pool
+  // or to a wait. A worker that is blocked inside of its work is not idle.
   std::optional<StoryHit> idle_pool(const snapshot::ThreadSample& sample);
   // Returns what a Python thread waits for in the standard library, by the function that the
-  // program called: "waits for a future (concurrent.futures)"; "" if it is in none of these. A
+  // program called: "waits for a future (concurrent.futures)"; "" if it is in no such function. A
   // callback that the library runs is not the library's wait.
   std::string_view python_wait(const snapshot::ThreadSample& sample);
   // Returns the innermost Python frame of the user's program; if there is none, the innermost
@@ -117,7 +117,7 @@ class FrameModel {
   // Returns where that frame is, as "load (train.py:88)" with `before` in front; "" without a
   // frame.
   std::string user_place(const snapshot::ThreadSample* sample, std::string_view before = {});
-  // Returns the innermost Python frame, be it whose it may.
+  // Returns the innermost Python frame, the user's or not.
   std::optional<snapshot::FrameId> python_frame(const snapshot::ThreadSample* sample) const;
   // Returns whether any frame of it was read.
   bool has_stack(const snapshot::ThreadSample* sample) {
@@ -133,7 +133,7 @@ class FrameModel {
     snapshot::Library library = snapshot::Library::kOther;  // native: that it is in
     bool users = false;    // native: in a program or library of the user's own
     bool joins = false;    // native: shown once if it calls another one with the same name
-    bool unknown = false;  // native, in no module that the patterns name, and without a symbol
+    bool unknown = false;  // native, without a symbol, in no module that the patterns name
     std::vector<const FramePattern*> stories;  // that it tells, in the order of the catalogue
   };
   const Known& known(snapshot::FrameId id);

@@ -85,7 +85,7 @@ constexpr auto kPatterns = std::to_array<FramePattern>({
     {kInCall, kC, "", "^gloo::transport::"},
     {kInternal, kC, "", "^socketProgress|^ncclSocketProgress"},
     {kKey, kC, "", "^gloo::|^nccl|^pnccl|^MPI_|^PMPI_"},
-    // MPI waits by going round in its own functions, and in those of its transports.
+    // MPI waits by spinning in its own functions and its transports' functions.
     {kInternal, kC, "", "", Library::kMpi},
     {kInternal, kC, "", "", Library::kMpiPart},
     {kInternal, kC, "", "", Library::kMpiBase},
@@ -286,7 +286,7 @@ constexpr auto kPatterns = std::to_array<FramePattern>({
     {kGets, kPy, "/vllm/v1/engine/core.py", "_process_input_queue"},
     {kCommunicates, kPy, "torch/distributed/distributed_c10d.py", "", "torch.distributed"},
     {kCommunicates, kC, "", "c10d::", "torch.distributed"},
-    // A future may be that of a collective.
+    // It may be a collective's future.
     {kCommunicates, kC, "", "PythonFutureWrapper::wait|c10::ivalue::Future::wait",
      "a future of torch"},
     {kCommunicates, kC, "", "gloo::", "gloo"},

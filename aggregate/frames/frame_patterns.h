@@ -19,7 +19,7 @@ enum class FrameRole : std::uint8_t {
       0,      // shown inside of the innermost Python frame, if there is no Python, or if the user's
   kKey,       // shown everywhere: a communication library's own functions
   kInternal,  // never shown
-  kInCall,    // the same, but a thread that is there is at work, not idle
+  kInCall,    // never shown, but a thread in it is at work, not idle
   kLibc,      // in a run of these, only the outermost is shown: the call that was made
   kThreadStart,  // the outer end of a stack
 };
@@ -29,30 +29,30 @@ enum class Story : std::uint8_t {
   kLoader,           // waits for batches of its input pipeline
   kLoaderWorker,     // is a worker of an input pipeline
   kPoolWorker,       // is a worker process of a pool
-  kQueueIdle,        // waits to be given work: no sign of trouble
+  kQueueIdle,        // waits for work: no sign of trouble
   kQueueFeeder,      // sends what other threads put into a queue
   kFailed,           // handles an error, or runs an exit handler
   kEnds,             // has left the program's main function in order
-  kAborts,           // a process ends itself: what called this is of interest
+  kAborts,           // a process ends itself: its caller is of interest
   kExternal,         // talks to a service outside of the job
   kSleep,            // sleeps on purpose
   kYields,           // lets others run, and goes on
-  kPolls,            // of a library that asks for something again and again; words: its function
+  kPolls,            // a library asks for something again and again; words: its function
   kDatabase,         // is inside of a database: if it sleeps there, it polls
   kWaits,            // a function of Python's library that waits, or is called by one for that
   kIdle,             // waits for events, connections or signals: not what the program does
   kPool,             // the loop of a pool's thread, or of a background service
   kRest,             // frames of an event loop around such a loop's wait for work
   kEngine,           // autograd's own thread, which runs collectives for the main thread
-  kStore,            // waits for a key of a store, for itself and not for a library
-  kConnects,         // has yet to reach the store in which the ranks meet
+  kStore,            // the program, not a library, waits for a key of a store
+  kConnects,         // has not reached the store in which the ranks meet
   kRemoteCall,       // waits for what another rank does for it
   kServesCall,       // runs a function for another rank
-  kServesLoop,       // a loop that runs such functions: it has one if Python code is inside
-  kAwaitsCoroutine,  // a coroutine waits for what another one of its event loop does
-  kGets,             // how such loops, and event loops, wait for the next one
+  kServesLoop,       // a loop that runs such functions: it runs one if Python code is inside
+  kAwaitsCoroutine,  // a coroutine waits for another one of its event loop
+  kGets,             // how such loops, and event loops, wait for the next item
   kCommunicates,     // is inside a communication library
-  kMeetsLaunchers,   // a launcher waits for those of other nodes
+  kMeetsLaunchers,   // a launcher waits for the launchers of other nodes
   kImports,          // acquires the lock of a module that is imported
   kCollectsGarbage,
   kEndsInterpreter,
@@ -61,7 +61,7 @@ enum class Story : std::uint8_t {
 
 // Texts are alternatives: "^begin|part|end$|^whole$"; an empty one matches anything. `file`: the
 // whole path (Python), or the base name of the module (native); `function`: the short, demangled
-// name. What is given must match, all of it.
+// name. All fields that are given must match.
 struct FramePattern {
   constexpr FramePattern(FrameRole is,
                          snapshot::FrameKind of,
@@ -99,7 +99,8 @@ struct FramePattern {
   snapshot::PollOn polls = snapshot::PollOn::kUnknown;
 };
 
-// The first row that fits decides, of all rows of roles and of those of one story.
+// Returns all rows. The first row with a role that fits decides the role; for each story, the first
+// row of that story.
 std::span<const FramePattern> frame_patterns();
 
 }  // namespace oddrank::aggregate

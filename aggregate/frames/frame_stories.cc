@@ -24,7 +24,7 @@ bool is_standard(std::string_view file) {
 }
 
 // Names have no class up to Python 3.10: a plain wait() is identified by the function that it
-// calls. The wait() of events and barriers calls that of a condition.
+// calls. The wait() of events and barriers calls a condition's wait().
 std::string_view words_around(std::string_view inner, const FramePattern& outer) {
   const bool plain = outer.file == "/threading.py" && outer.function == "wait$";
   return !plain || inner.empty()      ? outer.words

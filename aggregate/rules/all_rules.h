@@ -1,5 +1,5 @@
-// The table of verdict kinds. One row for each kind holds all that is decided by the kind alone,
-// and the rules that find it. How to add a kind: CONTRIBUTING.md.
+// The table of verdict kinds. The row of a kind holds all that depends on the kind alone, and the
+// rules that find it. How to add a kind: CONTRIBUTING.md.
 #pragma once
 
 #include <array>
@@ -12,7 +12,7 @@
 
 namespace oddrank::aggregate {
 
-// --- the rules, each in rules/<name>.cc ---
+// --- the rules, each in rules/<name>.cc: return what they find, often nothing ---
 
 std::vector<Finding> healthy(const RuleInput& input);
 std::vector<Finding> slow(const RuleInput& input);
@@ -45,7 +45,7 @@ std::vector<Finding> link_stall(const RuleInput& input);
 std::vector<Finding> below_host(const RuleInput& input);
 std::vector<Finding> unknown(const RuleInput& input);  // always returns one finding
 
-// --- what a rank's own place shows (local_story.h) ---
+// --- return whether a rank's own place shows this (local_story.h) ---
 
 bool is_crashed(const RuleInput& input, const RankView& rank);
 bool is_stopped(const RuleInput& input, const RankView& rank);
@@ -77,16 +77,16 @@ enum class Progress : std::uint8_t {
 struct LocalStory {
   int place = 0;  // from 1 on, each used once; 0: a rank's own place never shows this kind
   bool (*applies)(const RuleInput&, const RankView&) = nullptr;
-  // It is told of the process and thread in which the rank's wait ends (wait_end.h).
+  // `applies` is asked about the process and thread in which the rank's wait ends (wait_end.h).
   bool at_end = false;
-  bool or_own = false;  // or of the rank's own, if the end has none
+  bool or_own = false;  // then about the rank itself, if it does not apply to the end
 };
 
 struct KindRow {
   Kind kind = Kind::kUnknown;
   std::string_view name;  // in the JSON and in every report: a contract with scripts
-  // Tells why the suspects hold the job up; asked for each basis, if the story of the kind is that
-  // of a suspect, or `always`.
+  // Tells why the suspects hold the job up. Asked for each basis if a suspect has the story of this
+  // kind, or `always`.
   Rule rule = nullptr;
   Rule job_rule = nullptr;  // looks at the whole job, once; may be the rule of several kinds
   LocalStory story = {};
@@ -95,7 +95,7 @@ struct KindRow {
   bool names_culprits = true;
   Tone tone = Tone::kBad;
   Progress progress = Progress::kStuck;
-  // Says where the culprit is, not why: of two findings about the same ranks, the other one wins.
+  // Says where the culprit is, not why: a finding about the same ranks that says why wins.
   bool place_only = false;
   bool always = false;
   // One sample is enough for more than `possible`: the kind rests on which processes there are, and
@@ -105,7 +105,7 @@ struct KindRow {
 
 // In the order of the enumeration. Rules are asked in this order, too.
 inline constexpr auto kKinds = std::to_array<KindRow>({
-    // Overrules whatever looks odd in one of the samples.
+    // Overrules what looks odd in one of the samples.
     {.kind = Kind::kHealthy,
      .name = "healthy",
      .job_rule = healthy,
@@ -131,7 +131,7 @@ inline constexpr auto kKinds = std::to_array<KindRow>({
      .rule = stopped_rank,
      .story = {2, is_stopped, true},  // explains the rank, wherever it was stopped
      .one_sample = true},
-    // Also the story of a rank that is in code of its own and has none of the other stories.
+    // Also the story of a rank that is in its own code and has no other story.
     {.kind = Kind::kSkippedCollective,
      .name = "skipped_collective",
      .rule = skipped_collective,
@@ -200,7 +200,7 @@ inline constexpr auto kKinds = std::to_array<KindRow>({
      .story = {15, is_busy, true},
      .progress = Progress::kBusy,
      .place_only = true},
-    // The kernel's own count of tries: it needs no second sample.
+    // The kernel itself counts the tries, so no second sample is needed.
     {.kind = Kind::kLinkStall,
      .name = "link_stall",
      .job_rule = link_stall,
@@ -237,11 +237,11 @@ inline constexpr auto kKinds = std::to_array<KindRow>({
 // Returns the row of a kind; of `unknown` if the kind is out of range.
 const KindRow& row_of(Kind kind);
 
-// Returns what the row's rule finds about the suspects of the input, whose `kind` and `told` it
-// sets.
+// Returns what the row's rule finds about the suspects of the input. Sets `kind` and `told` of the
+// input.
 std::vector<Finding> ask(const KindRow& row, RuleInput& input);
 
-// Returns each rule of the table once that looks at the whole job.
+// Returns the rules of the table that look at the whole job, each once.
 std::vector<Rule> job_rules();
 
 }  // namespace oddrank::aggregate

@@ -1,6 +1,6 @@
-// The culprit waits for a child that is dead, that is stuck before its exec or on a lock that
-// nobody alive will release (typically inherited by fork), or that itself waits for the culprit to
-// read its pipe, or to close it.
+// The culprit waits for a child that is dead; that is stuck before its exec, or on a lock that no
+// living thread will release (typically inherited by fork); or that waits until the culprit reads
+// or closes its pipe.
 #include <algorithm>
 #include <iterator>
 

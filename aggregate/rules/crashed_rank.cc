@@ -1,6 +1,6 @@
-// A rank has crashed: a signal that it caused itself, a fault or abort(), has ended it, and its
-// core is read beside those of the ranks that waited for it. Ranks that a watchdog or the launcher
-// ended are the consequence, and are not named.
+// A rank has crashed: a signal that it caused itself, by a fault or abort(), has ended it, and its
+// core is read together with the cores of the ranks that waited for it. Ranks that a watchdog or
+// the launcher ended are a consequence, and are not named.
 #include <fmt/format.h>
 
 #include "aggregate/crash_words.h"

@@ -30,7 +30,7 @@ std::string peer_words(const JobView& view, const RankView& rank) {
   return wait.pid != 0 && !address.empty() ? fmt::format("{}, pid {}", words, wait.pid) : words;
 }
 
-// Returns "waits for somebody to type at /dev/pts/0", or that nobody takes what it writes there.
+// Returns that the rank waits for input at a terminal, or for its output to be read there.
 std::string terminal_words(const JobView& view, const RankView& rank) {
   const std::string path = waits_for(view, rank).path;
   return is_writing(view, rank.decider->wait)

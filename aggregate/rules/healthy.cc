@@ -65,7 +65,7 @@ std::string beside_words(const RuleInput& input, const std::vector<std::size_t>&
                      snapshot::kOldWaitMs / 1000, call_words(input.view, *(*first)->call));
 }
 
-// Returns whether the process waits to be asked for something, as it should if nobody asks.
+// Returns whether the process waits for requests, as it should if there are none.
 bool has_no_work(const JobView& view, const RankView& rank) {
   const auto& threads = rank.process->threads;
   return rank.decider != nullptr && rank.state() == 'S' &&

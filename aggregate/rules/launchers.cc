@@ -1,6 +1,6 @@
 // Launchers wait at their rendezvous: launchers of other nodes have not come. They are torchrun's
-// agents, which start their ranks when all nodes have come, and rows without a rank. Those that
-// were read and are elsewhere are named; those of which nothing was read are counted.
+// agents, which start their ranks when all nodes have come, and rows without a rank. Launchers that
+// were read and are elsewhere are named; unread ones are counted.
 //
 // Source: torch/distributed/elastic, torch 1.9 to 2.13: `SimpleElasticAgent._rendezvous` is the
 // wait; the locals of its callees have the numbers of nodes (cpython/telling_types.h).

@@ -123,7 +123,7 @@ std::string port_words(const JobView& view, const std::vector<Needed>& links) {
 Confidence sureness(const RuleInput& input, const std::vector<Needed>& links) {
   std::int64_t age_ms = links.front().link->age_ms;
   bool all_read = true;
-  // One connection to an address that nobody is known to have may lead elsewhere.
+  // One connection to an address that no known rank has may lead elsewhere.
   const bool alone = links.size() == 1 && (links.front().link->ends[0].by_exclusion > 0 ||
                                            links.front().link->ends[1].by_exclusion > 0);
   for (const Needed& one : links) {

@@ -222,9 +222,9 @@ bool is_outside(const RuleInput& input, const RankView& rank) {
   return known_peer || talks_to_service(input.view, rank);
 }
 
-// Returns whether its frames are those of a communication library, and what it does there could not
-// be read: it may be in the very call that the others wait in. It is not in the library if that has
-// called the program back (a hook of DDP).
+// Returns whether its frames belong to a communication library, and its call there could not be
+// read: it may be the call that the others wait in. A rank in a callback (a hook of DDP) is not in
+// the library.
 bool is_in_unread_call(const RuleInput& input, const RankView& rank) {
   return rank.sample() != nullptr && !rank.decider->call && !waits_for_key(input.view, rank) &&
          input.view.model().innermost_story(*rank.sample(), Story::kCommunicates).has_value();

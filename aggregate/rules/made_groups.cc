@@ -1,8 +1,9 @@
-// Ranks that make groups together, and count them differently: the groups of some have other
-// members than those of the others under the same numbers, or other numbers. torch numbers groups
-// by how often the process has called new_group(), and members meet under that number. So they have
-// called it more or less often, or in another order (torch/distributed/distributed_c10d.py,
-// _process_group_name; groups with use_local_synchronization have hashes for names).
+// Ranks that make groups together count them differently: under the same number, the group of some
+// ranks has other members than the group of the others, or the same group has different numbers.
+// torch numbers groups by how often the process has called new_group(), and members meet under that
+// number. So some have called it more often than others, or in another order
+// (torch/distributed/distributed_c10d.py, _process_group_name; groups with
+// use_local_synchronization have hashes for names).
 #include <algorithm>
 #include <iterator>
 #include <map>
@@ -87,7 +88,7 @@ MadeGroups made_groups(const JobView& view, const RankView& rank) {
   return made;
 }
 
-// A group of one rank, and that of another rank which has the same number or the same members.
+// The groups of two ranks that have the same number or the same members.
 using Conflict = std::pair<const MadeGroups::value_type*, const MadeGroups::value_type*>;
 
 bool share_members(const std::vector<std::int32_t>& a, const std::vector<std::int32_t>& b) {

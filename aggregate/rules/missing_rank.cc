@@ -50,7 +50,7 @@ bool any_is_awaited(const RuleInput& input, const std::vector<std::size_t>& gone
   return std::ranges::any_of(gone, [&input](std::size_t at) { return input.graph.awaited[at]; });
 }
 
-// Returns how many of the ranks that are left wait for nobody of the job.
+// Returns how many of the remaining ranks wait for no rank.
 std::size_t roots_left(const RuleInput& input) {
   const auto is_root = [&input](std::size_t at) {
     const BlockedOn stand = input.blame.blocked[at];
@@ -69,16 +69,16 @@ bool are_only_absent(const RuleInput& input, const std::vector<std::size_t>& gon
   });
 }
 
-// Returns whether those that are gone may hold nobody up: nobody waits for them, and they are most
-// of the job, or one that is left may be who is waited for. The job may be over for them; or they
-// have failed, since a rank that is left did not come in time.
+// Returns whether the ranks that are gone may hold none up: no rank waits for them, and they are
+// most of the job, or the remaining ones may wait for a remaining one. The job may be over for
+// those that are gone; or they have failed because a remaining rank did not come in time.
 bool may_be_consequence(const RuleInput& input, const std::vector<std::size_t>& gone) {
   return !any_is_awaited(input, gone) &&
          (are_most(input, gone) || (are_only_absent(input, gone) && roots_left(input) > 0));
 }
 
-// Returns whether the job looks over but for few ranks: none of these waits for anybody, so that
-// those that are gone hold nobody up.
+// Returns whether the job looks over except for a few ranks: none of these waits for another one,
+// so the ranks that are gone hold none up.
 bool looks_over(const RuleInput& input, const std::vector<std::size_t>& gone) {
   return are_most(input, gone) && are_only_absent(input, gone) && !any_is_awaited(input, gone) &&
          roots_left(input) + gone.size() == input.view.ranks().size();

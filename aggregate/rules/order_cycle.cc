@@ -99,8 +99,9 @@ bool in_a_call(const RankView& rank) {
   return rank.presence == Presence::kRecorded || (rank.decider != nullptr && rank.decider->call);
 }
 
-// Where no side has the majority, each rank's own past may tell, or the numbers of all ranks'
-// calls, or through whom every way round leads. Without words: by the calls that they are in.
+// Returns which ranks deviate: by the calls that they are in (then `how` is empty); without a
+// majority, by each rank's own past, the common order of all ranks' calls, or the ranks that every
+// way round leads through.
 Deviation deviation_of(const RuleInput& input, const Circle& cycle, bool p2p) {
   Deviation found{p2p ? cycle.ranks : deviating(cycle), {}};
   if (found.ranks != cycle.ranks) {

@@ -122,7 +122,7 @@ void take_end(const RuleInput& input, const WaitEnd& end, Finding& finding, Wait
   }
 }
 
-// Returns whether a number of the rank's calls was read in two samples, or is that of its call.
+// Returns whether the rank's call has a number, or a number of its calls was read in two samples.
 bool is_counted(const RankView& rank) {
   const auto& call = *rank.decider->call;
   if (call.sequence >= 0) {
@@ -184,9 +184,9 @@ bool is_minority(const RuleInput& input,
   return side + static_cast<std::size_t>(unread) < other_side;
 }
 
-// Returns whether somebody woke the rank between the samples, from a wait that has no time limit:
-// it has got something since, and now waits for the next. That is no progress of the job, but nor
-// does the rank stand.
+// Returns whether the rank was woken between the samples from a wait without a time limit: it got
+// something, and now waits for the next. That is no progress of the job, but the rank does not
+// stand still either.
 bool was_woken(const RankView& rank) {
   if (rank.decider == nullptr || rank.decider->call || !is_at_own_lock(*rank.decider) ||
       rank.decider->samples.size() < 2) {

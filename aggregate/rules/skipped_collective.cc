@@ -302,7 +302,7 @@ void drop_unclear(std::vector<const Slot*>& slots) {
 }
 
 // Drops the ranks that wait, in a call with a number, for a member that is in none of these calls:
-// that one holds them up, whoever has received its part and gone on.
+// that member holds them up, even if others have received their part and gone on.
 void drop_waiting(const std::vector<const Slot*>& slots, std::vector<std::size_t>& ranks) {
   const auto is_in = [](const Slot* slot, std::size_t at) {
     return std::ranges::binary_search(slot->inside, at);
@@ -412,7 +412,7 @@ std::vector<Finding> from_unknown_group(const RuleInput& input) {
 }
 
 // Returns whether the rank is missing in a call of a communicator: others wait for it in one, or,
-// if nobody is seen to wait for it, the job's ranks have communicators.
+// if none is seen to wait for it, the job's ranks have communicators.
 bool is_missing_in_call(const RuleInput& input, std::size_t rank) {
   const auto& waiters = input.graph.in[rank];
   if (waiters.empty()) {

@@ -1,7 +1,7 @@
 // The job moves, and in every sample the same rank is the only one outside of communication while
-// the others wait, in a call or for their device. Somebody is the last in each step of a healthy
-// job: that it is the same one by chance must be unlikely, so few ranks need more samples than
-// many.
+// the others wait, in a call or for their device. In a healthy job, too, some rank is the last in
+// each step. It must be unlikely that it is always the same one by chance, so few ranks need more
+// samples than many.
 #include <algorithm>
 
 #include <fmt/format.h>

@@ -18,16 +18,16 @@ class CauseSets {
   static constexpr CauseSetId kNone = 0;                             // the empty set
   static constexpr CauseSetId kEvery = static_cast<CauseSetId>(-1);  // of all causes there may be
 
-  // More numbers than this in all sets together are no job's: further unions are one of their
-  // parts, and different sets have nothing in common.
+  // No real job needs more numbers than this in all sets together. Beyond that, a union is one of
+  // its parts, and different sets have nothing in common.
   CauseSets() : CauseSets(std::size_t{1} << 24) {}
   explicit CauseSets(std::size_t max_kept) : sets_(1), max_kept_(max_kept) {}
 
   CauseSetId only(CauseId cause) { return intern({cause}); }
   CauseSetId unite(CauseSetId a, CauseSetId b);
-  CauseSetId unite(std::span<CauseSetId> sets);  // leaves anything in them
+  CauseSetId unite(std::span<CauseSetId> sets);  // leaves `sets` in any state
   CauseSetId common(CauseSetId a, CauseSetId b);
-  // Not of kEvery. Ascending.
+  // Returns the causes, ascending. Precondition: not kEvery.
   const std::vector<CauseId>& of(CauseSetId id) const { return sets_[id]; }
   bool has(CauseSetId id, CauseId cause) const;
   std::size_t size() const { return sets_.size(); }

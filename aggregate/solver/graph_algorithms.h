@@ -1,5 +1,5 @@
 // Strongly connected components of a directed graph and distances in it, without recursion: a
-// capture may come from anybody, and its graph may be deep.
+// capture may come from anywhere, and its graph may be deep.
 #pragma once
 
 #include <cstddef>
@@ -12,6 +12,7 @@ namespace oddrank::aggregate {
 
 using Adjacency = std::vector<SlimVector<std::uint32_t>>;  // targets of each node
 
+// Adds an edge. Precondition: `from` has an entry.
 inline void add_target(Adjacency& graph, std::size_t from, std::size_t to) {
   graph[from].push_back(static_cast<std::uint32_t>(to));
 }
@@ -27,16 +28,17 @@ std::vector<std::size_t> distances(const Adjacency& graph,
                                    const std::vector<std::size_t>& starts,
                                    std::vector<std::size_t>* came_from = nullptr);
 
-// Returns whether a path leads from some node back to it.
+// Returns whether the graph has a circle.
 bool has_circle(const Adjacency& graph);
 
-// Returns those of the candidates through each of which every way round leads that stays within
-// `nodes`. Both are sorted; candidates are among the nodes. Empty for more than kMaxCut candidates.
+// Returns the candidates that every circle within `nodes` leads through. Both are sorted;
+// candidates are among the nodes. Empty for more than kMaxCut candidates.
 inline constexpr std::size_t kMaxCut = 256;
 std::vector<std::size_t> cuts_of(const Adjacency& graph,
                                  const std::vector<std::size_t>& nodes,
                                  const std::vector<std::size_t>& candidates);
 
+// Returns the graph with each edge the other way round.
 Adjacency reversed(const Adjacency& graph);
 
 }  // namespace oddrank::aggregate

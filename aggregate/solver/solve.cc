@@ -243,7 +243,7 @@ void Solver::solve_circular(Nodes nodes) {
   const CauseSetId all_beyond = result_.sets.unite(beyond);
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     result_.may[nodes[i]] = all_may;
-    // One that waits for one of several, perhaps for a member, may need nobody else.
+    // A node that waits for one of several, perhaps for a member, may need no other.
     const WaitNet::Node& it = net_.nodes[nodes[i]];
     const bool perhaps =
         possible[i] && (it.join != Join::kAll || it.loose || it.unknown != Unknown::kNobody);
@@ -262,10 +262,10 @@ void Solver::solve_circular(Nodes nodes) {
   }
 }
 
-// Lowers the values of the nodes that are not fixed until they agree with those of their targets.
-// First those that the pessimistic run has released, in the order of their release: thus what each
-// of them waits for has a value before its turn, and few have a second turn. It ends, for a value
-// only ever loses causes.
+// Lowers the values of the nodes that are not fixed until they agree with the values of their
+// targets. First come the nodes that the pessimistic run has released, in the order of their
+// release: so the targets of each have values before its turn, and few need a second turn. It ends,
+// since a value only ever loses causes.
 void Solver::settle(Nodes nodes) {
   std::queue<std::uint32_t> todo;
   const auto look_at = [&](std::uint32_t node) {

@@ -3,8 +3,8 @@
 // and which members are behind.
 //
 // Counts are launches by the host. A member that is behind has not launched what the others have;
-// equal counts prove nothing. One sample cannot tell late from stuck, so a member is behind for
-// certain only if no count of the communicator moved between two samples.
+// equal counts prove nothing. One sample cannot tell late from stuck: a member is certainly behind
+// only if no count of the communicator moved between two samples.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,8 @@
 namespace oddrank::aggregate {
 
 struct RasMemberView {
-  std::int32_t member = -1;  // rank within the communicator; -1: members that a text does not list
+  std::int32_t member = -1;  // rank within the communicator; -1: members that the text does not
+                             // list
   std::int32_t rank = -1;    // of the job; -1 = unknown
   std::string words;         // "rank 4 (n0, pid 3121)", or what the service calls it
   snapshot::RasRank told;
@@ -29,12 +30,12 @@ struct RasCommunicatorView {
   std::int32_t size = -1;
   std::vector<RasMemberView> members;  // by number; the better of two answers about one member
   std::size_t operation =
-      snapshot::kRasOperations;     // the one whose counts differ; the fields below are about it
+      snapshot::kRasOperations;     // whose counts differ; the fields below are about it
   std::vector<std::size_t> behind;  // indices of `members`: fewer launches than the others
   std::int64_t most = -1;           // launches of the members that are not behind
-  bool from_service = false;        // something about a member comes from the service
+  bool from_service = false;        // at least one member is known from the service
   bool from_memory = false;
-  bool asked_twice = false;  // every member whose counts are known
+  bool asked_twice = false;  // all members with known counts were
   bool moved = false;        // a count grew between the two questions
 
   bool counts_differ() const { return !behind.empty(); }

@@ -17,12 +17,12 @@ struct SourceFinding {
   std::string source;               // "flight recorder", "RAS", "NCCL memory", "log", "device"
   std::string text;                 // one or two sentences
   std::vector<std::int32_t> ranks;  // the ranks it names, ascending; often none
-  // With the verdict; nullopt: one of the two names no rank, or the ranks that the source names
-  // wait, outside of calls, for those of the verdict.
+  // Whether it agrees with the verdict; nullopt: one of the two names no rank, or the source's
+  // ranks wait, outside of calls, for the verdict's.
   std::optional<bool> agrees;
 };
 
-// Asks each source, in the order above; a source with nothing to say gives nothing.
+// Returns what each source says, in the order above; nothing for one that has nothing to say.
 std::vector<SourceFinding> find_sources(const JobView& view,
                                         const WaitGraph& graph,
                                         const Verdict& verdict);

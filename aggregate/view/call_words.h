@@ -1,5 +1,5 @@
-// Remembers the words of collectives: all members of a group are in the same call, and each rank's
-// words are asked for several times.
+// Caches the words of collectives: all members of a group are in the same call, and each rank's
+// words are needed several times.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@ namespace oddrank::aggregate {
 
 class CallWords {
  public:
-  // Returns make(), or what it returned for an equal call before. What is evidence does not count.
+  // Returns make(), or its earlier result for an equal call (equal but for the evidence).
   template <typename Make>
   const std::string& of(snapshot::CollectiveCall call, const Make& make);
 

@@ -1,5 +1,5 @@
-// What moved between two captures of one job, and what did not. This is the surest sign of a hang:
-// minutes lie between the captures, not half a second.
+// What moved between two captures of one job. This is the surest sign of a hang: minutes lie
+// between the captures, not half a second.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 namespace oddrank::aggregate {
 
 enum class Change : std::uint8_t {
-  kStill = 0,  // at the same place, and used next to no CPU
+  kStill = 0,  // at the same place, and used hardly any CPU
   kRan,        // at the same place, and used the CPU
   kRound,      // at the same place in another iteration: counters differ
   kElsewhere,  // at another place
@@ -22,6 +22,7 @@ enum class Change : std::uint8_t {
   kUnknown,    // could not be read in one of the two
 };
 
+// Returns the name in the JSON.
 std::string_view change_name(Change change);  // "still", for JSON
 
 // Ranks that changed in the same way.
@@ -33,7 +34,7 @@ struct ChangedRanks {
 };
 
 struct Comparison {
-  std::uint64_t apart_us = 0;         // time between the two, from first reading to first reading
+  std::uint64_t apart_us = 0;         // between the first readings of both
   std::vector<ChangedRanks> changes;  // in the order of Change; then largest first
 };
 

@@ -17,8 +17,8 @@ namespace {
 constexpr std::size_t kMaxNames = 8;
 constexpr std::size_t kNameColumns = 20;
 
-// Orders names by what people look for first: the dimensions in which a model is cut, then those of
-// its copies.
+// Orders names by what people look for first: the dimensions that cut a model, then those that copy
+// it.
 std::size_t order_of(const std::string& name) {
   constexpr std::array<std::string_view, 5> kOrder = {"tp", "pp", "cp", "ep", "dp"};
   return static_cast<std::size_t>(std::ranges::find(kOrder, name) - kOrder.begin());

@@ -1,5 +1,5 @@
-// Where a rank stands in the layout of its job: its place within each group that the program names
-// ("tp", "pp", "dp"), if captures show the groups' members.
+// The coordinates of a rank in the layout of its job: its place within each group that the program
+// names ("tp", "pp", "dp"), if the capture shows the groups' members.
 #pragma once
 
 #include <cstddef>
@@ -15,8 +15,8 @@ namespace oddrank::aggregate {
 using Coordinates = std::vector<std::pair<std::string, std::size_t>>;
 
 // Returns tp, cp, ep, pp and dp first, in this order, then the others by name; empty if nothing is
-// known. Leaves out groups of one rank, and a name that two groups share in which the rank has
-// different places.
+// known. Leaves out groups of one rank, and names shared by groups in which the rank has different
+// places.
 Coordinates coordinates_of(const JobView& view, const RankView& rank);
 
 // Returns "tp1 pp0 dp3".

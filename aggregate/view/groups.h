@@ -1,4 +1,4 @@
-// Ranks that stand at the same place: equivalence classes over the folded stacks of the deciders.
+// Groups of ranks at the same place, by the folded stacks of the deciders.
 #pragma once
 
 #include <cstddef>

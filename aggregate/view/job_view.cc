@@ -123,7 +123,7 @@ void JobView::take_servers() {
     }
   }
   for (const RemoteWait& wait : find_remote_waits(model_, ranks_, capture_.collectives.requests)) {
-    // The main thread's first, and then that of the thread that runs a function for others, which
+    // First the main thread's wait, then the wait of the thread that runs a function for others and
     // speaks for the rank instead.
     ranks_[wait.caller].caller = wait.thread;
     ranks_[wait.caller].servers.clear();

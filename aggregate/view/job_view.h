@@ -1,5 +1,5 @@
-// A capture seen as a job: which ranks there should be, which process is which rank, which of its
-// threads speaks for it, and whether it moved. All analysis starts from here.
+// A capture seen as a job: which ranks there should be, which process is which rank, which thread
+// is its decider, and whether it moved. All analysis starts from here.
 #pragma once
 
 #include <sys/types.h>
@@ -42,23 +42,23 @@ class JobView {
   // Ranks that are expected or were found, sorted by rank, host and pid.
   const std::vector<RankView>& ranks() const { return ranks_; }
   const RankView& rank(std::size_t at) const { return ranks_[at]; }
-  // Returns those (indices) of which `is`, with the index, is true.
+  // Returns the indices for which `is` is true.
   template <typename Is>
   std::vector<std::size_t> ranks_that(const Is& is) const;
   static constexpr std::size_t kNone = static_cast<std::size_t>(-1);
   std::size_t index_of(std::int32_t rank) const;     // kNone: neither expected nor found
   std::size_t index_of(const RankView& rank) const;  // `rank`: one of ranks()
-  // Returns that of the rank, or the process without a rank, whose own process this is; kNone for a
-  // child.
+  // Returns the index of the rank (or the process without a rank) whose own process this is; kNone
+  // for a child.
   std::size_t index_of(const snapshot::ProcessCapture& process) const;
-  // Returns that of the rank whose number the process has; without a number, as index_of().
+  // Returns the index of the rank whose number the process has; without a number, index_of().
   std::size_t index_of_rank(const snapshot::ProcessCapture& process) const;
-  // Returns that of the rank that the process is, or that has started it; kNone if it is no rank's.
+  // Returns the index of the rank that is this process or has started it; kNone if no rank has.
   std::size_t index_of_owner(const snapshot::ProcessCapture& process) const;
-  // Return the numbers of ranks(), and the indices of those that there are, in the same order.
+  // Convert indices to rank numbers and back, in the same order; unknown numbers are left out.
   std::vector<std::int32_t> numbers_of(const std::vector<std::size_t>& ranks) const;
   std::vector<std::size_t> indices_of(const std::vector<std::int32_t>& numbers) const;
-  // Returns that rank if it is another one; null otherwise.
+  // Returns the process's rank if it is another one than `rank`; else null.
   const RankView* other_owner(const snapshot::ProcessCapture& process, const RankView& rank) const;
   const snapshot::ProcessCapture* process(std::uint32_t node, pid_t pid) const;
   // Returns the process at the other end of the connection in `wait`, by its addresses; null if no
@@ -67,32 +67,32 @@ class JobView {
   const snapshot::ProcessCapture* other_end(snapshot::StringId local,
                                             snapshot::StringId peer) const;
   // Returns the process that the thread waits for, if its wait names one that was captured and is
-  // not its own; null otherwise, and if it is in a call: then it waits for the members, not for the
-  // other end of the socket that it happens to read.
+  // not its own; else null. Null also in a call: then it waits for the members, not for the other
+  // end of the socket that it happens to read.
   const snapshot::ProcessCapture* awaited_by(const snapshot::ProcessCapture& process,
                                              const snapshot::ThreadCapture& thread) const;
   // Returns the process's coroutine_threads().
   const std::vector<snapshot::ThreadCapture>& coroutines(
       const snapshot::ProcessCapture& process) const;
-  // Return whether any process of the job is known to have it, even if several are.
+  // Return whether one or several processes of the job are known to have the other end.
   bool has_other_end(const snapshot::Wait& wait) const;
   bool has_other_end(const snapshot::Connection& connection) const;
-  // Returns what the flight recorders of the capture show; null: it has no records of any.
+  // Returns what the flight recorders of the capture show; null: it has no records.
   const FlightFacts* flight() const { return flight_ ? &*flight_ : nullptr; }
-  // Returns whether there is nothing else.
+  // Returns whether the capture has nothing but flight recorders.
   bool only_recorded() const { return only_recorded_; }
   std::string host(std::uint32_t node) const;
   std::string host(const snapshot::ProcessCapture& process) const { return host(process.node); }
 
-  // Returns whether any of them has a rank; if not, these are processes by their pids.
+  // Returns whether ranks() has rank numbers; if not, they are processes given by pid.
   bool of_ranks() const { return ranks_.empty() || first_ranked_ < ranks_.size(); }
   // Returns "rank" or "process": what `ranks` are.
   std::string_view unit() const { return of_ranks() ? "rank" : "process"; }
-  // Returns how many ranks there are. A process that does not tell its rank may be one of those
-  // that are missing, so it is not counted beside them.
+  // Returns how many ranks there are. A process without a known rank may be one of the missing
+  // ranks, so it is not counted in addition.
   std::size_t expected() const { return ranks_.size() - counted_twice_; }
-  // Returns how many of ranks() are processes with another part in the job than that of a rank,
-  // beside ranks.
+  // Returns how many of ranks() are processes with a role other than that of a rank, if there are
+  // ranks as well.
   std::size_t beside_ranks() const;
   std::size_t count(Presence presence) const;
   bool all_read() const {
@@ -133,7 +133,7 @@ class JobView {
   std::deque<ServingCoroutine> serving_;  // to which ranks_ points
   std::unordered_map<const snapshot::ProcessCapture*, std::vector<snapshot::ThreadCapture>>
       coroutines_;                    // if there are any
-  std::size_t first_ranked_ = kNone;  // in ranks_: from here on each has its number
+  std::size_t first_ranked_ = kNone;  // in ranks_: from here on each has a rank number
   std::unordered_map<const snapshot::ProcessCapture*, std::size_t> rank_of_process_;
   std::vector<const snapshot::ProcessCapture*> by_pid_;  // sorted by node and pid
   // By local and peer address; null if several processes have the same.

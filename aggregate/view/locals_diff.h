@@ -25,7 +25,7 @@ struct LocalDifference {
   std::string function;              // whose local it is
   std::string place;                 // "train.py:88"
   std::vector<LocalValue> values;    // the most frequent first; then as numbers or text compare
-  std::vector<std::int32_t> behind;  // if a counter: ranks whose value is lower than most ranks'
+  std::vector<std::int32_t> behind;  // if a counter: ranks with a lower value than most
 
   // Returns "step=1207 on 0-6,8-15; step=1206 on 7"; at most four values.
   std::string words() const;

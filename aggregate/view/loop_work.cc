@@ -18,7 +18,7 @@ using snapshot::PollOn;
 
 namespace {
 
-// Nobody waits for a loop that takes longer, as one that only counts its tries does.
+// A loop that takes longer is not meant to end, such as one that only counts its tries.
 constexpr std::chrono::milliseconds kMaxWork = std::chrono::hours(12);
 
 // Returns how long the rest takes if the loop goes on as it did, at most twice kMaxWork; 0 if

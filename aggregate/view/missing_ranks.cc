@@ -43,9 +43,9 @@ bool is_within_machine(std::string_view local, std::string_view peer) {
   return !from.empty() && (from == to || (is_loopback(from) && is_loopback(to)));
 }
 
-// Returns whether somebody within the machine whom nobody sees is connected with the store at which
-// the ranks of this one's job meet, or has that store. Ranks that have ended are not: the kernel
-// has closed their connections.
+// Returns whether an unseen process of the same machine has the store at which the job's ranks
+// meet, or is connected with it. Ranks that have ended do not count: the kernel has closed their
+// connections.
 bool meets_unseen(const JobView& view, const ProcessCapture& process) {
   const auto variable = snapshot::variable_of(view.capture().tables, process, "MASTER_PORT");
   const std::string_view port = variable.value_or(port_part(view.text(process.job_key)));
@@ -125,7 +125,7 @@ std::pair<std::int32_t, std::int32_t> local_range(const Capture& capture,
   const std::int32_t local_world = number_variable(capture, process, "LOCAL_WORLD_SIZE");
   if (local_world <= 0 || local_world > world || process.rank < 0 || process.local_rank < 0 ||
       process.local_rank > process.rank || process.pid == 1) {
-    return {0, 0};  // also if it is alone in its container: nobody has started others beside it
+    return {0, 0};  // also if it is alone in its container: there are no others beside it
   }
   // Launchers number ranks node by node; if LOCAL_WORLD_SIZE == world, these are all of them.
   const std::int32_t base = process.rank - process.local_rank;

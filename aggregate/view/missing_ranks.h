@@ -1,5 +1,5 @@
-// Ranks that should exist and have no process in the capture: who they are, and whether they are
-// shown to be gone or were just not seen. Only the first is evidence.
+// Ranks that should exist but have no process in the capture, and whether they are known to be gone
+// or were just not seen. Only the former is evidence.
 #pragma once
 
 #include <cstddef>
@@ -13,11 +13,12 @@ class JobView;
 
 struct MissingRanks {
   std::vector<RankView> ranks;  // sorted by rank
-  // How many of them may be processes that were found and do not tell their rank.
+  // How many of them may be processes that were found without a rank.
   std::size_t may_be_found = 0;
 };
 
-// `view` has its processes and connections, and of its ranks those that were found.
+// Finds them. `view` must already have its processes and connections, and the ranks that were
+// found.
 MissingRanks find_missing_ranks(const JobView& view);
 
 }  // namespace oddrank::aggregate

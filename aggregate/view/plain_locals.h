@@ -1,6 +1,6 @@
-// The plain locals of ranks (numbers, bools, None, short strings), by variable: ranks that run the
-// same program are compared by them. Values that a launcher or the job's layout makes different on
-// every rank are recognised here: they do not show how far a rank got.
+// The plain locals of ranks (numbers, bools, None, short strings), by variable, for comparing ranks
+// that run the same program. Values that a launcher or the job's layout makes different on every
+// rank are recognised here: they do not show how far a rank got.
 #pragma once
 
 #include <compare>
@@ -16,7 +16,7 @@
 
 namespace oddrank::aggregate {
 
-// A variable of a frame: which function, which of its activations (0: the outermost), which name.
+// A variable of a frame. `activation`: of several frames of the function, 0 is the outermost.
 struct Variable {
   std::string function;
   std::string file;
@@ -34,17 +34,17 @@ struct Activation {
   std::size_t number = 0;  // as Variable::activation
 };
 
-// A job has one for each rank and variable: texts are made once for all of them.
+// Small, since a job has one for each rank and variable: texts are kept once.
 struct PlainLocal {
-  const Activation* frame = nullptr;  // as long as PlainLocals is there
+  const Activation* frame = nullptr;  // valid as long as the PlainLocals
   snapshot::StringId name{};
   snapshot::StringId value{};
   std::size_t depth = 0;  // number of frames further in
   std::size_t order = 0;  // its place in the source
 };
 
-// Reads the locals of the threads that speak for ranks, and remembers the frames of stacks and the
-// names it has seen. Borrows the view.
+// Reads the locals of deciders; caches the frames of stacks and the names it has seen. Borrows the
+// view.
 class PlainLocals {
  public:
   explicit PlainLocals(const JobView& view) : view_(view) {}
@@ -72,9 +72,9 @@ struct RankNumber {
   std::int64_t number = 0;
 };
 
-// Returns whether the numbers follow the ranks: each is its rank plus one constant, or its place in
-// a layout that divides a job of `world` ranks (rank / a, rank % b, rank / a % b). This may be
-// chance, but such numbers are no evidence of anything else.
+// Returns whether the numbers follow the ranks: each is its rank plus a constant, or its place in a
+// layout that divides a job of `world` ranks (rank / a, rank % b, rank / a % b). That may be
+// chance, but such numbers are no evidence.
 bool follows_rank(const std::vector<RankNumber>& numbers, std::size_t world);
 
 }  // namespace oddrank::aggregate

@@ -1,8 +1,8 @@
 // Which of two ranks that run one program is behind the other.
 //
 // Both stand in the same functions, called from the same lines in the same turns of their loops,
-// down to one in which they part. There, one is behind the other if control may come from its line
-// to the other's within the turn, and not back.
+// down to a function in which their lines differ. There, one is behind the other if control can get
+// from its line to the other's within the turn, and not back.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ enum class ProgramOrder : std::uint8_t {
   kSame,
   kBehind,  // the first has not come as far as the second
   kAhead,
-  kApart,  // in two branches, or in two loops: control goes from neither to the other
+  kApart,  // in two branches or two loops: control gets from neither to the other
 };
 
 struct PlacedFrame {
@@ -28,7 +28,7 @@ struct PlacedFrame {
 // The Python frames of a thread, outermost first. Borrows them.
 using ProgramPlace = std::vector<PlacedFrame>;
 
-// Returns where the thread stands that speaks for the rank; empty if that is unknown.
+// Returns where the rank's decider stands; empty if unknown.
 ProgramPlace place_in_program(const JobView& view, const RankView& rank);
 
 // Compares the first with the second.

@@ -15,8 +15,9 @@ class QuietSpan {
   // Adds a thread about which nothing is known.
   void add_unknown() { unknown_ = true; }
 
-  // Returns whether the span is known for every thread and each has been quiet for at least a
-  // second. A thread that woke just now, if only to check a clock, shows nothing about its wait.
+  // Returns whether the span is known for every thread, and each has been quiet for at least a
+  // second. A thread that woke just now, perhaps only to check a clock, shows nothing about its
+  // wait.
   bool tells() const;
   std::int64_t least_ms() const { return least_ms_; }
   std::int64_t most_ms() const { return most_ms_; }

@@ -15,8 +15,8 @@ std::string format_ranks(std::vector<std::int32_t> ranks);
 // Returns "rank 5" or "ranks 0-4,6-7".
 std::string ranks_phrase(const std::vector<std::int32_t>& ranks);
 
-// Does the same as format_ranks within `width` columns, cut at a comma: "0-4,6-7,9,..." (the caller
-// shows the count).
+// Returns the same within `width` columns, cut at a comma: "0-4,6-7,9,..." (the caller shows the
+// count).
 std::string format_ranks_within(const std::vector<std::int32_t>& ranks, std::size_t width);
 
 // Returns the same as ranks_phrase, with the ranks within 60 columns.

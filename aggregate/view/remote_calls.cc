@@ -53,8 +53,8 @@ bool asks_unseen_actor(const snapshot::AskedObjects& asked, const std::vector<Ra
   });
 }
 
-// Returns whether the process may run what the thread has asked for: an actor's methods are run by
-// nobody else.
+// Returns whether the process may run what the thread has asked for: an actor's methods run only in
+// the actor.
 bool may_be_asked(const ThreadCapture& caller,
                   const ProcessCapture& server,
                   const std::vector<RankView>& ranks) {
@@ -80,7 +80,7 @@ std::optional<std::string_view> call_of(FrameModel& model,
   return is_its_coroutine(rank, thread) ? served_call(model, thread) : remote_call(model, thread);
 }
 
-// Returns those of the servers that may owe the caller its answer.
+// Returns the servers that may owe the caller its answer.
 // `alone`: also the only one, if it waits for an answer itself.
 Servers meant(FrameModel& model,
               const std::vector<RankView>& ranks,

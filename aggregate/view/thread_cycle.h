@@ -1,5 +1,5 @@
-// Threads of one process that wait for each other: where the chain of owners of a thread's lock
-// leads, and whether it runs in a circle.
+// Threads of one process that wait for each other: where the chain of lock owners leads, and
+// whether it is a circle.
 #pragma once
 
 #include <string>
@@ -18,9 +18,8 @@ using ThreadList = std::vector<const snapshot::ThreadCapture*>;
 const snapshot::ThreadCapture* awaited_thread(const snapshot::ProcessCapture& process,
                                               const snapshot::ThreadCapture& thread);
 
-// Follows the owners from `from` on. Threads that have an object in common are no circle: a queue's
-// other user may be another than the one that is seen. Then the way ends at the first that waits at
-// one.
+// Follows the owners from `from` on. Threads that share an object such as a queue are no circle,
+// since the queue may have further users: the way ends at the first thread that waits at one.
 using ThreadChain = Way<const snapshot::ThreadCapture*>;
 ThreadChain follow_threads(const snapshot::ProcessCapture& process,
                            const snapshot::ThreadCapture& from);
@@ -29,28 +28,27 @@ ThreadChain follow_threads(const snapshot::ProcessCapture& process,
 bool has_gil(const ThreadList& circle);
 // Returns whether one of the owners was inferred from frames.
 bool is_inferred(const ThreadList& circle);
-// Returns whether all of them stood at the same place in all samples, at least two. Threads that
-// wait for the GIL do not count: they wake up now and then, and go on only when the others do.
+// Returns whether all threads stood at the same place in all samples, at least two. Threads that
+// wait for the GIL do not count: they wake now and then, and go on only when the others do.
 bool stands_still(const ThreadList& circle, FrameModel& model);
 
-// Returns the last thread of a chain without a circle if it keeps the GIL although it sleeps, or is
-// in a call of a communication library (which may spin), at one place in all samples, while another
-// thread wants the GIL; else null. `process`: the chain's.
+// Returns the last thread of a chain without a circle if it keeps the GIL while another thread
+// wants it, although it sleeps or is in a call of a communication library (which may spin), at one
+// place in all samples; else null. `process`: the chain's.
 const snapshot::ThreadCapture* waiting_gil_owner(const snapshot::ProcessCapture& process,
                                                  const ThreadChain& chain,
                                                  FrameModel& model);
 
-// Returns whether it waits for a lock that processes share, and which one has it is not known: any
-// of them may release it.
+// Returns whether it waits for a lock that processes share and whose holder is not known: any of
+// them may release it.
 bool is_shared_lock(const snapshot::Wait& wait);
 
-// Returns whether the thread waits for a lock, an event or a queue of Python's that is its own
-// process's.
+// Returns whether the thread waits for a Python lock, event or queue of its own process.
 bool is_at_python_lock(const snapshot::ThreadCapture& thread);
-// Returns the same of a wait without a time limit.
+// Returns the same for waits without a time limit only.
 bool is_at_own_lock(const snapshot::ThreadCapture& thread);
 
-// Returns whether the process has no other Python thread, which might give what this one waits for.
+// Returns whether no other Python thread is left that might end this one's wait.
 bool is_last_of_python(const snapshot::ProcessCapture& process,
                        const snapshot::ThreadCapture& thread);
 

@@ -1,5 +1,5 @@
-// Ways along waits: from thread to thread, from process to process, from task to task. The one
-// place where these are bounded and where circles are found; what waits for what, the caller says.
+// Ways along waits: from thread to thread, from process to process, from task to task. Bounds them
+// and finds circles, for all code; the caller says what waits for what.
 #pragma once
 
 #include <algorithm>
@@ -13,15 +13,14 @@ struct Way {
   std::vector<T> way;     // each waits for the next; only those before the circle, if there is one
   std::vector<T> circle;  // each waits for the next, the last for the first; may be empty
 
-  // Returns the last one, which waits for none; T{} if there is a circle, or nobody.
+  // Returns the last one, which waits for none; T{} if there is a circle, or the way is empty.
   T end() const { return circle.empty() && !way.empty() ? way.back() : T{}; }
   std::vector<T> all() const;  // `way`, then `circle`
 };
 
 inline constexpr std::size_t kMaxWay = 256;
 
-// Follows the waits from `first` on, as far as `most` of them. `next`: returns what one waits for;
-// T{} is nothing.
+// Follows at most `most` waits from `first` on. `next`: returns what one waits for; T{} if nothing.
 template <typename T, typename Next>
 Way<T> follow(T first, const Next& next, std::size_t most = kMaxWay) {
   Way<T> found;

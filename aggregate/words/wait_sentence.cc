@@ -108,7 +108,8 @@ class Sentence {
   // Without what other processes do: those may wait for this one.
   std::string own(std::string_view what) const;
   std::string doing() const;
-  // Python asks for its GIL every few milliseconds; that of its other waits is the caller's affair.
+  // Python asks for its GIL every few milliseconds; the limits of its other waits are the caller's
+  // affair.
   bool says_limit() const;
   std::string limit_words() const;
   std::string lock_words() const;

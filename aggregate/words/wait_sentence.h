@@ -17,15 +17,15 @@ namespace oddrank::aggregate {
 using FindProcess = std::function<const snapshot::ProcessCapture*(std::uint32_t node, pid_t pid)>;
 
 // Returns "mutex locked by thread 71, with a time limit; in malloc(): the allocator's lock"; "" if
-// nothing is known. Texts of the target are in it as they are (see base/printable.h). `what`: how
-// it begins; empty: with what the wait itself says. `thread` belongs to `process`.
+// nothing is known. The target's texts are not made printable (base/printable.h). `what`: the
+// beginning; empty: chosen by the wait itself. `thread` belongs to `process`.
 std::string wait_sentence(std::string_view what,
                           const snapshot::Tables& tables,
                           const FindProcess& find,
                           const snapshot::ProcessCapture& process,
                           const snapshot::ThreadCapture& thread);
 
-// Returns whether a clock ends the wait, and later than a step of a loop would.
+// Returns whether a clock ends the wait, but later than a step of a loop would end.
 inline bool is_long_limit(const snapshot::Wait& wait) {
   constexpr std::int64_t kLongMs = 10'000;
   return wait.limit_ms >= kLongMs;

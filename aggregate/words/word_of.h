@@ -1,4 +1,4 @@
-// Words of enumerators, in tables that have them in the order of the enumeration.
+// Words of enumerators, in tables in the order of the enumeration.
 #pragma once
 
 #include <array>
