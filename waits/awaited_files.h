@@ -1,5 +1,5 @@
-// The files of a call that waits for several (poll, select, epoll): those that a wait lists, and
-// those that have another end. Names are the kernel's.
+// The files of a call that waits for several (poll, select, epoll): which ones a wait lists, and
+// which have another end. Names are the kernel's.
 #pragma once
 
 #include <cstddef>
@@ -27,8 +27,8 @@ struct NamedFile {
 std::vector<NamedFile> listed_files(std::vector<NamedFile> files);
 
 struct AwaitedFiles {
-  // Pipes and sockets, which have another end. For a wait for several files, those at the beginning
-  // of Wait::awaited, in the same order.
+  // Pipes and sockets, which have another end. In a wait for several files, they come first in
+  // Wait::awaited, in the same order.
   std::vector<attach::OpenFd> ends;
   bool all = true;  // false: the thread waits for other files, too
 };
@@ -37,8 +37,8 @@ struct AwaitedFiles {
 AwaitedFiles awaited_files(const snapshot::Wait& wait, const snapshot::Tables& tables);
 
 // Returns whether the thread reads or writes a pipe that has a path: the kernel sleeps in functions
-// of pipes (fs/pipe.c), and the file has a name like any other; or its side of a terminal that it
-// has made, whose other side has the path (fd_kind.h).
+// of pipes (fs/pipe.c), and the file has an ordinary name. Also true for the nameless side of a
+// terminal, whose other side has the path (fd_kind.h).
 bool is_named_pipe(const snapshot::Wait& wait, const snapshot::Tables& tables);
 
 // Returns the inodes of the pipes, or the sockets, that threads of the process wait for.

@@ -10,8 +10,8 @@
 namespace oddrank::waits {
 
 // Returns the folder of a process's cgroup: in the version 1 hierarchy that has the controller,
-// else in version 2's. `cgroups` is the text of /proc/PID/cgroup (cgroups(7)), `mountinfo` that of
-// the reader's own mounts. "" if it is in neither, or in a part that is not mounted here.
+// else in version 2's. `cgroups` is the text of /proc/PID/cgroup (cgroups(7)), `mountinfo`
+// describes the reader's own mounts. "" if it is in neither, or in a part that is not mounted here.
 std::string cgroup_folder(std::string_view cgroups,
                           std::string_view mountinfo,
                           std::string_view controller);
@@ -20,7 +20,7 @@ std::string cgroup_folder(std::string_view cgroups,
 // "THAWED", "FREEZING", "FROZEN"; "" if there is no such file. Reads only kernel files.
 std::string freezer_state(pid_t pid);
 
-// The same from the text of version 2's cgroup.events.
+// Returns the same from the text of version 2's cgroup.events.
 std::string state_of_events(std::string_view events);
 
 }  // namespace oddrank::waits

@@ -4,7 +4,7 @@
 // Sources: NVIDIA's CUDA driver and runtime API references ("API synchronization behavior": which
 // copies return before the device is done), AMD's HIP and ROCR references, the specification of
 // Level Zero, the headers of NCCL, Habana's SynapseAI, Ascend's ACL and AWS Neuron. C++ names are
-// those of PyTorch 1.13 to 2.13 and of SYCL.
+// from PyTorch 1.13 to 2.13 and from SYCL.
 #pragma once
 
 #include <cstdint>
@@ -17,10 +17,10 @@ namespace oddrank::waits {
 
 enum class DeviceCallKind : std::uint8_t {
   kWaits = 0,  // returns when the device is done: a thread inside waits, even if it uses CPU
-  // Returns at once, unless the device's queue is full, or the driver waits for its context or, to
-  // load the kernel's module, for what the device does. A thread inside waits only if it sleeps
-  // there, repeatedly yields the CPU, or polls in one activation of the call; otherwise it works:
-  // it writes commands, maps memory, compiles a kernel.
+  // Returns at once, unless the device's queue is full, or the driver waits for its context, or for
+  // the device in order to load a kernel's module. A thread inside waits only if it sleeps there,
+  // repeatedly yields the CPU, or polls in one activation of the call; otherwise it works: it
+  // writes commands, maps memory, compiles a kernel.
   kMayWait,
   kPolls,  // returns whether the device is done: a thread found there in every sample waits
 };
@@ -32,6 +32,7 @@ struct DeviceCall {
   DeviceCallKind kind = DeviceCallKind::kWaits;
 };
 
+// Returns the table.
 std::span<const DeviceCall> device_calls();
 
 // Finds the row of a function; nullptr without one. `symbol`: mangled, as in the file, or readable.

@@ -15,9 +15,9 @@ struct LinkKind {
   std::string note;  // what the path does not say: "deleted", "a FIFO"; may be empty
 };
 
-// A program that makes a terminal for another one reads and writes the side called /dev/ptmx, the
-// other program /dev/pts/N. Returns a link that names that N for the former, by the text of its
-// /proc/PID/fdinfo (Linux 4.15 and later), and the link itself for any other file.
+// A program that makes a terminal for another one uses the side called /dev/ptmx, the other program
+// /dev/pts/N. Returns for a /dev/ptmx a link that names that N, from the text of /proc/PID/fdinfo
+// (Linux 4.15 and later); for any other file, the link itself.
 std::string terminal_side(const std::string& link, std::string_view info);
 
 // Determines the kind from the link, or from what terminal_side() makes of it; `wchan`

@@ -23,7 +23,7 @@ struct FileLock {
 // Finds the lock that `waiter` waits for. `inode` distinguishes several waits of one process; 0 =
 // any. Returns nullopt if the table has no such wait (another host's lock on a network file
 // system), or several. Format: fs/locks.c, lock_get_status(): "4: FLOCK  ADVISORY  WRITE 8350
-// fe:00:2146641 0 EOF", then the same number with "->" for each that waits for it.
+// fe:00:2146641 0 EOF", then the same number with "->" for each waiter.
 std::optional<FileLock> blocking_lock(std::string_view table, pid_t waiter, std::uint64_t inode);
 
 // A file as the kernel's tables name it: on some file systems (btrfs, overlayfs) stat(2) returns
@@ -52,8 +52,8 @@ struct HeldLock {
 std::vector<HeldLock> held_locks(std::string_view table);
 inline constexpr std::size_t kMaxHeldLocks = 65536;
 
-// Returns the locks that the text of /proc/PID/fdinfo/FD lists: those that were taken through this
-// open file, also by a parent that the descriptor was inherited from.
+// Returns the locks in the text of /proc/PID/fdinfo/FD: all that were taken through this open file,
+// also by a parent from which the descriptor was inherited.
 std::vector<HeldLock> locks_of_fdinfo(std::string_view fdinfo);
 
 // Returns the value of "mnt_id:" in the text of /proc/PID/fdinfo/FD (since v3.15); 0 if it has
@@ -63,8 +63,8 @@ std::uint64_t mount_of_fdinfo(std::string_view fdinfo);
 // Returns the value of "ino:" in the text of /proc/PID/fdinfo/FD (since v5.14); 0 if it has none.
 std::uint64_t inode_of_fdinfo(std::string_view fdinfo);
 
-// Returns the value of "tty-index:" in the text of /proc/PID/fdinfo/FD: the N of /dev/pts/N, of
-// which this file is the other side (since v4.15).
+// Returns the value of "tty-index:" in the text of /proc/PID/fdinfo/FD: if the file is the other
+// side of /dev/pts/N, this N (since v4.15).
 std::optional<std::uint64_t> terminal_of_fdinfo(std::string_view fdinfo);
 
 // Returns whether the text of /proc/`pid`/fdinfo/FD has a lock that this process took through this

@@ -18,6 +18,7 @@ struct FramePattern {
   std::string_view file;
 };
 
+// Return whether the frame fits the pattern.
 bool matches(const FramePattern& pattern, std::string_view function, std::string_view file);
 bool matches(const FramePattern& pattern,
              const snapshot::Frame& frame,
@@ -28,6 +29,7 @@ bool matches(const FramePattern& pattern,
 std::vector<const snapshot::Frame*> python_frames(const snapshot::ThreadCapture& thread,
                                                   const snapshot::Tables& tables);
 
+// Returns whether one of the frames fits one of the patterns.
 bool any_frame_matches(std::span<const snapshot::Frame* const> frames,
                        std::span<const FramePattern> patterns,
                        const snapshot::Tables& tables);

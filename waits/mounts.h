@@ -34,8 +34,8 @@ std::optional<Mount> mount_of(std::string_view mountinfo, std::string_view path)
 // if the table has no such mount: the file was opened in another mount namespace.
 std::optional<std::uint64_t> device_of_mount(std::string_view mountinfo, std::uint64_t id);
 
-// Returns whether the file system is one that this node's kernel keeps on a disk or in memory, and
-// that programs write to. What is neither remote nor local is unknown.
+// Returns whether this node's kernel keeps the file system on a disk or in memory, and programs
+// write to it. What is neither remote nor local is unknown.
 bool is_local(const Mount& mount);
 
 // Returns whether something other than this node's kernel must answer: a server, or (FUSE) another

@@ -27,7 +27,7 @@ struct NativeLock {
 
 // Recognises the lock behind a futex call. `is_thread` returns whether a tid of the target's pid
 // namespace is a thread of the target. The owner of a mutex or a write-locked read-write lock need
-// not be a thread of the target; that of the other kinds always is.
+// not be a thread of the target; owners of other kinds always are.
 NativeLock read_native_lock(const attach::Target& target,
                             const attach::SyscallState& futex,
                             const std::function<bool(std::int32_t)>& is_thread);

@@ -28,7 +28,7 @@ constexpr std::size_t kMaxClassified = 64;  // files whose kind is read; a serve
 struct WatchedFiles {
   std::vector<int> fds;
   std::uint64_t further = 0;
-  bool all = true;  // false: there are yet more, nobody knows how many
+  bool all = true;  // false: there are more, an unknown number
 };
 
 WatchedFiles polled_fds(const WaitContext& context) {

@@ -42,6 +42,7 @@ struct ThreadWait {
   std::string notes;
 };
 
+// Returns the wait with its texts in the tables.
 snapshot::Wait to_capture(const ThreadWait& from, snapshot::Tables& tables);
 
 }  // namespace oddrank::waits

@@ -1,5 +1,5 @@
-// How long a blocked call still lasts at most: poll, a lock's timed wait and a sleep return by
-// themselves. A loop around such calls looks like an endless wait; a long sleep looks like a hang.
+// The time after which a blocked call returns by itself: poll, a lock's timed wait, a sleep. A loop
+// around such calls looks like an endless wait; a long sleep looks like a hang.
 #pragma once
 
 #include <cstdint>
@@ -11,12 +11,12 @@
 
 namespace oddrank::waits {
 
-// Returns the value of the argument that is a time limit, or points to one; nullopt if there is
-// none. Precondition: the thread's system call is known.
+// Returns the argument that is a time limit, or points to one; nullopt if there is none.
+// Precondition: the thread's system call is known.
 std::optional<std::uint64_t> limit_argument(const WaitContext& context, const SyscallInfo& info);
 
 // Sets `limited` and `limit_ms`. Sources: the man-pages of the calls; of futex(2), FUTEX_WAIT has a
-// relative limit, other operations a time on a clock. glibc 2.31 to 2.42 and musl 1.2 wait so.
+// relative limit, other operations a time on a clock. True for glibc 2.31 to 2.42 and musl 1.2.
 void read_time_limit(const WaitContext& context, const SyscallInfo& info, ThreadWait& wait);
 
 }  // namespace oddrank::waits

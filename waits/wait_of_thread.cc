@@ -249,7 +249,8 @@ void read_blocked(const WaitContext& context, ThreadWait& wait) {
   const SyscallInfo* info = find_syscall(thread.syscall->number);
   if (info == nullptr) {
     guess_by_wchan(wait);
-    // Nobody knows what such a call does with a file; a disk or server holds it up only in state D.
+    // It is unknown what such a call does with a file; a disk or server holds it up only in state
+    // D.
     if (wait.on == WaitOn::kFile && thread.state != 'D') {
       wait.on = WaitOn::kUnknown;
     }

@@ -11,11 +11,10 @@
 
 namespace oddrank::waits {
 
-// Returns the store that the connection carries; kNone if nothing shows one. The store of a
-// process that has a library of collectives loaded listens at its MASTER_PORT, and a thread that
-// waits there is inside of torch, if its frames could be read; any other process or thread may have
-// a server of its own there. If a program makes its own store at another port, the thread's frames
-// show it.
+// Returns the store that the connection carries; kNone if nothing shows one. A store is at the
+// MASTER_PORT of a process that has loaded a library of collectives, and a thread that waits there
+// is inside of torch, if its frames could be read; otherwise another server may be at that port. A
+// store that a program has made at another port is known by the thread's frames.
 snapshot::Store store_of(const snapshot::ProcessCapture& process,
                          const snapshot::ThreadCapture& thread,
                          const std::string& peer,

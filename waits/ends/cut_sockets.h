@@ -1,5 +1,4 @@
-// Notes on sockets beyond a limit: who waits at their other ends may stay unknown, and the report
-// has to say so.
+// Notes on sockets beyond a limit: the report has to say that holders may be unknown because of it.
 #pragma once
 
 #include <cstddef>
@@ -10,8 +9,8 @@
 
 namespace oddrank::waits {
 
-// Notes that of what a process has, "5000 connections to other nodes", only the first `kept` are in
-// the capture. `process`: an index into Capture::processes.
+// Notes that the capture has only the first `kept` of what the process `has`: "5000 connections to
+// other nodes". `process`: an index into Capture::processes.
 void note_cut(snapshot::Capture& capture,
               std::size_t process,
               const std::string& has,

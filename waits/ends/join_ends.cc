@@ -65,8 +65,8 @@ class Joiner {
 
   // A thread that receives from a socket of ZeroMQ is woken by an I/O thread of the library, which
   // has the connections. If all of these lead to one process, that is the holder; unless the
-  // library listens as well: then whoever connects may send. Which connection is whose is not read:
-  // heuristic, if a process talks to several programs in one context.
+  // library listens as well: then any process that connects may send. Heuristic if a process talks
+  // to several programs in one context: it is not read which socket has which connection.
   void join_message_queue(std::size_t process);
 
   void join_pipe(pid_t pid, std::uint64_t inode, Wait& wait, AwaitedFile& file);
@@ -96,7 +96,7 @@ class Joiner {
     file.note = capture_.tables.string(words);
   }
 
-  // Returns "`nobody` `has` it", and what was not searched, if anything.
+  // Returns "`nobody` `has_it`", and what was not searched, if anything.
   std::string nobody(const std::string& nobody, const std::string& has_it) const;
 
   void set_holder(pid_t pid, Wait& wait);

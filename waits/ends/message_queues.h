@@ -1,5 +1,5 @@
-// Threads of ZeroMQ: those of a program that wait for a message, and the library's own, which have
-// the connections. Plain data.
+// Recognises ZeroMQ's threads: a program's threads that wait for a message, and the library's own,
+// which have the connections. Plain data.
 #pragma once
 
 #include "snapshot/tables.h"

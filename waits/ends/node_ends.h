@@ -3,8 +3,8 @@
 //
 // The kernel lists the descriptors of a process, and what each one is; two ends of a pipe have one
 // inode, two ends of a TCP connection have swapped addresses. Owners of ends on this node become
-// holders of the waits. For ends elsewhere the addresses are kept, and every process's connections
-// to processes that are not seen here, so that the aggregation can match the two.
+// holders of the waits. For ends elsewhere the capture keeps the addresses, and every process's
+// connections to unseen processes, so that the aggregation can match them.
 #pragma once
 
 #include <sys/types.h>
@@ -46,18 +46,18 @@ struct NodeEnds {
   std::vector<std::size_t> namespace_of;  // by process; an index into `sockets`, or kOutside
   std::map<pid_t, pid_t> parents;         // of the processes in `ends` that are not in the capture
   std::vector<OpenFile> files;  // polled lock files, and the processes that have them open
-  // Named pipes that a thread reads or writes, by path: a number that stands for the inode in
-  // `ends`. (The inode itself would need a stat of the file, which may hang.)
+  // Named pipes that a thread reads or writes, by path: a made-up number in place of the inode in
+  // `ends`. (The inode needs a stat of the file, which may hang.)
   std::map<std::string, std::uint64_t, std::less<>> named_pipes;
-  // For sockets that a thread waits for, by inode: what is known of a local socket, and how long a
-  // TCP connection has been silent and what it carried, also of those in trouble (transfers.h).
-  // Only in the network namespace of the agent.
+  // By inode: facts about the local sockets that threads wait for; and how long TCP connections
+  // have been silent and what they carried, if a thread waits for them or they are in trouble
+  // (transfers.h). Only in the agent's network namespace.
   std::map<std::uint64_t, LocalSocket> local_sockets;
   std::map<std::uint64_t, TcpInfo> tcp;
-  std::map<std::size_t, Routes> routes;  // by network namespace, of those with trouble
+  std::map<std::size_t, Routes> routes;  // by network namespace; only those with trouble
 
-  // What was not searched for owners of ends: descriptors of these processes beyond the first ones,
-  // and this many other processes, for lack of time. That nobody has an end is then not known.
+  // Not searched for owners of ends: descriptors of these processes beyond the first ones, and this
+  // many other processes, for lack of time. So an end without an owner may have one.
   std::vector<pid_t> cut;
   std::size_t unsearched = 0;
   std::size_t unread_networks = 0;  // network namespaces beyond those in `sockets`

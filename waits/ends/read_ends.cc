@@ -196,8 +196,8 @@ Inodes without_owner(Inodes sockets, const NodeEnds& node) {
   return sockets;
 }
 
-// Returns the other ends, on this node, of all connections that processes of the capture have. A
-// connection whose other end nobody has leads to a process that cannot be seen from here.
+// Returns the other ends, on this node, of all connections that processes of the capture have. If
+// no process has the other end of a connection, it leads to a process that is not visible here.
 Inodes connected_sockets(const NodeEnds& node) {
   Inodes others;
   for (const OpenEnd& end : node.ends) {

@@ -26,7 +26,7 @@ class Routes {
  private:
   struct Route {
     std::array<std::uint8_t, 16> to{};  // as in IPv6; addresses of IPv4 are mapped
-    std::size_t bits = 0;               // of `to` that count
+    std::size_t bits = 0;               // that count in `to`
     std::uint32_t metric = 0;
     std::string device;
   };

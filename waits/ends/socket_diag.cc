@@ -140,8 +140,8 @@ void add_row(std::span<const std::byte> answer, SocketTable& table) {
   }
 }
 
-// Adds those of both families with one walk over the kernel's table. The older of the two questions
-// has no family, since the kernel does not heed the one in it; for the newer one it walks twice.
+// Adds sockets of both families with one walk over the kernel's table. The older request type
+// covers both, since the kernel ignores the family in it; the newer one needs two walks.
 bool add_both_families(int fd, std::uint32_t states, SocketTable& table) {
   inet_diag_req question{};
   question.idiag_family = AF_INET;

@@ -38,8 +38,8 @@ class SocketDiag {
 
   // Adds all TCP sockets; returns false if the kernel's answer is incomplete.
   bool add_tcp_sockets(SocketTable& table) const;
-  // Adds only those that listen. The kernel keeps them apart, so it walks over no connections, of
-  // which there may be as many as places in its table: half a million on a large machine.
+  // Adds only those that listen. The kernel keeps them apart, so it does not walk over the table of
+  // connections, which has half a million places on a large machine.
   bool add_listening_sockets(SocketTable& table) const;
 
   // Returns all local sockets, since a query for one makes the kernel walk over all; nullopt if its

@@ -41,7 +41,8 @@ struct SocketRow {
 inline constexpr std::uint8_t kRetransmits = 1;
 inline constexpr std::uint8_t kProbesWindow = 4;
 
-// "10.0.0.1:29500", "[fe80::1]:80"; `words` in network order (one for IPv4), `port` in the host's.
+// Returns "10.0.0.1:29500", "[fe80::1]:80"; `words` in network order (one for IPv4), `port` in the
+// host's.
 std::string endpoint_text(const std::array<std::uint32_t, 4>& words,
                           bool is_v6,
                           std::uint16_t port);
@@ -52,6 +53,7 @@ struct Endpoint {
   std::array<std::uint32_t, 4> address{};  // in network order; one word for IPv4
   std::uint16_t port = 0;                  // in network order
 };
+// Returns nullopt if the text is malformed.
 std::optional<Endpoint> parse_endpoint(const std::string& text);
 
 class SocketTable {
@@ -64,7 +66,7 @@ class SocketTable {
 
   // Returns nullptr if there is none.
   const SocketRow* by_inode(std::uint64_t inode) const;
-  // Finds the socket of this node whose peer is `row`'s local address, and the other way round.
+  // Finds the socket of this node with the same two addresses, swapped.
   const SocketRow* other_end(const SocketRow& row) const;
   // Finds the socket that listens at the address of `row`, if `row` is a connection that no process
   // has accepted yet; else null.

@@ -7,12 +7,12 @@
 
 namespace oddrank::waits {
 
-// Returns whether the row's timer shows that what was sent is not answered, or not taken.
+// Returns whether the row's timer shows that sent data is not acknowledged, or not taken.
 bool is_in_trouble(const SocketRow& row);
 
 // Returns for how long the retransmit timer has run, in all of its tries together. Each try takes
-// twice as long as the one before, to a limit; at the limit this is less than the truth. -1: it is
-// not known how long it runs this time.
+// twice as long as the one before, up to a limit; there, this is less than the truth. -1: `rto_ms`
+// is unknown.
 std::int64_t unanswered_ms(const SocketRow& row);
 
 // Adds the transfers of the capture's processes.

@@ -1,5 +1,4 @@
-// glibc's struct pthread (nptl/descr.h), which begins with what the machine's thread control block
-// needs.
+// glibc's struct pthread (nptl/descr.h), which begins with the machine's thread control block.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +7,7 @@
 
 namespace oddrank::waits {
 
-// Where the thread's own number is.
+// Returns the offset of the thread's own number.
 std::uint64_t tid_in_descriptor();
 
 // Returns whether what is at the address looks like the descriptor of a thread.

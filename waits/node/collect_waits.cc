@@ -163,8 +163,8 @@ std::vector<const ThreadState*> states_of(const std::vector<ThreadState>& states
   return found;
 }
 
-// Reads the wait of each thread of the process; those of threads that are not among `states` stay
-// empty.
+// Reads the wait of each thread of the process. It stays empty for a thread that is not in
+// `states`.
 std::vector<ThreadWait> waits_of(const attach::Target& target,
                                  const std::vector<ThreadState>& states,
                                  const ProcessFiles& files,

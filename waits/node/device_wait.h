@@ -17,8 +17,8 @@ namespace oddrank::waits {
 // Sets wait.on to kDevice if the thread's frames show that it waits for its device, and notes the
 // call. Leaves a wait alone if its other side is known: a lock's owner, a connection's peer, a
 // child, a file, the GIL, a debugger. Calls that need not wait, queries, and frames of a driver
-// without names count only under the conditions of DeviceCallKind; heuristic for the last two: the
-// thread must be there in each of at least two samples.
+// without names count only under the conditions of DeviceCallKind. The last two are heuristic: the
+// thread must be there in every sample, at least two.
 void name_device_wait(const snapshot::ProcessCapture& process,
                       const snapshot::ThreadCapture& thread,
                       snapshot::Tables& tables,

@@ -1,4 +1,4 @@
-// The single entry point for what shows only across a whole node, once each process has been read
+// The single entry point for facts about a whole node, once each process has been read
 // (collect_waits.h): which process holds what another one waits for, and what the node lacks.
 //
 //   NodeStart start;                               // as early as possible
@@ -35,7 +35,7 @@ void start_counting(NodeStart& start, const snapshot::Capture& capture);
 // capture of one live node, while its processes still wait and after the frames have their names.
 // `open` opens a process whose semaphores are read. Never fails: what cannot be read stays unknown.
 // Reads that may block run in a child with a deadline (base/isolated.h: the caller must have one
-// thread only), so the call takes a few seconds at most, and `patience` where the memory of many
+// thread only), so the call takes a few seconds at most, plus `patience` if the memory of many
 // processes is searched.
 void join_node(NodeStart& start,
                const OpenTarget& open,

@@ -259,7 +259,7 @@ const std::size_t* find_only_child(const Capture& capture,
   return found;
 }
 
-// Returns whether the system call ends with any child: as that of a shell, which waits for all.
+// Returns whether any child ends the system call, as in a shell that waits for all.
 bool is_for_any_child(const Capture& capture, const Wait& wait) {
   return wait.on == WaitOn::kChild && capture.tables.text(wait.syscall_name).starts_with("wait");
 }
@@ -275,8 +275,8 @@ bool is_working(const ThreadCapture& thread) {
          (thread.samples.back().state == 'R' || cpu_of(thread) >= kWorkUs);
 }
 
-// Returns the child for which the others wait, as those of a pipeline do for each other; if several
-// run, the one that works most. Null if it is not known.
+// Returns the child that the others wait for, as in a pipeline; if several run, the one that works
+// most. Null if unknown.
 const std::size_t* find_working_child(const Capture& capture, const ProcessList& children) {
   const auto is_sibling = [&](pid_t pid) {
     return std::any_of(children.begin(), children.end(),

@@ -6,8 +6,8 @@
 
 namespace oddrank::waits {
 
-// If a rank's frames show that it waits for its loader, its holder is the worker that does not
-// deliver. Pure: reads and writes only the capture.
+// A rank that waits for its loader, by its frames, has the worker that does not deliver as its
+// holder. Pure: reads and writes only the capture.
 void join_processes(snapshot::Capture& capture);
 
 }  // namespace oddrank::waits

@@ -1,4 +1,4 @@
-// The kernel's log: which processes it killed for lack of memory, and when, and what it says of
+// The kernel's log: which processes it killed for lack of memory and when, and its messages about
 // servers of file systems (lost_servers.h).
 #pragma once
 
@@ -31,8 +31,8 @@ struct KernelWords {
   std::vector<ServerWord> servers;  // oldest first; the oldest 4,096
 };
 
-// Reads what the log still has of both, in one pass: each record takes a system call, and there may
-// be thousands. Empty if it may not be read. Takes at most `patience`; never waits for another
+// Reads what the log still has of both, in one pass, since each of thousands of records may take a
+// system call. Empty if reading is not permitted. Takes at most `patience`; never waits for another
 // record.
 KernelWords read_kernel_words(std::chrono::milliseconds patience = std::chrono::milliseconds{100});
 

@@ -38,7 +38,7 @@ std::string fdinfo(pid_t pid, int fd) {
       .value_or(std::string());
 }
 
-// A lock that somebody waits for.
+// A lock that a thread waits for.
 struct Blocked {
   WaitPlace place;
   std::string file;         // name without its folder: mount namespaces differ in folders

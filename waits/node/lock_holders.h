@@ -1,6 +1,6 @@
 // Finds the processes that hold the lock for which a thread is blocked in flock() or fcntl().
 //
-// Such a lock always has a holder: the kernel lets go of it when the last process closes the file
+// Such a lock always has a holder: the kernel releases it when the last process closes the file
 // that it was taken through. The kernel's table names only the process that took it, which may have
 // exited and left the open file to a child.
 #pragma once

@@ -1,4 +1,4 @@
-// Names are those of portalocker, fasteners and SQLite.
+// Names are from portalocker, fasteners and SQLite.
 #include "waits/node/lock_polls.h"
 
 #include <algorithm>

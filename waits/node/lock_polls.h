@@ -11,7 +11,7 @@
 
 namespace oddrank::waits {
 
-// The lock that is polled. Locks of flock() and of fcntl() do not conflict with each other.
+// Which locks may be polled for. Locks of flock() and of fcntl() do not conflict with each other.
 struct LockPoll {
   bool flock = false;
   bool posix = false;      // fcntl(F_SETLK) and F_OFD_SETLK

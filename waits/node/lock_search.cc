@@ -115,8 +115,8 @@ std::optional<FoundLock> LockSearch::find(const ProcessCapture& process, const L
   return only_holder(std::move(candidates));
 }
 
-// Returns the only holder: of those that write, if any does. The path is the one that all its locks
-// have, or that of their database; empty if there are several.
+// Returns the only holder, or the only writing one if any writes. The path is common to all its
+// locks, or their database's; empty if there are several.
 std::optional<FoundLock> LockSearch::only_holder(std::vector<Candidate> candidates) {
   const auto writes = [](const Candidate& each) { return each.writes; };
   if (std::any_of(candidates.begin(), candidates.end(), writes)) {

@@ -34,7 +34,7 @@ class LockSearch {
   std::optional<FoundLock> find(const snapshot::ProcessCapture& process, const LockPoll& poll);
 
  private:
-  // A lock that may be the one that the thread polls for.
+  // A lock that the thread may poll for.
   struct Candidate {
     pid_t holder = 0;
     bool writes = false;

@@ -1,5 +1,5 @@
-// Servers of file systems that the kernel waits for, as its log says it: mounts that hang, noticed
-// without touching them. A process that asks such a mount for anything may never return.
+// Servers of file systems that the kernel waits for, by its log. So mounts that hang are noticed
+// without being touched, which may never return.
 #pragma once
 
 #include <cstdint>
@@ -22,11 +22,11 @@ struct ServerWord {
 // still trying", "nfs: server n7 OK" (net/sunrpc/clnt.c), "ceph: mds0 hung", "ceph: mds0 came back"
 // (fs/ceph/mds_client.c), "Lustre: lustre-OST0003-osc-ffff: Connection to lustre-OST0003 (at
 // 10.0.0.7@o2ib) was lost; in progress operations ...", "... Connection restored to ..." (Lustre's
-// ptlrpc/import.c). Returns nullopt if the kernel did not write it, or about something else.
+// ptlrpc/import.c). Returns nullopt for other records, and for any that the kernel did not write.
 std::optional<ServerWord> parse_server_word(std::string_view record);
 
-// Returns a line for each server that, by the last word on it, does not answer: "NFS server n7 has
-// not responded for 3 min (kernel log)"; four at most. `words` in the order of the log.
+// Returns a line for each server whose last message says that it does not answer: "NFS server n7
+// has not responded for 3 min (kernel log)"; four at most. `words` in the order of the log.
 std::vector<std::string> lost_servers(const std::vector<ServerWord>& words, std::uint64_t now_us);
 
 }  // namespace oddrank::waits

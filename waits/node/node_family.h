@@ -16,10 +16,11 @@ struct WaitPlace {
   std::size_t process = 0;
   std::size_t thread = 0;
 };
+// Returns the waits that are wanted, in the order of the capture.
 std::vector<WaitPlace> find_waits(const snapshot::Capture& capture,
                                   const std::function<bool(const snapshot::Wait&)>& is_wanted);
 
-// Returns whether the state is Z or X: it has exited, and its parent has not reaped it.
+// Returns whether the process has exited and its parent has not reaped it (state Z or X).
 bool is_dead(const snapshot::ProcessCapture& process);
 
 // Indices into Capture::processes.

@@ -1,4 +1,4 @@
-// Notes a node on which others take the CPUs that ranks want.
+// Notes that other programs take the CPUs that a node's ranks want.
 #pragma once
 
 #include <cstddef>
@@ -11,8 +11,8 @@ namespace oddrank::waits {
 
 // `loadavg`: the text of /proc/loadavg. Returns "the load is 37.2 on 8 CPUs, and threads of 2 ranks
 // want to run" if the average of the last minute is at least twice the number of CPUs, and a thread
-// of a rank was found runnable in a sample; "" otherwise. A load that no rank minds is no news: it
-// also counts what sleeps in state D.
+// of a rank was found runnable in a sample; "" otherwise. A load that keeps no rank waiting is not
+// noted: the load also counts threads in state D.
 std::string load_note(std::string_view loadavg, std::size_t cpus, const snapshot::Capture& capture);
 
 }  // namespace oddrank::waits

@@ -19,11 +19,12 @@ namespace oddrank::waits {
 // Returns "oom_kill" of memory.events (cgroup v2) or memory.oom_control (v1); 0 if it is not there.
 std::uint64_t parse_oom_kills(std::string_view text);
 
-// From cpu.stat of both versions: how many periods there were, and how many of them ended early.
+// From cpu.stat of both versions: periods, and how many of them were cut short.
 struct Throttling {
   std::uint64_t periods = 0;
   std::uint64_t throttled = 0;
 };
+// Returns zeros for what is not there.
 Throttling parse_throttling(std::string_view text);
 
 // Returns "full avg10=12.34 ..." of a file of pressure stall information, in percent; 0 if it is
@@ -39,12 +40,13 @@ std::uint64_t parse_major_faults(std::string_view stat);
 
 // Page faults of the processes of a capture, by pid.
 using MajorFaults = std::map<pid_t, std::uint64_t>;
+// Leaves out what cannot be read.
 MajorFaults read_major_faults(const snapshot::Capture& capture);
 
 // Returns lines about the node of the capture and the cgroups of its processes: "2 processes of
 // cgroup /slurm/job_7 were killed for lack of memory". `before` is what read_major_faults returned
-// before the first sample. Asks local file systems how full they are, by the processes' own mounts,
-// so it may block: run it in a child (base/isolated.h).
+// before the first sample. Asks local file systems how full they are, through the processes' own
+// mounts, which may block: run it in a child (base/isolated.h).
 std::vector<std::string> node_pressure(const snapshot::Capture& capture, const MajorFaults& before);
 
 }  // namespace oddrank::waits

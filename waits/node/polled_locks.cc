@@ -49,7 +49,7 @@ void set_found(const FoundLock& found, const LockPoll& poll, Capture& capture, W
   wait.holder_pid = found.holder;
   wait.holder_alive = found.holder != 0 ? snapshot::Known::kYes : snapshot::Known::kUnknown;
   wait.how = found.existence ? snapshot::WaitHow::kLockFile : snapshot::WaitHow::kDescribed;
-  wait.limited = false;  // the limit was that of a single sleep
+  wait.limited = false;  // it limited a single sleep
   wait.limit_ms = -1;
   const std::string_view what = found.existence ? "polls the lock file"
                                 : poll.database ? "polls for the lock of a database"

@@ -1,5 +1,6 @@
-// Counts the other processes of a node that sleep in state D where a thread of the job does: a
-// single thread waits for a file or device of its own, many wait for the same server or disk.
+// Counts the other processes of a node that sleep in state D at the same kernel function as a
+// thread of the job: a single one waits for a file or device of its own, many wait for one server
+// or disk.
 #pragma once
 
 #include "snapshot/capture.h"

@@ -1,6 +1,6 @@
-// How many bytes each process has written and read while it was sampled: to files, pipes and
-// terminals, and to sockets by write() (not by send()); likewise by read(). A process that asks for
-// something again and again writes nothing; one that makes what others wait for does.
+// How many bytes each process has written and read while it was sampled: files, pipes and
+// terminals, and sockets by write() and read() (not send() and recv()). A process that polls writes
+// nothing; one that produces what others wait for does.
 //
 // Source: "wchar" and "rchar" of /proc/PID/io (Linux 2.6.20 and later, with
 // CONFIG_TASK_IO_ACCOUNTING).
@@ -27,20 +27,20 @@ struct IoBytes {
 // Parses the text of /proc/PID/io.
 IoBytes parse_io(std::string_view io);
 
-// Reads the counts of the capture's processes in a child, for the kernel may wait for a process
-// that is in execve(): from now on.
+// Reads the counts of the capture's processes, beginning with its construction; in a child, since
+// the kernel may wait for a process that is in execve().
 class WrittenBytes {
  public:
   explicit WrittenBytes(const snapshot::Capture& capture);
-  // Returns the counts by pid; those that could not be read in time are not there. Call once.
+  // Returns the counts by pid that could be read in time. Call once.
   std::map<pid_t, IoBytes> finish();
 
  private:
   PendingTask task_;
 };
 
-// Sets ProcessCapture::written_bytes and read_bytes. The counts: from before the first sample, and
-// after the last.
+// Sets ProcessCapture::written_bytes and read_bytes. `before`: counts from before the first sample;
+// `after`: from after the last.
 void set_written_bytes(const std::map<pid_t, IoBytes>& before,
                        const std::map<pid_t, IoBytes>& after,
                        snapshot::Capture& capture);

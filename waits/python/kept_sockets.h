@@ -1,6 +1,6 @@
-// Finds the sockets that a Python thread has at hand: in variables of its frames, or in attributes
-// of such a variable. So it is known which thread of a server answers on a connection, whatever it
-// waits for meanwhile.
+// Finds the sockets that a Python thread has in variables of its frames, or in attributes of such
+// variables. They show which thread of a server answers on a connection, whatever it waits for
+// meanwhile.
 #pragma once
 
 #include <vector>
@@ -13,7 +13,7 @@
 
 namespace oddrank::waits {
 
-// Adds to the waits of all threads but the main one, which makes most connections itself. Known are
+// Adds to the waits of all threads but the main one, which makes most connections itself. Knows
 // socket.socket and multiprocessing.connection.Connection (CPython 3.8 to 3.15). `waits` has one
 // entry for each of process.threads.
 void read_kept_sockets(cpython::PythonSample& python,

@@ -20,7 +20,7 @@ namespace oddrank::waits {
 struct LockObject {
   std::uint64_t word = 0;  // identifies the lock: address of the semaphore, or of the byte
   bool recursive = false;
-  std::uint64_t owner = 0;  // RLock: ident of the thread; 0 = nobody
+  std::uint64_t owner = 0;  // RLock: ident of the thread; 0 = none
   std::uint64_t count = 0;  // RLock: how often it was acquired
 };
 
@@ -32,15 +32,15 @@ class LockObjects {
   // Fetches what lock_of will read for these values, in one system call.
   void prefetch(std::span<const attach::Addr> values);
 
-  // Returns the lock that a value leads to: the lock itself, that of a Condition, or the one of
-  // either that a method is bound to.
+  // Returns the lock that a value leads to: a lock, a Condition's lock, or the lock of either of
+  // them behind a bound method.
   std::optional<LockObject> lock_of(attach::Addr value);
 
   // Returns the locks whose `with` is in progress, by the values in use on a frame's stack: a bound
   // __exit__; from 3.14 on, __exit__ and the object after it.
   std::vector<LockObject> entered(std::span<const attach::Addr> live);
 
-  // Returns LockObject::word of the lock that a thread wants if it sleeps on this futex word.
+  // Returns the LockObject::word that a thread wants if it sleeps on this futex word.
   std::uint64_t word_of_futex(std::uint64_t futex);
 
  private:

@@ -1,6 +1,6 @@
-// Finds the threads that may hand work over to an event loop of asyncio: those that have the loop
-// of another thread at hand, as asyncio.run_coroutine_threadsafe() and loop.call_soon_threadsafe()
-// need it. Coroutines of that loop may wait for what such a thread does.
+// Finds the threads that may hand work over to an event loop of asyncio: their variables have the
+// loop of another thread, which asyncio.run_coroutine_threadsafe() and loop.call_soon_threadsafe()
+// need. Coroutines of that loop may wait for what such a thread does.
 #pragma once
 
 #include <vector>

@@ -1,4 +1,4 @@
-// Names are those of CPython's Lib/queue.py and Lib/threading.py, the same in 3.8 to 3.15.
+// Names are from CPython's Lib/queue.py and Lib/threading.py, the same in 3.8 to 3.15.
 #include "waits/python/object_providers.h"
 
 #include <algorithm>

@@ -1,12 +1,11 @@
-// Finds the thread that is to provide what another thread waits for at a Python object: the item or
-// the room of a queue.Queue, the setting of an Event, the notice of a Condition, the release of a
-// Semaphore.
+// Finds the thread that has to end another thread's wait at a Python object: to put into or take
+// from a queue.Queue, set an Event, notify a Condition, release a Semaphore.
 //
-// Such an object does not record which thread will touch it. But a thread that will has it at hand:
-// in a variable of one of its frames, or in an attribute of such a variable; or else the code of
-// its frames names a global variable that has it. Heuristic: a thread may have the object for
-// another purpose. So a thread is named only if it is the only one that has the object and does not
-// wait at it, too; and the wait is marked as inferred.
+// Such an object does not record which thread will touch it. But such a thread has the object in a
+// variable of one of its frames, or in an attribute of such a variable; or the code of its frames
+// names a global variable with the object. Heuristic: a thread may have the object for another
+// purpose. So a thread is named only if no other thread has the object without waiting at it; and
+// the wait is marked as inferred.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +16,7 @@
 
 namespace oddrank::waits {
 
-// Each waiter's object is looked for in the frames of all threads: not in a process with more.
+// Does nothing in a process with more threads: each waiter's object is searched for in all frames.
 inline constexpr std::size_t kMaxSearchedThreads = 1024;
 
 class ObjectProviders {
@@ -30,15 +29,15 @@ class ObjectProviders {
   // provide what it waits for, or if the process has more than kMaxSearchedThreads Python threads.
   const cpython::SampledThread* find(const cpython::SampledThread& waiter);
 
-  // Returns the same for an object that the waiter looks at again and again.
+  // Returns the same for an object that the waiter polls.
   const cpython::SampledThread* find(const cpython::SampledThread& waiter, attach::Addr object);
 
   // Returns whether the thread has the object, or something of which it is an attribute.
   bool has_at_hand(const cpython::SampledThread& thread, attach::Addr object);
 
  private:
-  // Returns the object whose method the program called and waits in; null if there is none. Keeps
-  // it: each thread is compared with each.
+  // Returns the object whose method the program called and waits in; null if there is none. Cached,
+  // since each thread is compared with each.
   attach::Addr awaited(const cpython::SampledThread& thread);
 
   cpython::PythonSample& python_;

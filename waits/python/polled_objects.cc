@@ -1,4 +1,4 @@
-// Names are those of CPython's Lib/threading.py and Lib/queue.py, the same in 3.8 to 3.15.
+// Names are from CPython's Lib/threading.py and Lib/queue.py, the same in 3.8 to 3.15.
 #include "waits/python/polled_objects.h"
 
 #include <algorithm>

@@ -3,9 +3,9 @@
 // until it is empty. The kernel sees them only sleep; the loop that they are in shows what it asks
 // (snapshot/loops/python_loop.h), and the variables of its frame hold the object.
 //
-// Heuristic: which of the frame's objects is asked is not known, so all of that kind count that are
-// not yet as the loop wants them: the variables, and the attributes of these; not the items of
-// lists. A thread is named only if all of them lead to it; the wait is marked as inferred.
+// Heuristic: it is not known which of the frame's objects the loop asks. So all objects of that
+// kind count, in variables and their attributes (not in lists), whose state is not yet what the
+// loop wants. A thread is named only if all of them lead to it; the wait is marked as inferred.
 #pragma once
 
 #include <vector>
@@ -18,8 +18,9 @@
 
 namespace oddrank::waits {
 
-// Finds the threads that are polled for. `waits` has one entry for each of process.threads, whose
-// stacks and loops have been read. Changes only the waits of threads that sleep in such a loop;
+// Finds the threads whose work is polled for. `waits` has one entry for each of process.threads,
+// whose stacks and loops have been read. Changes only the waits of threads that sleep in such a
+// loop;
 // if no thread does, it reads nothing. The wait becomes one for the thread that was found.
 void read_polled_objects(cpython::PythonSample& python,
                          const std::vector<attach::ThreadState>& states,

@@ -2,8 +2,8 @@
 // work depends.
 //
 // A future does not record which thread will complete it. But a thread of a ThreadPoolExecutor has
-// its current future in its frame (_WorkItem.run), its pool's queue has those of the work that has
-// not begun, and an asyncio loop those of the coroutines that it was handed.
+// its current future in its frame (_WorkItem.run), its pool's queue has the futures of work that
+// has not begun, and an asyncio loop has the futures of the coroutines that it was given.
 #pragma once
 
 #include <cstdint>
@@ -18,9 +18,9 @@ namespace oddrank::waits {
 enum class FutureWorker : std::uint8_t {
   kNone,   // not known
   kWorks,  // works on it
-  kPool,   // is of the full pool that has the work in its queue: its only thread, or one of several
+  kPool,   // belongs to a full pool with the work in its queue: its only thread, or one of several
            // that wait for each other
-  kLoop,   // runs the event loop of the coroutine, and is in a task of it
+  kLoop,   // runs the coroutine's event loop, and is in one of its tasks
 };
 
 struct FutureWait {
@@ -39,8 +39,7 @@ class PythonFutures {
   // read.
   std::optional<FutureWait> wait_of(const cpython::SampledThread& waiter);
 
-  // Returns the thread that works on a future; null if it is not known, or if the object is not a
-  // future.
+  // Returns the thread that works on a future; null if unknown, or if the object is not a future.
   const cpython::SampledThread* worker_on(const cpython::SampledThread& waiter,
                                           attach::Addr future);
 
@@ -55,8 +54,8 @@ class PythonFutures {
     attach::Addr loop{};
     const cpython::SampledThread* thread = nullptr;
   };
-  // A thread that waits for a future for as long as it takes, and those of which one must go on
-  // before.
+  // A thread that waits for a future without a time limit, and the threads of which one must go on
+  // first.
   struct Dependent {
     const cpython::SampledThread* waiter = nullptr;
     std::vector<const cpython::SampledThread*> on;

@@ -1,6 +1,5 @@
-// What threads that wait in ray.get() and ray.wait() wait for: results of which actors' methods, of
-// tasks, or objects of another kind; and which actor a worker of Ray is
-// (cpython/objects/ray_ids.h).
+// What threads wait for in ray.get() and ray.wait(): results of tasks or of certain actors'
+// methods, or other objects; and which actor a worker of Ray is (cpython/objects/ray_ids.h).
 #pragma once
 
 #include <vector>

@@ -1,10 +1,10 @@
-// Finds the locks of Python's multiprocessing in a process's frames, and those that it has
+// Finds the locks of Python's multiprocessing in a process's frames, and which of them it has
 // acquired.
 //
 // Such a lock is a POSIX semaphore in shared memory, which stores no owner. But each process has
 // its own object for it (SemLockObject of Modules/_multiprocessing/semaphore.c, the same from 3.8
-// on), which stores how often this process has acquired and not released it, and the thread that
-// did. Objects are found through the frames, among their variables and the globals that their code
+// on), which stores how often this process has acquired and not released it, and by which thread.
+// Objects are found through the frames, among their variables and the globals that their code
 // names: a lock, one of its methods, a queue that has one, or any object with such an attribute
 // (self.lock).
 #pragma once

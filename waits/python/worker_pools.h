@@ -16,20 +16,21 @@ struct WorkerPool {
   snapshot::WaitOn on;                    // the kind of the parent's wait
   std::span<const FramePattern> waiting;  // any of them in the parent's thread
   FramePattern loop;                      // in the worker's main thread
-  // Directly inside `loop`: the worker has nothing to do.
+  // Directly inside `loop` if the worker has nothing to do.
   std::span<const FramePattern> idle;
   // comm of a worker, if the library sets it: distinguishes a dead worker from another dead child.
   // May be empty.
   std::string_view process_name;
-  // Threads of the parent that hand out work and take answers. If there are any, the pool starts
-  // another worker in place of one that has ended, whose work is lost.
+  // Threads of the parent that distribute work and collect answers. A pool with such threads
+  // replaces a worker that has ended; its work is lost.
   std::span<const FramePattern> handlers = {};
 };
 
+// Returns the table.
 std::span<const WorkerPool> worker_pools();
 
-// Returns whether a thread of the pool's parent is one of `handlers`, and has nothing to do;
-// nullopt if it is none of them.
+// Returns whether a thread of the pool's parent, one of `handlers`, has nothing to do; nullopt if
+// it is not a handler.
 std::optional<bool> is_idle_handler(const WorkerPool& pool,
                                     std::span<const snapshot::Frame* const> frames,
                                     const snapshot::Tables& tables);

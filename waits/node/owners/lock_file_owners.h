@@ -14,7 +14,7 @@ namespace oddrank::waits {
 
 // For each wait on a lock file (WaitHow::kLockFile) without a holder, makes the process whose pid
 // is in the file the holder. The process must be alive, and older than the file; if no process of
-// the node can be the one, the holder is gone. Reads the files
+// the node fits, the holder is gone. Reads the files
 // through the waiting processes' own view, in a child that has `patience` (base/isolated.h: the
 // caller must have one thread only). Skips remote file systems (mounts.h), where the pid may be
 // another node's.
@@ -22,8 +22,8 @@ void name_lock_file_owners(snapshot::Capture& capture,
                            std::chrono::milliseconds patience = std::chrono::milliseconds{500});
 
 // Returns the pid in the text of a lock file; 0 if there is none. The text may hold nothing else
-// but the name of this host, and after that one word more (filelock writes both; from 4.0 on also
-// when the process started).
+// but the name of this host and one more word (filelock writes the pid and the host, from 4.0 on
+// also the process's start).
 pid_t number_in_lock_file(std::string_view text, std::string_view host);
 
 }  // namespace oddrank::waits

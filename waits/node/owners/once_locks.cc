@@ -54,8 +54,8 @@ bool are_same_function(const Tables& tables, FrameId a, FrameId b) {
          one.file == other.file;
 }
 
-// Returns whether the thread is within a first call that the waiting one may mean: that of the same
-// function's variable, or any of pthread_once.
+// Returns whether the thread is within a first call that the waiter may wait for: of the same
+// function's variable, or any pthread_once.
 bool is_within_first(const ThreadCapture& thread,
                      FirstCall kind,
                      FrameId caller,

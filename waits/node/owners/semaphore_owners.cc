@@ -50,7 +50,7 @@ struct SemaphoreOwner {
   pid_t tid = 0;
   bool recursive = false;
   bool releaser = false;  // has released it more often than acquired, so it is not an owner
-  bool alone = false;     // without a pid: only the waiter has it, and nobody else can get it
+  bool alone = false;     // without a pid: only the waiter has it, and no other process can get it
 };
 
 std::set<SemaphoreFile> mapped_of(const Target& target, const std::set<SemaphoreFile>& files) {
@@ -134,7 +134,7 @@ class OwnerSearch {
 
   const Capture& capture_;
   const OpenTarget& open_;
-  std::set<SemaphoreFile> files_;     // those of the locks that threads wait for
+  std::set<SemaphoreFile> files_;     // of the locks that threads wait for
   std::set<SemaphoreFile> unlinked_;  // those that no process can open any more
   std::map<pid_t, std::optional<SemaphoreUser>> known_;
 };
