@@ -8,7 +8,7 @@ namespace oddrank::snapshot {
 namespace {
 
 // A hostile capture has as many kinds as threads. Pools start their threads one after another, so
-// that those of a kind are near each other.
+// threads of a kind are near each other.
 constexpr std::size_t kMaxKindsCompared = 8;
 
 using NamedThreads = std::unordered_set<pid_t>;

@@ -29,10 +29,10 @@ struct AwaitedFile {
   std::uint64_t unsent = 0;       // bytes that the peer has not acknowledged
   std::int64_t sent_ms = -1;      // since it last sent data; -1: not known
   std::int64_t received_ms = -1;  // since it last received data
-  // The process that has the other end; 0: nobody, several, or unknown. The waiting one itself: it
-  // wakes itself in this way (a pipe or a pair of sockets of its own).
+  // The process that has the other end; 0: none, several, or unknown. If it is the waiting process,
+  // it wakes itself in this way (by a pipe or a pair of sockets of its own).
   pid_t holder_pid = 0;
-  StringId note{};  // which processes have the other end, in words; for people only
+  StringId note{};  // which processes have the other end, in words
 
   bool listens() const { return state == kTcpListens; }
 

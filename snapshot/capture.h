@@ -1,5 +1,5 @@
-// A capture: all that was read on one node or in a whole job. Plain data; whatever was captured can
-// be diagnosed again elsewhere. A node's capture is a capture with one node in it.
+// A capture: all that was read on one node or in a whole job. Plain data, which can be diagnosed
+// again elsewhere. A node's capture is a capture with one node in it.
 #pragma once
 
 #include <cstdint>
@@ -42,7 +42,7 @@ struct NodeCapture {
   bool operator==(const NodeCapture&) const = default;
 };
 
-// All except the tables that the ids refer to.
+// A capture without the tables that its ids refer to.
 struct CaptureRows {
   JobInfo job;
   std::vector<NodeCapture> nodes;

@@ -1,6 +1,6 @@
 // Translates ids of one set of tables to another, on demand; each row is looked up once. Texts may
-// be rewritten on the way: every text of a capture passes through here, also that of a field that
-// is added later (fields/row_fields.h), so nothing is forgotten.
+// be rewritten on the way. Every text of a capture passes through here, also texts of fields that
+// are added later (fields/row_fields.h), so none is forgotten.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +28,7 @@ class Carrier {
   Carrier(const Tables& from, Tables& to);
   Carrier(const Tables& from, Tables& to, TextRewrites rewrites);
 
-  // Not a call for one that was carried before: a large job has tens of millions.
+  // Inline for ids that were carried before: a large job has tens of millions.
   StringId string(StringId id);
   FrameId frame(FrameId id);
   StackId stack(StackId id);

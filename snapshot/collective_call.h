@@ -27,12 +27,12 @@ struct CollectiveCall {
   StringId members{};
   std::int32_t root = -1;  // global rank of src or dst; -1 = none or unknown
   std::int32_t peer = -1;  // of a send or receive
-  // Which ones it may be, as in members, if the other side of a transfer is one of several. Then
-  // peer is -1.
+  // The possible peers, as in members, if the other side of a transfer is one of several. Then peer
+  // is -1.
   StringId peers{};
   std::int32_t tag = -1;  // of a send or receive; -1 = any or unknown
-  // MPI's one-sided calls: the rank whose part of the window is to be locked (-1 = none or
-  // unknown), and those whose parts the process has locked for itself alone, as in members.
+  // MPI's one-sided calls: the rank whose part of the window the process wants to lock (-1 = none
+  // or unknown), and the ranks whose parts it has locked exclusively, as in members.
   std::int32_t wants_window = -1;
   StringId has_windows{};
   std::int64_t sequence = -1;  // number within the group; -1 = unknown
@@ -41,10 +41,10 @@ struct CollectiveCall {
   bool operator==(const CollectiveCall&) const = default;
 };
 
-// Returns whether a Python frame inside of a function of torch.distributed is of code that runs
-// before or after this calls the communication library: not torch's own (a method by which an
-// object is pickled, a handler of a signal, a finaliser), or torch's that makes objects into
-// tensors and back. The library may still be called from there.
+// Returns whether a Python frame inside of a function of torch.distributed runs before or after the
+// communication library is called: code that is not torch's (a method that pickles an object, a
+// signal handler, a finaliser), or torch's conversion of objects to tensors and back. The library
+// may still be called from there.
 constexpr bool runs_beside_call(std::string_view function, std::string_view file) {
   return file.find("torch/") == std::string_view::npos || function == "_object_to_tensor" ||
          function == "_tensor_to_object";

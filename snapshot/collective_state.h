@@ -27,7 +27,7 @@ inline constexpr RasCounts kNoRasCounts = {-1, -1, -1, -1, -1};
 
 enum class RasPresence : std::uint8_t {
   kAnswered = 0,
-  kMissing,  // its data did not arrive (stopped, busy in the kernel, network)
+  kMissing,  // its data did not arrive (it is stopped, busy in the kernel, or the network fails)
   kDead,     // RAS has given up on it
   kMemory,   // RAS did not report it: its agent read NCCL's memory
 };
@@ -49,7 +49,7 @@ struct RasRank {
   bool operator==(const RasRank&) const = default;
 };
 
-// A communicator, as seen by one node: the members on that node, and those that are missing.
+// A communicator, as seen by one node: the members on that node, and the missing ones.
 struct RasCommunicator {
   std::uint32_t node = 0;  // index into Capture::nodes
   StringId hash{};         // "0x1122334455667788 0x99:0xaa": the same on all members
@@ -116,7 +116,7 @@ struct LinkPort {
   StringId physical{};                  // "LinkUp", "Polling"
   StringId rate{};                      // "200 Gb/sec (4X HDR)"
   std::int64_t link_downed = -1;        // how often it went down
-  std::int64_t errors = -1;             // of the line, of sequence, of answers that did not come
+  std::int64_t errors = -1;             // of the line, of sequence, missing answers
   std::int64_t errors_later = -1;       // at the end of the capture
   std::int64_t transferred = -1;        // octets both ways, divided by 4
   std::int64_t transferred_later = -1;  // at the end of the capture
@@ -124,14 +124,14 @@ struct LinkPort {
   bool operator==(const LinkPort&) const = default;
 };
 
-// Something that a scheduler within the job (Ray's) has not got free: resources for a task, an
-// actor or a placement group.
+// Resources that a scheduler within the job (Ray's) does not have free for a task, an actor or a
+// placement group.
 struct ResourceRequest {
-  std::uint32_t node = 0;  // that said so
+  std::uint32_t node = 0;  // where that was said
   bool is_group = false;   // a placement group; else a task or an actor
   StringId shape{};        // what is asked for, in the scheduler's words: "{'GPU': 4.0} * 2 (PACK)"
-  std::int64_t pending_ms = 0;  // it has been asked for at least this long
-  std::int64_t said_ms = 0;     // so long before the capture was that said
+  std::int64_t pending_ms = 0;  // it has been pending for at least this long
+  std::int64_t said_ms = 0;     // how long before the capture that was said
   // The resource of which all nodes together have too little free; empty: none, or unknown. In
   // thousandths.
   StringId lacks{};

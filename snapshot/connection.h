@@ -1,7 +1,7 @@
-// A TCP connection that a process has open to a process that its agent does not see, of another
-// node or another container: its two addresses. The process at the other end has them swapped, so
-// the two ends can be matched. And any connection on which something is under way and does not get
-// through: the kernel sends it again and again, or the other end takes nothing.
+// A TCP connection to a process that the agent does not see, on another node or in another
+// container: its two addresses. The process at the other end has them swapped, so the two ends can
+// be matched. Also any connection whose data does not get through: the kernel sends it again and
+// again, or the other end takes nothing.
 //
 // Source: the kernel's table of sockets (net/ipv4/tcp_ipv4.c, net/ipv4/inet_diag.c of Linux 6.18).
 #pragma once
@@ -16,7 +16,7 @@
 
 namespace oddrank::snapshot {
 
-// Return "10.0.0.1" and "29500" of "10.0.0.1:29500".
+// Return "10.0.0.1" and "29500" for "10.0.0.1:29500".
 constexpr std::string_view address_part(std::string_view address) {
   return address.substr(0, address.rfind(':'));
 }
@@ -40,14 +40,14 @@ enum class TransferTrouble : std::uint8_t {
 struct Transfer {
   StringId local{};  // as Connection::local
   StringId peer{};
-  StringId device{};  // by which packets to the peer leave: "eth0"; empty: not known
+  StringId device{};  // through which packets to the peer leave: "eth0"; empty: not known
   TransferTrouble trouble = TransferTrouble::kUnanswered;
   bool connecting = false;   // the connection is not made yet
-  std::uint32_t tries = 0;   // in a row, without an answer to any of them
+  std::uint32_t tries = 0;   // in a row, all without an answer
   std::int64_t age_ms = -1;  // since the first of them, at least; -1: not known
   std::uint64_t unsent = 0;  // bytes that the peer has not acknowledged
-  // Bytes since the connection was made; -1: not known. Where one end has received more than the
-  // other one knows to be acknowledged, the acknowledgements are lost, not the data.
+  // Bytes since the connection was made; -1: not known. If one end has received more than is
+  // acknowledged at the other end, acknowledgements are lost, not data.
   std::int64_t acknowledged = -1;
   std::int64_t received = -1;
   // The process of this node that has the other end; 0: none, or unknown.
@@ -68,18 +68,20 @@ struct Transfer {
 // Source: NCCL, src/transport/net.cc (sendProxyProgress, recvProxyProgress), 2.26 to 2.32.
 struct ProxyTransfer {
   // The communicator, as a text that is the same on all of its members; the ranks below are its
-  // own. A communicator that was split from another one counts as that one.
+  // own. A communicator that was split from another one counts as the latter.
   StringId group{};
-  std::int32_t rank = -1;  // for which the proxy works: of the same node, not always its process
+  std::int32_t rank = -1;  // that the proxy works for: on the same node, not always in its process
   std::int32_t peer = -1;
   std::int32_t size = -1;  // members of the communicator
   bool sends = false;
-  // Both ends number the connections between two ranks alike: 0 of collectives, 1 of sends.
+  // The connection's number between its two ranks, the same at both ends: 0 for collectives, 1 for
+  // sends.
   std::int32_t index = 0;
-  // A receiver's `passed` counts before the data have arrived: the LL protocols do not ask.
+  // A receiver's `passed` counts steps before their data has arrived, as the LL protocols do not
+  // check.
   bool early = false;
   std::uint64_t channels = 0;  // bit N: channel N, with these numbers
-  std::uint64_t still = 0;     // those with the same numbers again at the end of the capture
+  std::uint64_t still = 0;     // channels that have the same numbers at the end of the capture
   std::int64_t posted = 0;
   std::int64_t passed = 0;
   std::int64_t done = 0;

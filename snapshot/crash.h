@@ -16,10 +16,11 @@ struct Crash {
   pid_t tid = 0;              // the thread that took the signal
   pid_t sender = 0;           // the process that sent it; 0 = the kernel, or unknown
   // What the C library said before it called abort(): a failed assertion, a damaged heap. Or which
-  // exception of C++ nobody has caught.
+  // C++ exception was not caught.
   StringId message{};
 
-  // Returns whether the process did it to itself: a fault, or abort(). False: it was ended.
+  // Returns whether the process caused the signal itself, by a fault or abort(). False: it was
+  // ended.
   bool is_own(pid_t pid) const { return signal != 0 && (sender == 0 ? code > 0 : sender == pid); }
 
   bool operator==(const Crash&) const = default;

@@ -40,8 +40,8 @@ std::size_t KeyHash::operator()(const Key& key) const {
   return hash_mix(hash_mix(hash_mix(key.host, number), key.start_us), key.is_rank ? 1 : 0);
 }
 
-// The processes and ranks of the current time. Those of a host that only one part is from are not
-// remembered: nothing can repeat them, and in a large job these are nearly all.
+// The processes and ranks of the current time. Hosts with only one part are left out: nothing can
+// repeat their processes, and in a large job nearly all hosts are like that.
 class Seen {
  public:
   // Borrows the names of hosts.

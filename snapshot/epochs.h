@@ -1,5 +1,5 @@
-// Sorts captures of one job by the times at which they were taken: parts of one time (one file for
-// each node) belong together, a second capture of the same processes does not.
+// Sorts captures of one job by their times: files of one time (one for each node) belong together,
+// a second capture of the same processes does not.
 #pragma once
 
 #include <cstdint>
@@ -14,11 +14,11 @@ namespace oddrank::snapshot {
 // none was.
 std::optional<std::uint64_t> began_us(const CaptureRows& capture);
 
-// Takes the captures one by one, in any order. Keeps their texts, frames and stacks once for all of
-// them, so that thousands of captures take little more memory than one.
+// Takes the captures one by one, in any order. All of them share texts, frames and stacks, so that
+// thousands of captures take little more memory than one.
 class EpochJoiner {
  public:
-  // A capture without its processes, and these.
+  // A capture, with its processes apart.
   struct Part {
     CaptureRows rows;
     std::span<ProcessCapture> processes;
@@ -35,8 +35,8 @@ class EpochJoiner {
  private:
   Tables tables_;
   std::vector<Part> parts_;  // with ids of `tables_`
-  // The processes of many parts one behind the other: the memory that a thread of a decoder has
-  // taken for its own list is then free for the next capture. None of these vectors grows.
+  // The processes of many parts one behind the other, so that the memory of a decoder's own list is
+  // free for the next capture. None of these vectors grows.
   std::vector<std::vector<ProcessCapture>> processes_;
 };
 

@@ -11,9 +11,10 @@ namespace oddrank::snapshot {
 
 // Returns whether the call has completed, or nothing is known of its end. The watchdogs of NCCL and
 // XCCL also retire calls that they gave up. Recorders without timing events (gloo's) never write
-// "completed": there, a retired call has completed. So it has for nccl2 and other backends whose
-// calls PyTorch's hooks record; but if such a backend does not tell when calls end (ucc; nccl2
-// beside another default backend), they are retired as soon as they are made, and show no hang.
+// "completed": there, a retired call has completed; likewise for nccl2 and other backends whose
+// calls PyTorch's hooks record. But if such a backend does not tell when calls end (ucc; nccl2
+// beside another default backend), its calls are retired as soon as they are made, and show no
+// hang.
 inline bool has_ended(const FlightEntry& entry, const Tables& texts) {
   if (entry.state == FlightState::kCompleted) {
     return true;
@@ -24,9 +25,9 @@ inline bool has_ended(const FlightEntry& entry, const Tables& texts) {
 }
 
 // Returns whether the call is stuck rather than in progress: the dump was written after `looked_us`
-// (CLOCK_REALTIME, of the last sample of the rank) and the call is older than that, or it had been
-// open for five minutes by then. Neither holds for open calls in a dump of a healthy job. What was
-// read from a core file has no time, and belongs to its stacks.
+// (CLOCK_REALTIME of the rank's last sample) and the call is older than that, or it had been open
+// for five minutes when the dump was written. Neither is true for open calls of a healthy job. A
+// recorder from a core file has no time, and belongs to its stacks.
 inline bool stood_still(const FlightEntry& entry,
                         const FlightRecord& record,
                         std::uint64_t looked_us) {

@@ -16,8 +16,8 @@ enum class FlightState : std::uint8_t { kScheduled = 0, kStarted, kCompleted };
 struct FlightEntry {
   std::int64_t record = -1;      // of the process, ascending from 0
   std::int64_t sequence = -1;    // of collectives within the group
-  std::int64_t created_ns = 0;   // of one that has ended, to the second if not all were kept
-  std::int64_t input_count = 0;  // numbers in all input tensors together
+  std::int64_t created_ns = 0;   // rounded to seconds for ended calls if not all were kept
+  std::int64_t input_count = 0;  // elements of all input tensors together
   std::int64_t output_count = 0;
   std::uint32_t group = 0;  // index into FlightRecord::groups
   StringId op{};            // "all_reduce", "send", "coalesced": without the backend
@@ -27,7 +27,7 @@ struct FlightEntry {
   StringId input_types{};  // "Float"; "" = none
   StringId output_types{};
   StringId place{};        // "train (train.py:88)": the program's own innermost frame; "" = unknown
-  std::int32_t peer = -1;  // of a send or receive: the other side, a rank within the group
+  std::int32_t peer = -1;  // the other side of a send or receive, a rank within the group
   FlightState state = FlightState::kScheduled;
   bool is_p2p = false;
   bool retired = false;  // the watchdog has noted its end, good or bad
@@ -35,7 +35,7 @@ struct FlightEntry {
   std::int64_t transfer = -1;    // number of sends and receives within the group
   std::int64_t operation = -1;   // number of the operation, within coalesced calls as well
   std::int64_t timeout_ms = -1;  // -1 = unknown
-  std::int64_t started_ns = 0;   // when the process noticed that; 0 = it has not
+  std::int64_t started_ns = 0;   // when the process noticed it; 0 = it has not
   std::int64_t completed_ns = 0;
   StringId thread{};  // name of the thread that made the call
 
@@ -48,9 +48,9 @@ struct FlightGroup {
   // Global ranks in ascending order (snapshot/rank_text.h): thousands of ranks share the text of
   // the group of all ranks. Empty: not recorded (gloo does not record them).
   StringId members{};
-  // In memory, each backend of a group counts by itself; "" = of a dump.
+  // In memory, each backend of a group counts separately; "" in a dump.
   StringId backend{};
-  // As the recorder's status has them, which lags behind the calls; -1 = not read.
+  // From the recorder's status, which lags behind the calls; -1 = not read.
   std::int64_t enqueued = -1;
   std::int64_t started = -1;
   std::int64_t completed = -1;
@@ -61,15 +61,15 @@ struct FlightGroup {
 struct FlightRecord {
   std::int32_t rank = -1;
   std::uint32_t node = 0;        // index into Capture::nodes: the node on which it was read
-  pid_t pid = 0;                 // of the rank's process, in the agent's pid namespace; 0 = unknown
-  StringId source{};             // file name; of one from memory, "memory"
+  pid_t pid = 0;                 // the rank's process, in the agent's pid namespace; 0 = unknown
+  StringId source{};             // file name, or "memory"
   StringId version{};            // "2.10"; "" = not recorded
   std::uint64_t written_us = 0;  // CLOCK_REALTIME, by the file; 0 = unknown
   std::vector<FlightGroup> groups;
   std::vector<FlightEntry> entries;  // oldest first
   bool cut = false;                  // the file ends early; these are the entries before
   bool has_entries = false;          // false: the dump was made without them
-  // Read from the rank's memory beside its stacks, not from a file that it wrote at another time.
+  // Read from the rank's memory together with its stacks, not from a file of another time.
   bool from_memory = false;
   bool shortened = false;  // entries that have ended were left out of the capture
 

@@ -11,7 +11,7 @@ enum class FrameKind : std::uint8_t { kNative = 0, kPython = 1 };
 
 // Bits of Frame::flags.
 enum FrameFlag : std::uint8_t {
-  kHeuristic = 1,    // found by frame pointer or by a return address that looks like one
+  kHeuristic = 1,    // found by frame pointer, or by a word that looks like a return address
   kEvaluation = 2,   // native: the CPython evaluation loop (its Python frames are inside it)
   kEntry = 4,        // Python: the innermost evaluation loop was entered for this frame
   kSignalFrame = 8,  // native: the kernel's signal trampoline

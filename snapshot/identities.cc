@@ -103,7 +103,7 @@ std::string_view domain_behind(std::string_view text, std::size_t at) {
 }
 
 // Returns the id in "user 1001", "uid 1001", "uid_1001" and "user-1001" at this place; "" if no
-// such text begins here, or if the id is that of one of the system's own accounts.
+// such text begins here, or if the id belongs to a system account.
 std::string_view user_id_at(std::string_view text, std::size_t at) {
   constexpr std::array<std::string_view, 4> kBefore = {"user ", "uid ", "uid_", "user-"};
   constexpr std::uint32_t kFirstOfPeople = 1000;
@@ -164,7 +164,7 @@ void Identities::add_user(std::string_view name) {
 
 // `at`: the place of '@'.
 void Identities::add_mail(std::string_view text, std::size_t at) {
-  // Accounts that are nobody's name.
+  // Accounts that are no person's name.
   constexpr std::array<std::string_view, 6> kAccounts = {"git",     "info", "admin",
                                                          "noreply", "help", "support"};
   constexpr std::size_t kMaxMailUser = 64;
@@ -186,7 +186,7 @@ void Identities::add_mail(std::string_view text, std::size_t at) {
   }
 }
 
-// Numbers those of some network interfaces, "veth-ann,ib0", whose names hold a user's name.
+// Numbers network interfaces whose names contain a user's name, in lists such as "veth-ann,ib0".
 void Identities::add_interfaces(std::string_view names) {
   const auto is_part = [](char c) { return is_word_character(c); };
   for (std::size_t at = 0; at < names.size(); ++at) {

@@ -9,11 +9,10 @@
 
 namespace oddrank::snapshot {
 
-// Replaces names as whole words: of the host "n1", "n12" is no part.
+// Replaces whole words only: the host "n1" does not match "n12".
 class Identities {
  public:
-  // A name that is empty, or known already, or that stands for every machine ("localhost"), is left
-  // out.
+  // Ignore a name that is empty, or known already, or that every machine has ("localhost").
   void add_host(std::string_view name);
   void add_user(std::string_view name);
   // Numbers the addresses, the users in home parts of paths ("/home/ann/x"), the domains and users

@@ -25,7 +25,7 @@ class InternTable {
   // Makes room in the index for that many values.
   void reserve(std::size_t values);
   const Value& operator[](Id id) const { return values_[static_cast<std::size_t>(id)]; }
-  // Ids that came from outside must be checked with this first.
+  // Must be called first for ids from outside.
   bool contains(Id id) const { return static_cast<std::size_t>(id) < values_.size(); }
   std::size_t size() const { return values_.size(); }
   auto begin() const { return values_.begin(); }

@@ -198,7 +198,7 @@ void keep_communicators(const Tables& tables,
   }
 }
 
-// Keeps the numbers of the first sample beside those of the last one.
+// Keeps the numbers of the first sample beside the last ones.
 void keep_first_numbers(ProcessCapture& earlier, ProcessCapture& later) {
   for (ProcessGroup& group : later.groups) {
     const auto same = std::find_if(earlier.groups.begin(), earlier.groups.end(),

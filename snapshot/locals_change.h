@@ -1,6 +1,6 @@
-// Decides whether a thread at the same place has advanced since the previous sample: from the
-// values of its locals, since a training loop counts its steps, and a waiting loop returns to the
-// same values; and from the other sides of its transfers.
+// Decides whether a thread at the same place has advanced since the previous sample: by its locals,
+// since a training loop counts its steps and a waiting loop returns to the same values; and by the
+// other sides of its transfers.
 #pragma once
 
 #include <string_view>
@@ -14,12 +14,12 @@ namespace oddrank::snapshot {
 // polling loops keep the time in such variables. Limit: a time in whole nanoseconds counts.
 bool is_fraction(std::string_view value);
 
-// How a thread stands in its last sample, compared with that of an earlier reading.
+// How a thread has changed since an earlier reading.
 struct Advance {
   bool changed = false;  // locals of its Python functions have other values
-  // A loop that tries something until it succeeds has begun another turn: a function with such a
-  // loop is at another line of it, or has counted, and nothing around it has changed. What the
-  // thread does within it says nothing then; within one turn, it may be all of its work.
+  // A loop that tries something until it succeeds has begun another turn: its function is at
+  // another line of it, or has counted, and nothing around it has changed. Then changes inside of
+  // the loop mean nothing; within one turn, they may be all of the thread's work.
   bool retried = false;
 };
 
@@ -29,9 +29,8 @@ Advance advance_between(const Tables& tables,
                         const ThreadCapture& before,
                         const ThreadCapture& after);
 
-// Returns whether the thread waits for other ranks in sends or receives than before: some are over,
-// or it makes others. False if they are unknown in one of the samples, which may be for want of
-// luck.
+// Returns whether the other sides of the thread's sends or receives have changed: some calls have
+// ended, or it makes new ones. False if they are unknown in one of the samples.
 bool other_sides_changed(const ThreadCapture& before, const ThreadCapture& after);
 
 }  // namespace oddrank::snapshot

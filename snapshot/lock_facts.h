@@ -14,15 +14,15 @@ enum class LockKind : std::uint8_t {
   kMutex,
   kRobust,      // the word is the owner's tid, and the kernel marks it when the owner dies
   kInheriting,  // priority inheritance: the word is the owner's tid
-  kWriteLock,   // read-write lock that is held for writing
-  kReadLocks,   // read-write lock held by readers, which are counted and not named
+  kWriteLock,   // read-write lock held for writing
+  kReadLocks,   // read-write lock held by readers, which it only counts
   kStream,      // of a stdio stream
   kThreadEnd,   // pthread_join: the word is the tid of the awaited thread
   kShared,      // a named semaphore, which processes share
-  kCondition,   // this one and those below: known by the names of libc's functions
+  kCondition,   // this one and the following: known by the names of libc's functions
   kSemaphore,
   kBarrier,
-  kOnce,  // of a first call: pthread_once, or a static variable of C++
+  kOnce,  // a first call: pthread_once, or a static variable of C++
 };
 
 // Where the owner was found.
@@ -35,13 +35,13 @@ enum class LockOwner : std::uint8_t {
   kOtherNamespace,  // owner_tid in another pid namespace: shared by processes
   kWithin,          // Wait's holder, the only thread within the allocator, or the first call
   kAcquired,        // Wait's holder, by the count that multiprocessing keeps for each process
-  kNobodyAcquired,  // no process of the family, or several, by those counts
-  kNobodyElse,      // the same, and no other process has the lock, nor can get it
+  kNobodyAcquired,  // by those counts, no process of the family, or several
+  kNobodyElse,      // the same, and no other process has or can get the lock
 };
 
 enum class LockMode : std::uint8_t { kUnknown = 0, kRead, kWrite };
 
-// An internal lock of the C library, which one of its functions takes.
+// An internal lock of the C library.
 enum class InnerLock : std::uint8_t {
   kNone = 0,
   kAllocator,
@@ -57,9 +57,9 @@ struct LockFacts {
   LockOwner owner = LockOwner::kUnknown;
   LockMode mode = LockMode::kUnknown;
   InnerLock inner = InnerLock::kNone;
-  StringId function{};        // that takes `inner`: "malloc"
+  StringId function{};        // the function that takes `inner`: "malloc"
   pid_t owner_tid = 0;        // as stored in the lock, in the target's pid namespace
-  pid_t owner_pid = 0;        // kNotHere: a process that has a thread of this number; 0 = none
+  pid_t owner_pid = 0;        // kNotHere: the process that has a thread of this number; 0 = none
   std::uint32_t readers = 0;  // kReadLocks
   // Other processes may have it, too: its word is in memory that processes share, or it is an
   // object of the kernel.

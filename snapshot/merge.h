@@ -18,10 +18,10 @@ namespace oddrank::snapshot {
 // A process by node (index into Capture::nodes), pid and start.
 using ProcessKey = std::tuple<std::uint32_t, pid_t, std::uint64_t>;
 
-// Adds captures to one. A node that occurs twice (same host) is kept once: the one that answered. A
-// process that occurs twice (same host, pid and start) is kept once: the one that was read better,
-// or later. Job facts that the whole lacks are taken from the parts. The order of the parts affects
-// only the order of rows.
+// Adds captures to one. Of two nodes with the same host, the one that answered is kept. Of two
+// processes with the same host, pid and start, the one that was read better, or later, is kept. Job
+// facts that the whole lacks are taken from the parts. The order of the parts affects only the
+// order of rows.
 class Merger {
  public:
   // Keeps a reference to `into`, which no other code may change meanwhile.

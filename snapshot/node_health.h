@@ -43,7 +43,7 @@ struct NodeHealth {
 // "yes", "no", "off": also the words of the JSON report.
 std::string_view answer_name(Answer answer);
 
-// Returns all of it but `host`, `reached`, `why` and `after`, which only the requesting side knows.
+// Leaves out `host`, `reached`, `why` and `after`, which only the requesting side knows.
 std::string encode_health(const NodeHealth& node);
 // Returns a node that was reached, its texts printable and cut; leaves out unknown fields. Fails
 // with kBadData if the bytes are not such an answer.

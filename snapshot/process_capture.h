@@ -19,7 +19,7 @@
 namespace oddrank::snapshot {
 
 enum class ReadState : std::uint8_t {
-  kNone = 0,  // nothing but its existence; `why` says the reason
+  kNone = 0,  // only its existence is known; `why` says the reason
   kPartial,   // /proc gave something (state, wchan); stacks are missing or incomplete
   kFull,
 };
@@ -30,13 +30,12 @@ enum class Ending : std::uint8_t {
   kInOrder,         // it has left its main program
   kSystemExit,      // the same by sys.exit(); its status is unknown
   kAfterException,  // ProcessCapture::exception has ended its main program
-  // Python was finalized: its interpreter is gone, and what runs is native. How
-  // its program ended is not known any more.
+  // Python was finalized: only native code runs. How its program ended is not known any more.
   kFinalized,
 };
 
-// What a process is in its job, by the title that it gave itself ("VLLM::EngineCore"); a controller
-// has none, and no rank, and has started others.
+// What a process is in its job, by the title that it gave itself ("VLLM::EngineCore"). A controller
+// has no title and no rank, and has started other processes.
 enum class JobRole : std::uint8_t {
   kUnknown = 0,
   kController,  // a driver, the front of a server
@@ -47,7 +46,7 @@ enum class JobRole : std::uint8_t {
   kService,  // infrastructure of a framework: an agent, a coordinator
 };
 
-// The members are in an order without gaps: a large job's capture has a hundred thousand of these.
+// The order of members leaves no padding: a large job's capture has a hundred thousand of these.
 struct ProcessCapture {
   std::uint32_t node = 0;  // index into Capture::nodes
   pid_t pid = 0;           // in the agent's pid namespace
@@ -55,22 +54,21 @@ struct ProcessCapture {
   pid_t owner = 0;         // child: pid of the rank's process; rank: its own pid
   std::int32_t rank = -1;  // global; -1 = unknown (process given by pid)
   std::int32_t local_rank = -1;
-  // What its job's rank 0 is called here: not 0 in a capture of several jobs that are diagnosed as
-  // one (jobs/join_jobs.h).
+  // The number of its job's rank 0: not 0 if several jobs are diagnosed as one (jobs/join_jobs.h).
   std::int32_t first_rank = 0;
   std::int32_t world_size = -1;  // as this process was configured
-  // Where a job has replicas that number their ranks alike, `rank` is a number in the whole job
-  // (snapshot/replicas/number_replicas.h), and these are what tells the replica apart, and the
-  // rank's own number in it. "" and -1 otherwise.
+  // If the job has replicas that number their ranks alike: the replica, and the rank's number
+  // within it; `rank` is then the number in the whole job (snapshot/replicas/number_replicas.h).
+  // Else "" and -1.
   StringId replica{};
   std::int32_t replica_rank = -1;
   StringId job_key{};  // distinguishes jobs on one node: "slurm 4711.0", "n0:29500"
   StringId name{};     // comm
   StringId executable{};
-  StringId command{};  // command line, cut at 4 KiB, secrets masked
-  StringId actor{};    // its id in a framework of actors (Ray); empty: it is none, or unknown
-  StringId label{};    // what people call it: its title's name, or its script: "train.py"
-  StringId why{};      // if read is not kFull: a sentence
+  StringId command{};         // command line, cut at 4 KiB, secrets masked
+  StringId actor{};           // its id in a framework of actors (Ray); empty: none or unknown
+  StringId label{};           // its name for people: from its title, or its script: "train.py"
+  StringId why{};             // if read is not kFull: a sentence
   StringId python_version{};  // "3.11.7"; empty: no CPython found
   // Type of the last uncaught exception: sys.last_type, "ValueError". Empty if there was none in
   // the main thread. Libraries also set it if they print an exception.
@@ -79,20 +77,19 @@ struct ProcessCapture {
   bool is_rank = false;         // the rank's own process; false: belongs to the rank of `owner`
   char state = '?';             // of the main thread
   ReadState read = ReadState::kNone;
-  // Its variables say that it belongs to `rank`, but the rank's own process has exited; `owner` is
-  // that pid, -1 = unknown. Never with is_rank.
+  // Its variables say that it belongs to `rank`, whose own process has exited; `owner` is that
+  // process's pid, -1 = unknown. Never with is_rank.
   bool outlives_rank = false;
   Ending ending = Ending::kNone;
   JobRole role = JobRole::kUnknown;
   // It has a library of collectives mapped (PyTorch, NCCL, MPI, JAX, ...), or is in a group. False
-  // also if that was not read.
+  // also if unknown.
   bool communicates = false;
-  // How often a thread was stopped to be read, in all samples together; and the longest stop, from
-  // the first thread's stop until the last thread continued.
+  // How many stops of threads all samples took; and the longest stop, from the first thread's stop
+  // until the last thread continued.
   std::uint32_t stopped = 0;
   std::uint64_t longest_stop_us = 0;
-  // What the process wrote between the first and the last sample, by write() and its like; -1 =
-  // unknown.
+  // Written between the first and the last sample, by write() and its like; -1 = unknown.
   std::int64_t written_bytes = -1;
   std::int64_t read_bytes = -1;  // likewise, by read()
   std::uint64_t start_us = 0;    // after the boot of its node
@@ -100,19 +97,19 @@ struct ProcessCapture {
   Rare<Crash> crash;             // of a core file
   // Values of a fixed list of variables (RANK, MASTER_ADDR, SLURM_STEP_ID, ...); never all of them.
   SlimVector<std::pair<StringId, StringId>> environment;
-  // What it runs with, by names for people: "PyTorch" "2.13.0+cpu", "libmpi.so.40" "build 3f2a...".
-  // Absent: unknown. Ranks of one job should agree (aggregate/setup_notes.h).
+  // Versions and builds that it runs with, by names for people: "PyTorch" "2.13.0+cpu",
+  // "libmpi.so.40" "build 3f2a...". Absent: unknown. Ranks of one job should agree
+  // (aggregate/setup_notes.h).
   SlimVector<std::pair<StringId, StringId>> setup;
   SlimVector<Connection> connections;  // to other nodes; no order
   SlimVector<Transfer> transfers;      // that do not get through; no order
   SlimVector<ProxyTransfer> proxies;   // of NCCL; by group, peer and direction
   std::vector<ThreadCapture> threads;  // main thread first
-  // Further ones that were read, of which some like them are in `threads` (alike_threads.h). In no
-  // file.
+  // Further threads that were read and are like some in `threads` (alike_threads.h). In no file.
   std::uint32_t threads_left_out = 0;
-  SlimVector<AsyncTask> tasks;      // on request, and of those that serve others
+  SlimVector<AsyncTask> tasks;      // on request, and in processes that serve others
   SlimVector<ProcessGroup> groups;  // of torch.distributed, oldest first
-  SlimVector<StoreKey> store;       // all keys of the store that it, or its launcher, serves
+  SlimVector<StoreKey> store;       // all keys of the store in it or in its launcher
 
   bool operator==(const ProcessCapture&) const = default;
 };

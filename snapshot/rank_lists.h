@@ -1,5 +1,5 @@
-// Lists of ranks out of the texts of a capture, each read once. A text of ten bytes may stand for a
-// hundred thousand ranks, so all lists together have a limit; those beyond it count as unknown.
+// Lists of ranks from a capture's texts, each parsed once. A text of ten bytes may stand for a
+// hundred thousand ranks, so all lists together have a limit; lists beyond it count as unknown.
 #pragma once
 
 #include <cstddef>
@@ -13,13 +13,13 @@
 
 namespace oddrank::snapshot {
 
-// A job of 16,384 ranks with ten kinds of groups has 170,000 in its lists.
+// A job of 16,384 ranks with ten kinds of groups needs 170,000.
 inline constexpr std::size_t kMaxListedRanks = std::size_t{1} << 21;
 
 class RankLists {
  public:
-  // Returns the ranks that the text says; empty if it is no such list, or all lists together are
-  // too long. The list stays where it is.
+  // Returns the ranks in the text; empty if it is no such list, or all lists together are too long.
+  // References stay valid.
   const std::vector<std::int32_t>& of(StringId id, std::string_view text);
 
  private:

@@ -15,8 +15,8 @@ namespace oddrank::snapshot {
 
 inline constexpr std::size_t kMaxRanks = std::size_t{1} << 17;  // of one list
 
-// {4, 5, 6, 7, 0} -> "4-7,0", {1, 9, 17} -> "1-17/8": groups across replicas have equal steps, and
-// thousands of members. With kOne, as people write sets: only steps of 1.
+// Returns "4-7,0" for {4, 5, 6, 7, 0} and "1-17/8" for {1, 9, 17}: groups across replicas have
+// equal steps and thousands of members. With kOne, as people write sets: only steps of 1.
 enum class RankSteps : std::uint8_t { kAny = 0, kOne };
 std::string rank_text(std::span<const std::int32_t> ranks, RankSteps steps = RankSteps::kAny);
 

@@ -6,16 +6,15 @@
 
 namespace oddrank::snapshot {
 
-// Returns the capture with every text masked (base/secrets/mask_secrets.h) but the names and files
-// of frames. What its readers masked already stays as it is.
+// Returns the capture with every text masked (base/secrets/mask_secrets.h) except the names and
+// files of frames. Text that is already masked stays as it is.
 Capture without_secrets(Capture capture);
 
 // Returns the capture without what identifies people and places, for vendors: hosts, addresses and
 // users are numbered ("host1", "198.18.0.1", "user1"), the same everywhere; so are the home parts
-// of paths; locals, texts that calls got as arguments, the job's name and its user are dropped.
-// Stacks, waits and counts stay. Honest limit: names of programs, functions, folders and data sets
-// stay. `beside`: another capture that is redacted in the same way; the numbers then agree if both
-// are of the same nodes.
+// of paths. Locals, text arguments of calls, the job's name and its user are dropped. Stacks, waits
+// and counts stay. Limit: names of programs, functions, folders and data sets stay. `beside`:
+// another capture that is redacted, too; both get the same numbers if they are from the same nodes.
 Capture redacted(const Capture& capture, const Capture* beside = nullptr);
 
 }  // namespace oddrank::snapshot

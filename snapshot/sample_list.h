@@ -1,7 +1,7 @@
 // The samples of one thread, oldest first.
 //
-// Most threads of a hung job do not move, so that all of their samples are equal: these take the
-// room of one, in the list itself. A large job has millions of such lists.
+// Most threads of a hung job do not move, so all of their samples are equal: these take the memory
+// of one, in the list itself. A large job has millions of such lists.
 #pragma once
 
 #include <algorithm>
@@ -42,17 +42,17 @@ class SampleList {
   // Returns one sample, to be changed.
   ThreadSample& edit(std::size_t at);
   ThreadSample& edit_back() { return edit(size_ - 1); }
-  // Returns what is kept, to be changed in the same way wherever it is the same: one sample if all
-  // are equal, or else all of them.
+  // Returns the stored samples, for a change that treats equal samples equally: one if all are
+  // equal, else all of them.
   std::span<ThreadSample> stored();
 
-  // Returns the number of the first sample since which the thread has not run; 0 for no samples.
+  // Returns the index of the first sample since which the thread has not run; 0 for no samples.
   std::size_t still_since() const;
 
   bool operator==(const SampleList& other) const;
 
  private:
-  // From now on each has a place of its own.
+  // Stores each sample separately from now on.
   void spread();
 
   std::uint32_t size_ = 0;

@@ -16,8 +16,8 @@ enum class StackEnd : std::uint8_t {
   kLimit,         // longer than the bound; cut
   kRunning,       // the thread ran: no registers without a stop, Python frames only
   kGone,          // the thread exited while it was read
-  kTorn,          // the thread moved while it was read; frames may be of two instants
-  kRunningTorn,   // as kRunning, and the Python frames may be of different moments
+  kTorn,          // the thread moved while it was read; frames may be from two instants
+  kRunningTorn,   // as kRunning, and the Python frames may be from different instants
 };
 
 enum class MergeState : std::uint8_t {

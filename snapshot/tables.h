@@ -22,7 +22,7 @@ struct StackHash {
   std::size_t operator()(const Stack& stack) const;
 };
 
-// Compiled only in tables.cc: each file that builds tables would spend a second on them.
+// Compiled only in tables.cc: it takes a second.
 extern template class InternTable<std::string, std::string_view, StringId, StringHash>;
 extern template class InternTable<Frame, Frame, FrameId, FrameHash>;
 extern template class InternTable<Stack, Stack, StackId, StackHash>;

@@ -40,11 +40,11 @@ struct ThreadCapture {
   bool wants_gil = false;
   // What the interpreter does in this thread, in the last sample. False also if unknown.
   bool collects_garbage = false;
-  // The generation that is collected by some thread of its interpreter; -1 = none, or unknown.
+  // The generation that a thread of its interpreter collects; -1 = none, or unknown.
   std::int8_t gc_generation = -1;
   bool ends_interpreter = false;  // it shuts the interpreter down
   // The GIL that it holds or wants, if any: the id of the first interpreter that uses it. 0 is the
-  // main interpreter's, the only one before 3.12.
+  // main interpreter, the only one with its own GIL before 3.12.
   std::int64_t gil = 0;
   SampleList samples;          // oldest first; at least one
   Wait wait;                   // of the last sample
@@ -53,7 +53,7 @@ struct ThreadCapture {
   // Loops around the current instructions of the innermost Python frames of the last sample:
   // innermost first; at most kMaxNestedLoops of nested loops (cpython/bytecode/loops.h).
   SlimVector<PythonLoop> loops;
-  // Where the innermost Python frames of the last sample stand, but for torch.distributed's own.
+  // Where the innermost Python frames of the last sample stand, except torch.distributed's own.
   SlimVector<FramePlace> places;
 
   bool operator==(const ThreadCapture&) const = default;

@@ -21,23 +21,23 @@ struct ThreadSample {
   // It has run and advanced since the previous sample, though it is in the same functions: locals
   // of its Python frames differ, or the other sides of its transfer (snapshot/locals_change.h).
   bool locals_changed = false;
-  // It makes the same request as in the previous sample anew, because that one failed
-  // (snapshot/locals_change.h): where it was then, and what it had, was not further back.
+  // It makes the same request again, because the one of the previous sample failed
+  // (snapshot/locals_change.h). So it was not further back then, wherever it was.
   bool retried = false;
-  // It was stopped to be read, and released at once; a sleeping thread then wakes twice.
+  // It was stopped to be read, and released at once; that wakes a sleeping thread twice.
   bool stopped = false;  // kSwitchesOfStop
   pid_t tracer =
       0;  // the process that traces it, in the agent's pid namespace; 0 = none or unknown
   StringId tracer_name{};  // comm of that process
 
-  // Returns the stack that has the Python frames, which rows about them count: the merged one, or
-  // the one beside it if the two do not match.
+  // Returns the stack with the Python frames, which rows about frames index: the merged one, or
+  // python_stack if the two do not match.
   StackId python_frames() const { return python_stack != StackId{} ? python_stack : stack; }
 
   bool operator==(const ThreadSample&) const = default;
 };
 
-// Returns whether the state is that of a thread that a signal or a tracer has stopped.
+// Returns whether a signal or a tracer has stopped the thread.
 constexpr bool is_stopped_state(char state) {
   return state == 'T' || state == 't';
 }
@@ -45,7 +45,7 @@ constexpr bool is_stopped_state(char state) {
 // A stop wakes a sleeping thread, which goes back to sleep when it is released.
 inline constexpr std::uint64_t kSwitchesOfStop = 2;
 
-// What the kernel has counted of a thread between two samples.
+// What a thread did between two samples, by the kernel's counts.
 struct Ran {
   bool at_all = false;
   std::uint64_t cpu_us = 0;
@@ -53,6 +53,7 @@ struct Ran {
   std::uint64_t preemptions = 0;
 };
 
+// Returns it from the earlier and the later sample; 0 for counts that fell.
 inline Ran ran_between(const ThreadSample& a, const ThreadSample& b) {
   const auto grown = [](std::uint64_t before, std::uint64_t after) {
     return after - std::min(before, after);

@@ -9,8 +9,8 @@
 
 namespace oddrank::snapshot {
 
-// The setup of a process that sees mounts of its own, as in a container: its paths are others than
-// the machine's.
+// The name of a setup entry of a process with mounts of its own, as in a container: its paths
+// differ from the machine's.
 inline constexpr std::string_view kMountsOfItsOwn = "mounts";
 
 // Returns the value; nullopt if it is not set, or was not kept. Valid as long as the tables.

@@ -44,7 +44,7 @@ enum class Known : std::uint8_t { kUnknown = 0, kNo = 1, kYes = 2 };
 // How it waits, if more is known than what it waits for.
 enum class WaitHow : std::uint8_t {
   kDescribed = 0,   // nothing is known beyond `detail`
-  kLock,            // for a lock of the C library, or something that looks like one: Wait::lock
+  kLock,            // for a lock of the C library, or what looks like one: Wait::lock
   kPythonLock,      // for a lock object of Python's
   kGil,             // lock.owner is kThread if the holder has this GIL
   kFuture,          // of concurrent.futures; work on it has begun
@@ -53,12 +53,12 @@ enum class WaitHow : std::uint8_t {
   kFiles,     // poll, select, epoll: RareWaitFacts::awaited
   kLockFile,  // polls the lock file Wait::path
   kFrozen,    // by its cgroup
-  kObject,    // at an object (queue.Queue, Event) that only the holder's thread has, too
-  kClock,     // poll or select of no file: a sleep, as Python's up to 3.10
-  // For a future whose work is still in the queue of a pool of which the holder is a thread, the
-  // only one or one of several that wait for each other.
+  kObject,    // at an object (queue.Queue, Event) that else only the holder's thread has
+  kClock,     // poll or select of no file: a sleep, like Python's up to 3.10
+  // For a future whose work is still in a pool's queue; the holder is the pool's only thread, or
+  // one of several that wait for each other.
   kFutureOfPool,
-  kFutureOfLoop,  // for a coroutine of the event loop that the holder runs, which stands in a task
+  kFutureOfLoop,  // for a coroutine of the holder's event loop; the holder is in a task
 };
 
 // Other processes that a wait is about, as their frames show.
@@ -72,14 +72,14 @@ enum class WaitAbout : std::uint8_t {
 // Workers of a pool that a thread waits for.
 struct PoolWait {
   StringId name{};            // "DataLoader worker"
-  std::uint32_t meant = 0;    // how many of them it may be waiting for
+  std::uint32_t meant = 0;    // how many of them it may wait for
   std::uint32_t workers = 0;  // how many were found
-  SlimVector<pid_t> pids;     // the first few of those it may be waiting for
+  SlimVector<pid_t> pids;     // the first few that it may wait for
 
   bool operator==(const PoolWait&) const = default;
 };
 
-// A wait that is at least this old is no slow step (docs/slurm.md): then two samples decide.
+// An older wait is not just a slow step (docs/slurm.md): then two samples decide.
 inline constexpr std::int64_t kOldWaitMs = 5000;
 
 inline constexpr std::size_t kMaxAwaited = 8;       // rows of RareWaitFacts::awaited
@@ -87,24 +87,24 @@ inline constexpr std::size_t kMaxKeptSockets = 8;   // of RareWaitFacts::kept
 inline constexpr std::size_t kMaxPoolPids = 4;      // PoolWait::pids
 inline constexpr std::size_t kMaxAskedActors = 64;  // of AskedObjects
 
-// A connection that a thread or a task has at hand, whatever it waits for.
+// A connection in the variables of a thread or a task, whatever it waits for.
 struct KeptSocket {
   StringId link{};   // "socket:[31]"
   StringId local{};  // of TCP: as in Connection
   StringId peer{};
   StringId other_end{};  // as RareWaitFacts::other_end
-  pid_t holder_pid = 0;  // who has the other end, if a process of this node has it; 0 = unknown
+  pid_t holder_pid = 0;  // the process of this node that has the other end; 0 = unknown
   std::int32_t fd = -1;
 
   bool operator==(const KeptSocket&) const = default;
 };
 
-// What a thread or a task waits for from others in a framework of actors (Ray).
+// What a thread or a task has asked for in a framework of actors (Ray), and waits for.
 struct AskedObjects {
-  bool known = false;           // false: nothing is known of them
-  bool tasks = false;           // results of tasks of no actor are among them
-  bool others = false;          // objects that no task makes, which are there, or a placement group
-  SlimVector<StringId> actors;  // ids of those whose methods' results are among them
+  bool known = false;           // false: all is unknown
+  bool tasks = false;           // results of tasks without an actor are among them
+  bool others = false;          // so are objects that no task makes, or a placement group
+  SlimVector<StringId> actors;  // whose methods' results are among them: ids
 
   bool operator==(const AskedObjects&) const = default;
 };
@@ -119,14 +119,15 @@ struct RareWaitFacts {
   // something is known about it.
   SlimVector<AwaitedFile> awaited;
   std::uint64_t awaited_count = 0;  // all files of the call except its own wakers
-  bool own_wakers = false;  // it also waits for counters and timers by which a program wakes itself
-  // The thread that runs the asyncio loop that this one has at hand: it may hand work over to it.
+  bool own_wakers = false;  // it also waits for counters and timers by which the program wakes
+                            // itself
+  // The thread of an asyncio loop in this thread's variables: it may hand work over to that loop.
   // 0: none; -1: several.
   pid_t feeds_loop = 0;
   WaitAbout about = WaitAbout::kNobody;
   PoolWait pool;
   // The key of a store (TCPStore, FileStore, ...) that it waits for; the first few of several,
-  // separated by ", ". As the caller named it, without prefixes that stores add.
+  // separated by ", ". As the caller names it, without prefixes that stores add.
   StringId key{};
   SlimVector<KeptSocket> kept;
   AskedObjects asked;
@@ -136,7 +137,7 @@ struct RareWaitFacts {
   bool operator==(const RareWaitFacts&) const = default;
 };
 
-// The members are in an order without gaps: a large job's capture has millions of these.
+// The order of members leaves no padding: a large job's capture has millions of these.
 struct Wait {
   WaitOn on = WaitOn::kUnknown;
   bool inferred = false;  // inferred from frames, not read from the kernel or from memory
@@ -148,18 +149,18 @@ struct Wait {
   StringId wchan{};           // kernel function it sleeps in, if known
   std::int32_t fd = -1;       // the descriptor that the call is about
   StringId path{};            // what that fd is, or the file, device or lock file waited for
-  // In the agent's pid namespace; 0 = unknown or nobody. A pool's worker that has ended and was
-  // replaced has none; then `holder_alive` is kNo.
+  // In the agent's pid namespace; 0 = unknown or none. For a pool's worker that has ended and was
+  // replaced it is 0, and `holder_alive` is kNo.
   pid_t holder_pid = 0;
   pid_t holder_tid = 0;
   // What the thread does, in a few words, for people; empty if `how` says it.
   StringId detail{};
   LockFacts lock;
   std::uint64_t address = 0;  // futex word
-  // The thread has not run for at least this long: nothing woke it, not even a clock to check or
-  // another signal. -1: unknown, or it runs.
+  // The thread has not run for at least this long: nothing woke it, not even a clock or a signal.
+  // -1: unknown, or it runs.
   std::int64_t quiet_ms = -1;
-  // Within which a `limited` call, or a sleep, returns; -1: unknown, or no limit.
+  // The time within which a `limited` call, or a sleep, returns; -1: unknown, or no limit.
   std::int64_t limit_ms = -1;
   Rare<RareWaitFacts> rare;
 

@@ -1,13 +1,13 @@
-// The fields of each row of a capture, once for all that goes through them: writing and reading a
-// file (format/), carrying rows to other tables and masking their texts (carrier.h), and the list
-// in docs/capture-columns.txt. A new field goes here, and nowhere else.
+// The fields of each row of a capture, defined once for everything that visits them: writing and
+// reading a file (format/), carrying rows to other tables and masking their texts (carrier.h), and
+// the list in docs/capture-columns.txt. A new field goes here, and nowhere else.
 //
-// `io` is one of those; `io("tid", thread.tid)` is a value, `io.rows(table, list)` are rows of a
-// table of their own that belong to this one, `io.maybe(table, box)` is one such row or none,
-// `io.rare(facts)` are values that nearly no row has, `io.index("node", value, table)` is the
-// number of a row of that table, and `io.check(fits, what)` refuses a file that does not hold what
-// the code behind takes for granted. A file that lacks a field, or has a value of an enumeration
-// that this version does not know, has the field's default. Private to snapshot/.
+// `io` is such a visitor. `io("tid", thread.tid)` is a value; `io.rows(table, list)` are rows of
+// another table that belong to this row, `io.maybe(table, box)` is one such row or none;
+// `io.rare(facts)` are values that nearly no row has; `io.index("node", value, table)` is the
+// number of a row of that table; `io.check(fits, what)` refuses a file that breaks an assumption of
+// the code behind it. A file that lacks a field, or has a value of an enumeration that this version
+// does not know, has the field's default. Private to snapshot/.
 #pragma once
 
 #include <algorithm>
@@ -23,7 +23,7 @@
 
 namespace oddrank::snapshot {
 
-// A row of that type, to be read or to be changed.
+// A row of that type, const or not.
 template <typename Row, typename T>
 concept RowOf = std::same_as<std::remove_const_t<Row>, T>;
 
@@ -564,7 +564,7 @@ void fields(Io& io, Row& node) {
   io.rows(RowTable::kNotes, node.notes);
 }
 
-// The one row of the table that owns all others.
+// The only row of its table, which owns all others.
 template <typename Io, RowOf<CaptureRows> Row>
 void fields(Io& io, Row& capture) {
   io("id", capture.job.id);

@@ -63,11 +63,11 @@ enum class RowTable : std::uint8_t {
 };
 
 struct RowTableFacts {
-  std::string_view name;  // also of the column in which the owner counts its rows
-  // An upper bound of what a row takes once it is decoded and diagnosed, in vectors that grow, so
-  // that a decoder can refuse a file before it allocates (tests/fuzz/peak_memory.h measures).
+  std::string_view name;  // also the name of the column in which the owner counts its rows
+  // An upper bound of the memory of a decoded and diagnosed row, in vectors that grow, so that a
+  // decoder can refuse a file before it allocates (tests/fuzz/peak_memory.h measures).
   std::size_t row_bytes = 64;
-  // The same of each frame of the stacks that a row refers to. A stack stands in the file once.
+  // The same for each frame of the stacks that a row refers to. The file has each stack once.
   std::size_t frame_bytes = 0;
 };
 

@@ -15,12 +15,12 @@
 
 namespace oddrank::snapshot {
 
-// Tables, columns and values of enumerations may be added without another number: older readers
-// skip them.
+// Tables, columns and values of enumerations may be added without a new number: older readers skip
+// them.
 inline constexpr int kCaptureFormat = 1;
 
-// A capture may cost this much for each of its bytes in the file, and this much anyway. The largest
-// real ones (all ranks alike, thousands of them) take a hundred times their size.
+// A capture may cost this much memory for each byte of the file, and this much in any case. The
+// largest real ones (all ranks alike, thousands of them) take a hundred times their size.
 inline constexpr std::size_t kCaptureBytesForEach = 320;
 inline constexpr std::size_t kCaptureBytesAnyway = std::size_t{40} << 20;
 
@@ -29,6 +29,7 @@ enum class Packing : std::uint8_t {
   kStored,     // to be read at once by another process: not compressed
 };
 
+// Returns the bytes of the file.
 std::string encode_capture(const Capture& capture, Packing packing = Packing::kSmall);
 
 // Reads a capture. Fails with kBadData if the bytes are not a capture, damaged, cut, would unpack

@@ -1,9 +1,9 @@
 // The part of CBOR (RFC 8949) that a capture is made of: integers, texts, byte strings, arrays and
 // maps of definite length.
 //
-// A reader of our own, because a report of a large job reads thousands of files of some hundred
-// short items each: a general parser, with an object for each item, took a fifth of its time.
-// Private to snapshot/.
+// Not a general parser, because a report of a large job reads thousands of files of some hundred
+// short items each: with an object for each item, that took a fifth of its time. Private to
+// snapshot/.
 #pragma once
 
 #include <cstddef>
@@ -26,8 +26,8 @@ enum class CborType : std::uint8_t {
 
 struct CborItem {
   CborType type = CborType::kUnsigned;
-  // The integer, whose value is -1 - number if it is negative; how many items an array or pairs a
-  // map has, which follow. As the input says: there may be fewer.
+  // An integer (-1 - number if negative), or how many items of an array or pairs of a map follow.
+  // That is what the input says: there may be fewer.
   std::uint64_t number = 0;
   std::string_view bytes;  // of a text or a byte string
 };
@@ -47,7 +47,7 @@ class CborReader {
   std::size_t at_ = 0;
 };
 
-// Appends the head of an item; its bytes or items are to follow.
+// Appends the head of an item; the caller appends its bytes or items.
 void put_cbor_head(std::string& into, CborType type, std::uint64_t number);
 void put_cbor_text(std::string& into, std::string_view text);
 

@@ -1,8 +1,8 @@
 // The body of a capture file: named tables of named integer columns, and one column of texts.
 //
-// A capture is thousands of small rows that look alike. Stored column by column they compress to a
-// fraction, and a reader needs to know only one shape: table -> column -> numbers. All are signed
-// 64-bit; an unsigned 64-bit value is its two's complement. Private to snapshot/.
+// A capture is thousands of small, similar rows. Stored by columns they compress to a fraction, and
+// a reader needs to know only one shape: table -> column -> numbers. All numbers are signed 64-bit;
+// an unsigned 64-bit value is stored as its two's complement. Private to snapshot/.
 #pragma once
 
 #include <cstddef>
@@ -29,13 +29,14 @@ struct Document {
 // Returns a document as CBOR: a map of maps of byte strings (packed_column.h).
 std::string encode_document(const Document& document);
 
-// A document as it was read. Names and texts lie in its bytes. All columns share one array: a
-// capture has some hundred of them, and a job thousands of captures. Names of columns ascend.
+// A document as it was read. Names and texts point into its bytes. All columns share one array,
+// since a capture has some hundred of them, and a job thousands of captures. Names of columns
+// ascend.
 struct ReadColumn {
   std::string_view name;
   std::size_t first = 0;  // in ReadDocument::numbers
   std::size_t size = 0;   // rows
-  std::size_t step = 1;   // from one row's number to the next one's; 0: all have the first one's
+  std::size_t step = 1;   // between the numbers of two rows; 0: all rows have the first number
 };
 struct ReadTable {
   std::string_view name;
@@ -51,7 +52,7 @@ struct ReadDocument {
   const ReadTable* table(std::string_view name) const;
 };
 
-// Reads that shape. Fails with kBadData for other types, deeper nesting, names that do not ascend
+// Reads a document. Fails with kBadData for other types, deeper nesting, names that do not ascend
 // or more than `limit` values. Memory stays within a small multiple of the input.
 Result<ReadDocument> decode_document(std::string cbor, std::size_t limit = std::size_t{1} << 28);
 

@@ -17,9 +17,9 @@ using BytesOf = std::function<Result<std::string>(std::size_t i)>;
 // Called by the caller's thread, for 0, 1, 2, ...
 using TakeCapture = std::function<void(std::size_t i, Result<Capture> capture)>;
 
-// Decodes only a few captures ahead of the one that is taken, so that they are never all in memory.
-// Starts no thread for a single capture, and works without threads if none can be started. Passes
-// on exceptions of `take`.
+// Decodes only a few captures in advance, so that they are never all in memory. Starts no thread
+// for a single capture, and works without threads if none can be started. Passes on exceptions of
+// `take`.
 void decode_many(std::size_t count, const BytesOf& bytes_of, const TakeCapture& take);
 
 }  // namespace oddrank::snapshot

@@ -10,8 +10,8 @@
 
 namespace oddrank::snapshot {
 
-// Returns the capture. Tables and columns that this version does not know are skipped, so that it
-// reads what a newer one writes. Fails with kBadData, which names the invalid table and column, or
+// Returns the capture. Skips tables and columns that this version does not know, so that it can
+// read a newer version's file. Fails with kBadData, which names the invalid table and column, or
 // says that the budget does not suffice.
 Result<Capture> from_document(const ReadDocument& document,
                               MemoryBudget budget = MemoryBudget(std::size_t{1} << 30));

@@ -6,6 +6,7 @@
 
 namespace oddrank::snapshot {
 
+// Returns the capture as columns, ready to be encoded.
 Document to_document(const Capture& capture);
 
 }  // namespace oddrank::snapshot

@@ -1,5 +1,5 @@
-// Columns of a capture file to rows (fields/row_fields.h says which): every value, id and count is
-// checked, and what it costs is taken from a budget. Private to snapshot/.
+// Makes rows from the columns of a capture file (fields/row_fields.h says which). Checks every
+// value, id and count, and takes their cost from a budget. Private to snapshot/.
 #pragma once
 
 #include <cstddef>
@@ -22,7 +22,7 @@ namespace oddrank::snapshot {
 class TableReaders;
 
 // Reads one table; a missing table has no rows. Borrows the document. Names are literals.
-// Remembers the first mismatch as `problem`; fields keep their defaults from then on.
+// Keeps the first mismatch as `problem`; from then on, fields keep their defaults.
 class RowReader {
  public:
   RowReader(TableReaders& all, RowTable table);
@@ -47,19 +47,19 @@ class RowReader {
   void rare(Rare<T>& facts);
   template <typename Fits>
   void check(const Fits& fits, const char* what);
-  // Takes room for the thread's last stack, which a report shows.
+  // Takes from the budget what a report needs to show the thread's last stack.
   void shown(const ThreadCapture& thread);
 
  private:
   // A column that has been asked for, by the address of the name that the caller passed.
   struct Field {
     const char* name = nullptr;
-    // Null: the file does not have it, or it is the default in all rows.
+    // Null: the file does not have the column, or all its values are the default.
     const std::int64_t* first = nullptr;
     std::size_t step = 0;
   };
 
-  // Not a call: a report of a large job takes hundreds of millions of values.
+  // Inline: a report of a large job takes hundreds of millions of values.
   [[gnu::always_inline]] bool take(std::string_view name, std::int64_t& value);
   // Sets the value that the current field has in the file.
   template <typename T>
@@ -68,10 +68,10 @@ class RowReader {
   void convert(std::string_view name, std::int64_t stored, T& value);
   // Returns false if there is a problem.
   bool find_field(std::string_view name);
-  // Returns whether the next `count` values are the same in all rows, so that the caller knows them
-  // from the row before, and steps over them. False for none.
+  // Returns whether the next `count` values are the same in all rows, and skips them: the caller
+  // knows them from the row before. False if `count` is 0.
   bool skip_same(std::size_t count);
-  // Returns how many rows of `child` belong to the current row; more than there are is a problem.
+  // Returns how many rows of `child` belong to the current row; more than are left is a problem.
   std::size_t count_rows(std::string_view name, RowReader& child, std::size_t most);
   void take_text(StringId id);
   void take_stack(StackId id, std::size_t cost_of_frame);
@@ -84,11 +84,11 @@ class RowReader {
   std::size_t rows_ = 0;
   std::size_t next_ = 0;
   std::size_t field_ = 0;  // of the current row
-  // How many columns the rare facts of the last row were read from, if it has none; or else 0.
+  // How many columns the rare facts of the last row take, if they were all defaults; else 0.
   std::size_t empty_columns_ = 0;
-  // In the order of the first row's reads; none once there is a problem. Every row reads the same
-  // in the same order: names are looked up for the first one, and recognised by their address
-  // afterwards.
+  // In the order of the first row's reads; empty once there is a problem. Every row reads the same
+  // fields in the same order: names are looked up for the first row, and then recognised by their
+  // address.
   std::vector<Field> fields_;
   std::string problem_;
 };
@@ -109,7 +109,7 @@ class TableReaders {
 
   const ReadDocument& document;
   MemoryBudget& budget;
-  std::vector<StackSize> stacks;  // those that were read
+  std::vector<StackSize> stacks;  // that were read
 
  private:
   std::vector<RowReader> readers_;
@@ -231,7 +231,7 @@ void RowReader::maybe(RowTable table, Box& box) {
   }
 }
 
-// Most captures have no rare facts at all. Then all rows after the first pass over them.
+// Most captures have no rare facts at all. Then all rows after the first skip them.
 template <typename T>
 void RowReader::rare(Rare<T>& facts) {
   if (skip_same(empty_columns_)) {

@@ -1,4 +1,4 @@
-// Rows of a capture to columns (fields/row_fields.h says which). Private to snapshot/.
+// Makes columns from the rows of a capture (fields/row_fields.h says which). Private to snapshot/.
 #pragma once
 
 #include <cstddef>
@@ -49,8 +49,8 @@ class RowWriter {
 
   TableWriters& all_;
   RowTable table_;
-  // In the order of the first row's values. Every row has the same, so that a name is recognised by
-  // its address.
+  // In the order of the first row's values. Every row has the same fields, so a name is recognised
+  // by its address.
   std::vector<std::pair<const char*, Column*>> known_;
   std::size_t next_ = 0;
 };
@@ -59,7 +59,7 @@ class RowWriter {
 // string table in the file, which holds every text once.
 class TableWriters {
  public:
-  // `document` has the texts of the capture's own table already.
+  // `document` must already have the texts of the capture's own table.
   explicit TableWriters(Document& document);
 
   RowWriter& of(RowTable table) { return writers_[static_cast<std::size_t>(table)]; }

@@ -1,5 +1,5 @@
-// The jobs that the ranks of a capture belong to: those of other users, of other SLURM steps, of a
-// second run on the same node. A report is about one of them.
+// The jobs that the ranks of a capture belong to: a node may have jobs of several users, SLURM
+// steps or runs. A report is about one job.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@ namespace oddrank::snapshot {
 enum class JobTier : std::uint8_t {
   kPrograms = 0,  // sleep, tail, a shell
   kPython,
-  kTraining,  // a process of it has a library of collectives or a group, or says its RANK
+  kTraining,  // one of its processes has a library of collectives, a group, or the variable RANK
 };
 
 struct JobShare {
@@ -32,30 +32,30 @@ std::vector<JobShare> jobs_of(const Capture& capture);
 // Returns their keys.
 std::vector<std::string> job_keys(const Capture& capture);
 
-// The same, and those of which only children outlive their ranks.
+// Returns the same, and the keys of jobs whose ranks are all gone and only children remain.
 std::vector<std::string> keys_to_select(const Capture& capture);
 
-// Returns the jobs that a report may be about: those of the highest tier. The one with the most
-// ranks is first.
+// Returns the jobs that a report may be about, those of the highest tier; the one with the most
+// ranks first.
 std::vector<JobShare> jobs_to_judge(const Capture& capture);
 
-// Returns the number of ranks that the ranks' process groups have, or else what their variables
-// say; -1 if neither is known.
+// Returns the number of ranks by the ranks' process groups, else by their variables; -1 if neither
+// is known.
 std::int32_t world_size_of(const Capture& capture);
 
 // Returns whether a process of the capture is a rank whose number is known.
 bool has_rank(const Capture& capture);
 
-// Removes the processes of all other jobs, and what was read of their flight recorders. Of a node
-// without a rank of these jobs it is no longer known which ranks it should have.
+// Remove the processes of all other jobs, and their flight recorders. The expected ranks of a node
+// without a rank of these jobs become unknown.
 void keep_jobs(Capture& capture, const std::vector<std::string>& keys);
 void keep_job(Capture& capture, const std::string& key);
 
-// Keeps the job that a user has asked for, and those that work with it: by its key, or, of a SLURM
-// job, by "slurm 34" or "34", which means its only step here; the user in a key may be left out.
-// The capture gets a note on the jobs that are left out. kNotFound: no job is meant, kUsage:
-// several are; the hint lists those that may be chosen, and nothing is removed. A capture without a
-// job is left as it is. `together`: sets of jobs that work together (linked_jobs.h).
+// Keeps the job that a user has asked for, and the jobs that work with it. `wanted`: its key, where
+// the user may be left out; or "slurm 34" or "34", if the SLURM job has only one step here. The
+// capture gets a note on the jobs that are left out. Fails with kNotFound if no job fits and with
+// kUsage if several do; then the hint lists the choices, and nothing is removed. A capture without
+// a job is left as it is. `together`: sets of jobs that work together (linked_jobs.h).
 Status select_job(Capture& capture,
                   const std::string& wanted,
                   const std::vector<std::vector<std::string>>& together = {});
@@ -63,13 +63,13 @@ Status select_job(Capture& capture,
 // Returns a line for each: "\n  --select 'slurm 34.0'".
 std::string choices(const std::vector<std::string>& keys);
 
-// Before the id of the user in the key of another user's job.
+// Stands before the user's id in the key of another user's job.
 inline constexpr std::string_view kOfUser = " of user ";
 
-// Returns "1001" of "n0:29500 of user 1001"; "" if the key names no user.
+// Returns "1001" for "n0:29500 of user 1001"; "" if the key names no user.
 std::string_view user_in_key(std::string_view key);
 
-// Returns one job of a capture of several, with the tables that it needs and the job's key as its
+// Returns one of several jobs of a capture, with the tables that it needs and the job's key as its
 // id.
 Capture job_of(const Capture& capture, const std::string& key);
 

@@ -133,7 +133,7 @@ FlightRecord* JobJoiner::record_of(const ProcessCapture& process) const {
   return at == records_.end() ? nullptr : at->second;
 }
 
-// Makes the calls that a process has in a group those of the group's new row.
+// Moves a process's calls in a group to the group's new row.
 void JobJoiner::take_group(const ProcessGroup& row,
                            const ProcessGroup& before,
                            ProcessCapture& process) {

@@ -1,7 +1,7 @@
-// Which library a file is, by the beginning of its name: the one catalogue. A library goes by
-// several names (RCCL and MSCCL++ take the place of NCCL, with its functions), and whatever holds
-// of a library holds under each of them. What a library is to a question (may its threads spin? are
-// its frames shown?) is decided where the question is asked, of the library and never of a name.
+// The catalogue of libraries, by the beginnings of their files' names. A library has several names
+// (RCCL and MSCCL++ replace NCCL, with the same functions), and is treated alike under each. The
+// properties of a library (may its threads spin? are its frames shown?) are decided where they are
+// used, by Library and never by a name.
 #pragma once
 
 #include <array>
@@ -19,12 +19,12 @@ enum class Library : std::uint8_t {
   kGloo,
   kMpi,
   kMpiPart,    // a component of Open MPI; its launchers load some, too
-  kMpiBase,    // what MPI runs on, and launchers as well
+  kMpiBase,    // what MPI and its launchers run on
   kTransport,  // UCX, libfabric
   kTorch,      // c10d and its backends
   kJax,
-  kFramework,  // any other through which ranks communicate, or that contains such a library
-  kCuda,       // the driver's part in the process, without the compiler: a thread in there works
+  kFramework,  // another one through which ranks communicate, or that contains such a library
+  kCuda,       // the driver's part in the process; without the compiler, where a thread works
   kRocm,
   kLevelZero,
 };
@@ -34,12 +34,13 @@ struct KnownLibrary {
   std::array<std::string_view, 14> names{};  // beginnings of files' names; "" = none
 };
 
+// Returns the catalogue.
 std::span<const KnownLibrary> known_libraries();
 
-// Takes a path, "/usr/lib/libnccl.so.2", or "[vdso]".
+// Returns the library of a path, "/usr/lib/libnccl.so.2", or of "[vdso]".
 Library library_of(std::string_view path);
 
-// Returns whether frames there are of the C library, which the program has called.
+// Return whether it is a part of the C library.
 constexpr bool is_libc(Library library) {
   return library == Library::kLibc || library == Library::kLibcPart;
 }
@@ -48,15 +49,16 @@ inline bool is_libc(std::string_view path) {
   return is_libc(library_of(path));
 }
 
-// Returns whether it is a library through which ranks communicate, or a framework that has one
-// inside; launchers have none.
+// Returns whether only ranks have it: a library through which they communicate, or a framework that
+// contains one; launchers have none.
 bool is_for_ranks(Library library);
 
-// Returns whether it is the part of a GPU's driver that is loaded into the process, and names only
-// its entry points.
+// Returns whether it is the part of a GPU's driver in the process, which has symbols only for its
+// entry points.
 bool is_driver(Library library);
 
-// Returns whether calls of this backend of torch end on a device, at which its works wait.
+// Returns whether calls of this backend of torch end on a device, so that a wait for them is a wait
+// for the device.
 bool is_device_backend(std::string_view backend);
 
 }  // namespace oddrank::snapshot

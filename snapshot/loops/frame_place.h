@@ -17,7 +17,7 @@ inline constexpr std::size_t kMaxPassedRanges = 32;  // the same
 struct LoopTurn {
   std::uint32_t line = 0;  // of its head
   std::int64_t left = -1;  // turns still to come; -1 = unknown
-  // A turn leads to the next one by an exception only: `while True: try: return get()`.
+  // Only an exception leads to the next turn: `while True: try: return get()`.
   bool retries = false;
 
   bool operator==(const LoopTurn&) const = default;
@@ -33,8 +33,8 @@ struct LineRange {
 struct FramePlace {
   std::uint32_t frame = 0;     // index into the frames of the last sample's (python_)stack
   SlimVector<LoopTurn> turns;  // outermost first
-  // Lines of calls by which control may have come here since the function was entered, and in the
-  // present turns of the loops: ascending.
+  // Lines of calls that control may have passed on its way here, since the function was entered and
+  // within the present turns of the loops: ascending.
   SlimVector<LineRange> passed;
 
   // Returns whether the innermost loop around it tries something until it succeeds.

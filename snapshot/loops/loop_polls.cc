@@ -1,4 +1,4 @@
-// Names of modules and types are those of CPython 3.8 to 3.15, torch 1.10 to 2.11, mpi4py 3 and 4.
+// Names of modules and types are from CPython 3.8 to 3.15, torch 1.10 to 2.11, mpi4py 3 and 4.
 #include "snapshot/loops/loop_polls.h"
 
 #include <algorithm>
@@ -12,7 +12,7 @@ struct Owner {
   std::optional<PollOn> on;
 };
 
-// The first that fits counts. nullopt: it asks nobody.
+// The first that fits counts. nullopt: it asks for nothing.
 constexpr auto kOwners = std::to_array<Owner>({
     {"builtins.open", PollOn::kFile},
     {"builtins", std::nullopt},

@@ -1,10 +1,9 @@
 // Decides from the calls of a loop (python_loop.h) whether it asks for something between its rests,
 // and for what.
 //
-// What is asked is known if the calls' objects are: by their types, and by the modules of
-// functions. The names of calls decide nothing: a loop with a call of which no more is known than a
-// name asks for something that is not known. (Captures of older versions have names only; there,
-// those of the language itself and of its clock count as what they are.)
+// What a call asks for is known by the type of its object or the module of its function. A name
+// alone decides nothing: the loop then asks for something unknown. (Captures of older versions have
+// names only; there, names of the language itself and of its clock count.)
 #pragma once
 
 #include <cstddef>
@@ -20,7 +19,7 @@ namespace oddrank::snapshot {
 struct NamedCall {
   std::string_view name;            // "is_set"
   std::string_view owner;           // "threading.Event"; "" if unknown
-  bool with_text = false;           // what it acts on is known as a text
+  bool with_text = false;           // its object is known as a text
   bool moves_on = false;            // LoopCall::moves_on
   bool ends = false;                // LoopCall::ends
   Known may_end = Known::kUnknown;  // LoopCall::may_end
@@ -29,12 +28,11 @@ struct NamedCall {
 // Splits the name of a call (LoopCall::name).
 NamedCall named_call(std::string_view name, bool with_text);
 
-// Returns what a call asks for; nullopt if it asks nobody: it is of the language. A call that acts
-// on another file or key at each turn, or puts data into a file, may be work, so what it asks for
-// counts as unknown.
+// Returns what a call asks for; nullopt if it asks for nothing, as a call of the language itself. A
+// call that acts on another file or key at each turn, or writes to a file, may be work: kUnknown.
 std::optional<PollOn> asked_by(const NamedCall& call);
 
-// Returns whether it puts data into a file: it asks for nothing, and its loop may be work.
+// Returns whether it writes to a file: it asks for nothing, and its loop may be work.
 bool puts_out(const NamedCall& call);
 
 struct NamedLoop {
@@ -48,12 +46,12 @@ struct AskingCall {
   std::size_t call = 0;  // index into NamedLoop::calls
 };
 
-// Returns what the loop asks for, and the call that says most of it; nullopt if all of its calls
-// are of the language: the loop rests, and looks at clocks and variables.
+// Returns what the loop asks for, and the call that shows it best; nullopt if all its calls are the
+// language's: the loop rests, and reads clocks and variables.
 std::optional<AskingCall> find_asking_call(const NamedLoop& loop);
 
-// Returns whether an answer may end the loop: to one of its calls of which it is known what it asks
-// for. kUnknown: there are such calls, and it is not known whether the loop ends by them.
+// Returns whether the loop may end by the answer to a call that is known to ask for something.
+// kUnknown: there are such calls, and it is not known whether they end the loop.
 Known ends_by_answer(const NamedLoop& loop);
 
 // Returns whether the loop makes calls, and asks for nothing.

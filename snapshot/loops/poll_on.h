@@ -7,7 +7,7 @@ namespace oddrank::snapshot {
 
 // What a poll asks for. The values are ordered: if a loop asks for several, the first counts.
 enum class PollOn : std::uint8_t {
-  kUnknown,     // something of which nothing is known: anybody may be to give it
+  kUnknown,     // something unknown, which may come from anywhere
   kLockFile,    // flock(LOCK_NB), mkdir or O_EXCL as a lock, filelock
   kKey,         // a key of a store
   kWork,        // communication that was begun: Work, a request of MPI
@@ -18,8 +18,8 @@ enum class PollOn : std::uint8_t {
   kEvent,       // an event that another thread sets
   kQueue,       // an item
   kDatabase,    // a lock of a database
-  kFile,        // that a file or directory is there, or what is in it
-  kConnection,  // somebody who listens or answers
+  kFile,        // the existence or contents of a file or directory
+  kConnection,  // a peer that listens or answers
 };
 
 // Returns whether another thread of the same process gives what is polled for.

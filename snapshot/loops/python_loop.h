@@ -1,8 +1,8 @@
 // A loop of Python code that a thread is in, and what it polls for.
 //
-// A program may wait in code of its own: it checks whether a file exists, work is done or a key was
+// A program may wait in its own code: it checks whether a file exists, work is done or a key was
 // set, and sleeps in between. Its system call shows only the sleep. The loop's calls show what it
-// waits for; a loop that calls only a sleep waits for nobody.
+// waits for; a loop that only sleeps waits for nothing.
 #pragma once
 
 #include <cstddef>
@@ -19,15 +19,15 @@ inline constexpr std::size_t kMaxLoopCalls = 16;  // of one loop
 
 // A call in a loop, and what it acts on if that is a text, a path or a list of texts.
 struct LoopCall {
-  // The last part of the called name as the code has it, behind the module of the function or the
-  // type of the object if these are known: "posixpath.exists" of os.path.exists(marker),
-  // "threading.Event.is_set" of done.is_set(). Empty: what is called has no name ("handlers[0]()").
+  // The last part of the called name as in the code, after the function's module or the object's
+  // type if known: "posixpath.exists" of os.path.exists(marker), "threading.Event.is_set" of
+  // done.is_set(). Empty: it has no name ("handlers[0]()").
   StringId name{};
-  // The first such argument as text, without quotes, cut and masked like a local: "/data/ready".
-  // Texts that the code composes ("{folder}/{rank}.done") are composed from the current values of
-  // their parts. Empty: there is none, or its value is unknown.
+  // The first such argument as text, without quotes, cut and masked like a local: "/data/ready". A
+  // text that the code composes ("{folder}/{rank}.done") is made from the current values of its
+  // parts. Empty: there is none, or its value is unknown.
   StringId object{};
-  bool moves_on = false;            // in an earlier sample it acted on another one
+  bool moves_on = false;            // in an earlier sample it acted on another object
   bool ends = false;                // if it returns, the loop ends: `try: return load(open(path))`
   Known may_end = Known::kUnknown;  // the loop, by what the call returns
 
@@ -38,11 +38,11 @@ struct PythonLoop {
   std::uint32_t frame = 0;  // index into the frames of the last sample's (python_)stack
   bool iterates = false;    // over items: a `for` loop, or one that empties a container
   bool cut = false;         // it calls more than is listed
-  // How many items it still has, or how far the number that it tests is from what ends it, in the
-  // last sample and in the first one in which the thread was in this loop; -1 = unknown.
+  // The items that are left, or how far the tested number is from the loop's end: in the last
+  // sample, and in the first one in this loop; -1 = unknown.
   std::int64_t left = -1;
   std::int64_t left_before = -1;
-  std::int64_t between_ms = 0;  // these two
+  std::int64_t between_ms = 0;  // these two samples
   // The calls in the loop's code, in the order of the code, equal rows once. A short function of
   // the same file, or a comprehension, is replaced by the calls that it makes.
   SlimVector<LoopCall> calls;

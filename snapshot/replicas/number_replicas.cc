@@ -194,8 +194,9 @@ void Numbering::number(const ProcessCapture& process, FlightRecord& record) {
   }
 }
 
-// Numbers recorders and lines of logs. Those of a process that was not read may be of any replica:
-// they are left out, or lose their numbers, unless there is another job to which they may belong.
+// Numbers recorders and lines of logs. If their process was not read, they may belong to any
+// replica: recorders are left out and lines lose their numbers, unless they may belong to another
+// job.
 void Numbering::number_beside() {
   std::map<std::pair<std::uint32_t, pid_t>, const ProcessCapture*> known;
   bool all = true;

@@ -1,4 +1,4 @@
-// The places of replicas in their job: which of its ranks each has. Private to snapshot/.
+// Which ranks of its job each replica has. Private to snapshot/.
 #pragma once
 
 #include <cstdint>
@@ -18,11 +18,11 @@ inline constexpr std::int32_t kMaxReplicaNumber = 1 << 24;
 // A replica's job and name, and its node if another one has the same ranks.
 using ReplicaKey = std::tuple<StringId, StringId, std::uint32_t>;
 
-// Where a replica is among those of its job.
+// The ranks of a replica in its job.
 struct ReplicaPlace {
-  std::int32_t first = 0;  // number in the job of its rank 0
+  std::int32_t first = 0;  // its rank 0's number in the job
   std::int32_t size = 0;
-  std::int32_t number = -1;  // of the replica; its own, if it has one
+  std::int32_t number = -1;  // of the replica: its own, if it has one
 };
 
 class Replicas {
@@ -30,10 +30,9 @@ class Replicas {
   // Borrows it.
   explicit Replicas(const Capture& capture);
 
-  // Returns null if the process is of no replica.
+  // Returns null if the process belongs to no replica.
   const ReplicaPlace* of(const ProcessCapture& process) const;
-  // Return the number of ranks of a job that has replicas, and of the largest one (-1: there is
-  // none).
+  // Return the number of ranks of a job that has replicas, and of the largest such job (-1: none).
   std::int32_t ranks_of(StringId job) const { return sizes_.at(job); }
   std::int32_t most() const { return most_; }
 
