@@ -232,7 +232,7 @@ void take_samples(Capture& capture,
   while (next.reason != SampleReason::kNone) {
     begun.push_back(std::chrono::duration_cast<milliseconds>(Deadline::Clock::now() - started));
     const std::size_t known = begun.size() == 1 ? 0 : capture.processes.size();
-    if (begun.size() > 2) {  // if the waits are old from the start, nobody has begun anything
+    if (begun.size() > 2) {  // if the waits are old from the start, no process has begun anything
       ranks::add_new_processes(capture, reading.found_us);
     }
     take_sample(capture, options, known, request, reading);

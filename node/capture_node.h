@@ -23,17 +23,17 @@ struct NodeRequest {
   std::string slurm_step;             // and of this step
   std::size_t slurm_user = kAnyUser;  // the number of the user of the SLURM job, if known
   std::string select;                 // only ranks whose job_key is this
-  pid_t beside = 0;      // only ranks of the job of this process, or of one that it started; 0: any
+  pid_t beside = 0;      // only ranks of this process's job, or of one that it has started; 0: any
   bool any_job = false;  // take the ranks of all jobs (the caller separates them)
   std::string host;      // name for the report; "" = this host's
   std::function<void(std::size_t done, std::size_t total)> progress;  // may be empty
-  // Called before each sample that is taken because the previous ones do not decide; may be empty.
+  // Called before each sample beyond the second; may be empty.
   std::function<void(SampleReason reason, std::size_t sample)> sampling_again = {};
   // Takes what has been read so far if the reading takes long (drafts.h); may be empty.
   Drafts::Take draft = {};
 };
 
-// Captures this node. The tid of a thread stands for its process. Fails if there is nothing to
+// Captures this node. A thread's tid in `pids` stands for its process. Fails if there is nothing to
 // read: no rank on this node (kNotFound), a given pid that is gone or may not be read, ranks of
 // several jobs and none selected (kUsage; the hint lists them). All other problems are recorded in
 // the capture. Precondition: one thread (it forks).

@@ -1,5 +1,5 @@
-// Hands out what has been read of a node while the reading goes on, so that whoever waits for the
-// node has that if its agent is killed, or never gets to its end.
+// Hands out what has been read of a node so far, for the process that waits for the node in case
+// the agent is killed or never finishes.
 #pragma once
 
 #include <chrono>
@@ -16,7 +16,7 @@ class Drafts {
   // Takes an encoded capture (snapshot/format/capture_file.h).
   using Take = std::function<void(const std::string& draft)>;
 
-  // One draft is due in each quarter of `timeout` but the first. If `take` is empty, none is.
+  // One draft is due in each quarter of `timeout` except the first; none if `take` is empty.
   Drafts(Take take, std::chrono::milliseconds timeout);
 
   // Hands out a copy, with what `complete` adds to it, if one is due: processes that have not been

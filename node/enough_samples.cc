@@ -39,8 +39,8 @@ struct Strand {
   SeenMotion motion = SeenMotion::kRuns;
   milliseconds age{0};   // of its wait, which decides whether it is old or young
   bool in_call = false;  // or in a native wait for another thread, which awaits its completion
-  // Nobody knows since when it waits: Linux 6.12 and later forget it for a sleeping thread that
-  // they move to another CPU (delayed dequeue; about one in ten).
+  // The age of its wait is lost: Linux 6.12 and later forget it for a sleeping thread that they
+  // move to another CPU (delayed dequeue; about one in ten).
   bool ageless = false;
   std::vector<FrameId> place;
 };

@@ -11,10 +11,9 @@
 // main thread alone.
 //
 // A thread that spins in the driver of a GPU or in NCCL has always run just now. Its wait is as old
-// as the newest event of the rank's flight recorder, a call that was made or one that has ended: if
-// nothing came to an end on the device since, the thread has waited since then. Limit: without a
-// recorder, and for other waits that spin or poll, the age is unknown; such ranks are sampled up to
-// the limits below.
+// as the newest event of the rank's flight recorder, the start or end of a call: if nothing ended
+// on the device since, the thread has waited since then. Limit: without a recorder, and for other
+// waits that spin or poll, the age is unknown; such ranks are sampled up to the limits below.
 #pragma once
 
 #include <chrono>
@@ -30,8 +29,8 @@ namespace oddrank::node {
 
 // From this age on, a wait is old.
 inline constexpr std::chrono::milliseconds kOldWait{snapshot::kOldWaitMs};
-// From the start of the first sample to the start of the last one; and from the start of the
-// capture to the end of the last one, as far as that is known before (in_time()).
+// From the start of the first sample to the start of the last one; and from the capture's start to
+// the end of the last sample, as far as that can be predicted (in_time()).
 inline constexpr std::chrono::milliseconds kMaxSampling{10000};
 inline constexpr std::size_t kMaxSamples = 5;
 
@@ -49,11 +48,11 @@ struct NextSample {
   std::chrono::milliseconds after{0};  // the start of the last sample, if there is a reason
 };
 
-// How long ago each process of a capture has made a call or noticed the end of one, as its recorder
-// has it; negative if that is unknown. Empty: nobody was asked.
+// How long ago each process of a capture made a call or noticed the end of one, by its recorder;
+// negative if unknown. Empty: no recorder was read.
 using EventAges = std::vector<std::chrono::milliseconds>;
 
-// Returns what to do after the samples of `capture`, which began at these times, measured from the
+// Returns what to do after the samples of `capture`. `begun`: when they began, measured from the
 // first. Ranks that were not read in every sample do not count, nor do processes that are not
 // ranks.
 NextSample next_sample(const snapshot::Capture& capture,
@@ -67,14 +66,14 @@ struct SamplingTime {
   std::chrono::milliseconds takes{0};       // a sample: as long as the last one took
 };
 
-// Returns the next sample, which is not to be the first, earlier if it would otherwise end more
-// than kMaxSampling after the capture's start; none if that leaves too little time between the two.
-// An answer in time is worth more than one more sample.
+// Moves the next sample, which is not the first, earlier if it would end more than kMaxSampling
+// after the capture's start; drops it if that leaves too little time between the two. An answer in
+// time is worth more than one more sample.
 NextSample in_time(NextSample next, const SamplingTime& time);
 
-// Returns whether a rank's main thread, or one of Python's, spins in such a library in every
-// sample, so that `events` may make further samples needless. (NCCL's own threads may spin all the
-// time.)
+// Returns whether a main thread or a Python thread of a rank spins in a GPU's driver or NCCL in
+// every sample, so that `events` may make further samples needless. (NCCL's own threads may spin
+// all the time.)
 bool spins_in_library(const snapshot::Capture& capture);
 
 // Returns how much longer a capture may take than `timeout` says, because its ranks are sampled

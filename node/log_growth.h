@@ -1,5 +1,5 @@
-// Reads the length of the logs of a rank's output, and whether a watcher wrote last. Several ranks
-// and their watchers may share a log, and a watcher's words are not a sign of life of a rank.
+// Reads the length of the logs of a rank's output, and whether a watcher wrote to them. Several
+// ranks and their watchers may share a log, and a watcher's words are not a sign of life of a rank.
 #pragma once
 
 #include <sys/types.h>
@@ -11,7 +11,7 @@
 namespace oddrank::node {
 
 struct LogSample {
-  std::uint64_t bytes = 0;  // of all of them
+  std::uint64_t bytes = 0;  // of all logs
   // The text written since the last sample contains a watcher's words (in its first MiB).
   bool by_watcher = false;
 };
@@ -19,7 +19,7 @@ struct LogSample {
 // A log that is found by its descriptor, or by the path that the user gave.
 struct LogPlace {
   std::string path;
-  pid_t pid = 0;  // whose descriptor it is; 0: the path counts
+  pid_t pid = 0;  // the process with the descriptor; 0: the path counts
   int fd = -1;
 };
 

@@ -1,5 +1,5 @@
-// Shares out the time of a node, so that it answers in time, whatever hangs or however busy it is:
-// the stacks come first, and each other source costs itself at most.
+// Divides a node's time, so that it answers in time whatever hangs or however busy it is: the
+// stacks come first, and another source that is slow loses only itself.
 #pragma once
 
 #include <chrono>
@@ -13,18 +13,19 @@ class NodeBudget {
   explicit NodeBudget(std::chrono::milliseconds timeout)
       : all_(Deadline::after(timeout)), reading_(all_) {}
 
-  // Since the node was asked.
+  // Returns the time since the node was asked.
   std::chrono::milliseconds spent() const;
-  // The processes are known. Three quarters of the time that is left are for the stacks, the rest
-  // for all that is read beside them.
+  // Call it when the processes are known. Three quarters of the remaining time are for the stacks,
+  // the rest for the other sources.
   void begin_reading() { reading_ = Deadline::after(all_.left() * 3 / 4); }
-  // The process that waits for the answer knows that it takes longer by this.
+  // Adds time for which the waiting process has already been prepared.
   void extend(std::chrono::milliseconds by);
-  // For all processes of a sample together.
+  // Returns the time for all processes of a sample together.
   std::chrono::milliseconds of_sample() const { return reading_.left(); }
-  // For the counters that must be read before any thread is stopped: a small part of what is left.
+  // Returns the time for the counters that must be read before any thread is stopped: a small part
+  // of the rest.
   std::chrono::milliseconds before() const;
-  // For the next source beside the stacks: a part of what is left, 300 ms at least.
+  // Returns the time for the next source beside the stacks: a part of the rest, at least 300 ms.
   std::chrono::milliseconds beside() const;
 
  private:

@@ -1,4 +1,4 @@
-// Says so if a native stack has CPython's functions, but no interpreter was found.
+// Notes that a native stack has CPython's functions, but no interpreter was found.
 #pragma once
 
 #include "snapshot/capture.h"

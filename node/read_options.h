@@ -7,12 +7,12 @@
 
 namespace oddrank::node {
 
-// In read_threads(), `mask_text`, `keeps_words` and what `visit_python` does first are the node's.
+// read_threads() itself sets `mask_text` and `keeps_words`, and acts first in `visit_python`.
 struct ReadOptions : stacks::CollectOptions {
   // False: the process's files did not answer, and only what is in memory is read (silent_files.h).
   bool files = true;
-  // How many of the newest collectives of each group are kept from recorders in memory, and four
-  // times as many transfers; 0: all. Captures of thousands of ranks stay small.
+  // How many of the newest collectives of each group are kept from recorders in memory, with four
+  // times as many transfers; 0: all. So captures of thousands of ranks stay small.
   std::size_t newest_calls = 64;
 };
 

@@ -35,7 +35,7 @@ bool runs_for_others(snapshot::JobRole role) {
          role != snapshot::JobRole::kService;
 }
 
-// Frames of MPI and of its components hold MPI's objects, those of JAX its gloo's.
+// Frames of MPI and of its components hold MPI's objects, frames of JAX its gloo's.
 bool is_mpi(std::string_view path) {
   const Library library = snapshot::library_of(path);
   return library == Library::kMpi || library == Library::kMpiPart;

@@ -79,8 +79,8 @@ struct Family {
   List ranks;
 };
 
-// Finds families whose ranks have numbers of their own in the job. If the tasks of a job have each
-// made a small group of their own, their numbers are not those of the job.
+// Finds families whose ranks have numbers of their own in the job. If each task of a job has made a
+// small group of its own, the numbers in it are not the job's.
 std::vector<Family> find_families(const Capture& capture) {
   std::vector<Family> families;
   using Use = std::tuple<std::uint32_t, snapshot::StringId, snapshot::StringId, std::int32_t>;

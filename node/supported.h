@@ -5,7 +5,7 @@
 
 namespace oddrank::node {
 
-// "CPython 3.8 to 3.15", "flight recorders of PyTorch 2.4 to 2.15", ...: one a line.
+// Returns "CPython 3.8 to 3.15", "flight recorders of PyTorch 2.4 to 2.15", ...: one a line.
 std::string supported_versions();
 
 }  // namespace oddrank::node

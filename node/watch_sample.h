@@ -1,5 +1,5 @@
-// The samples that the watch takes of ranks: short, each rank's in a child of its own with a
-// deadline, and without stopping a thread. See watch/rank_sign.h for their contents.
+// The watch's samples of ranks: short, each in a child with a deadline, without stopping a thread.
+// See watch/rank_sign.h for their contents.
 #pragma once
 
 #include <string>

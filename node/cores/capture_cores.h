@@ -1,4 +1,4 @@
-// Makes a capture from core files: each is read in a child with a deadline, and those of one job
+// Makes a capture from the core files of one job: each is read in a child with a deadline, then all
 // are combined like live ranks.
 #pragma once
 
@@ -21,7 +21,7 @@ struct CoresRequest {
 
 // Returns a node for each host that an environment names; a core without a host is a node of its
 // own, with the name of its file. A core that cannot be read is a node that did not answer, with
-// the reason. Fails if none can be read (the first one's Error), or with kUsage if they belong to
+// the reason. Fails if none can be read (with the first Error), or with kUsage if they belong to
 // several jobs. Precondition: one thread (it forks).
 Result<snapshot::Capture> capture_cores(const CoresRequest& request, const CaptureOptions& options);
 

@@ -28,8 +28,8 @@ class CoreOpener {
   CoreOpener(std::vector<CoreOfProcess> cores, std::string sysroot)
       : cores_(std::move(cores)), sysroot_(std::move(sysroot)) {}
 
-  // Opens the file of the first core of `pid` that has a trustworthy one at that path (processes of
-  // several hosts may have the same pid). The caller compares build ids. For "[vdso]" the file
+  // Opens the file at that path for the first core of `pid` that has a trustworthy one (processes
+  // of several hosts may have the same pid). The caller compares build ids. For "[vdso]" the file
   // holds its image.
   Result<UniqueFd> open(pid_t pid, const std::string& path);
   // Opens a file with the part of the module's symbols that the core contains.

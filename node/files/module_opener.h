@@ -18,7 +18,7 @@ namespace oddrank::node {
 // Reads the maps of each process once. May block; see base/isolated.h.
 class ModuleOpener {
  public:
-  // Files of `silent` processes are opened only if nobody else must answer for them.
+  // Files of `silent` processes are opened only if they depend on no server or other process.
   explicit ModuleOpener(SilentProcesses silent = {}) : silent_(std::move(silent)) {}
 
   // Opens the file that `pid` has mapped under that path, in its own mount namespace, even if it

@@ -1,5 +1,5 @@
-// The files of a process that did not answer: those on file systems for which a server, or another
-// process, must answer. They are not opened again; what is in memory is read.
+// The files of a process whose reader did not answer. Files on file systems that depend on a
+// server, or on another process, are not opened again; what is in memory is read.
 #pragma once
 
 #include <sys/types.h>
@@ -22,8 +22,8 @@ class SilentFiles {
 
   // Returns whether the file of the mapping is on a disk or in the memory of this node.
   bool may_open(const attach::Mapping& mapping) const;
-  // Returns "nfs4 server:/export at /data": where files that are mapped are, and may not be opened;
-  // "" if no such file is mapped.
+  // Returns "nfs4 server:/export at /data": the mounts of mapped files that may not be opened; ""
+  // if there are none.
   std::string mounts(const attach::MemoryMap& maps) const;
 
  private:

@@ -1,5 +1,5 @@
-// Reads dumps of flight recorders into a capture: those of its ranks, from the files that PyTorch
-// writes or from the ranks themselves; and those that the user names.
+// Reads dumps of flight recorders into a capture: from the files that PyTorch writes, from the
+// ranks themselves, and from files that the user names.
 #pragma once
 
 #include <chrono>
@@ -16,8 +16,8 @@ namespace oddrank::node {
 // child and a deadline; failures become notes. Precondition: one thread (it forks).
 void collect_dumps(snapshot::Capture& capture, std::chrono::milliseconds timeout);
 
-// Reads, from the files, folders and patterns, the dumps of ranks that have none yet; with `all`
-// also dumps of ranks that are not in the capture. Uses a child with a deadline, as above.
+// Reads dumps from files, folders and patterns for ranks that have none yet; with `all`, also dumps
+// of ranks that are not in the capture. Uses a child with a deadline, as above.
 void add_given_dumps(snapshot::Capture& capture,
                      const std::vector<std::string>& patterns,
                      bool all,

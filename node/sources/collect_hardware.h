@@ -14,7 +14,7 @@ namespace oddrank::node {
 
 class HardwareReading {
  public:
-  // Begins it, if there is hardware to ask. Precondition: one thread (it forks).
+  // Begins to read, if there is such hardware. Precondition: one thread (it forks).
   HardwareReading();
 
   // Waits for the answers. Adds the sources that answer in time; the others become notes. Call

@@ -1,4 +1,4 @@
-// Reads lines about a job's communication from the end of the files to which its ranks write, and
+// Reads lines about a job's communication from the ends of the files that its ranks write to, and
 // of the batch script's output if SLURM names it.
 #pragma once
 

@@ -210,7 +210,7 @@ int version_number(std::string_view version) {
   return major && minor && *major < 100 && *minor < 1000 ? *major * 1000 + *minor : 0;
 }
 
-// Puts the counts of a later answer beside those of the first, rank by rank.
+// Adds the counts of a later answer to the rows of the first, rank by rank.
 void add_later_answer(RasCommunicator& communicator, const RasCommunicator& later) {
   for (RasRank& rank : communicator.ranks) {
     const auto at =

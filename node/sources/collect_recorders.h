@@ -1,5 +1,5 @@
-// Reads the flight recorders of the ranks of this node from their memory, for which nothing has to
-// be armed. This stops no thread and needs no answer.
+// Reads the flight recorders of the ranks of this node from their memory: nothing has to be
+// enabled, no thread is stopped, and no answer is needed.
 #pragma once
 
 #include <chrono>
@@ -19,11 +19,11 @@ namespace oddrank::node {
 class RecorderSearch {
  public:
   RecorderSearch(const snapshot::Capture& capture, std::chrono::milliseconds timeout);
-  // Waits for what was found (recorder_variables.h); "" if nobody has searched for a single rank.
+  // Waits for what was found (recorder_variables.h); "" for a single rank until set_found().
   const std::string& found();
 
-  // Whether there is a single rank, whose libraries its own reader searches: whoever goes through
-  // their symbols before saves it that by searching as well, and tells it by set_found().
+  // Returns whether there is a single rank, whose own reader searches its libraries. Code that goes
+  // through their symbols before can save it that: it searches as well, and calls set_found().
   bool is_left_to_others() const { return left_; }
   void set_found(std::string found) { found_ = std::move(found); }
 
@@ -33,16 +33,16 @@ class RecorderSearch {
   std::string found_;
 };
 
-// Returns for each process of the capture how long ago it has made a call, or has noticed the end
-// of one, by its recorder; negative if that is unknown. Precondition: one thread (it forks).
+// Returns for each process of the capture how long ago it made a call or noticed the end of one, by
+// its recorder; negative if unknown. Precondition: one thread (it forks).
 std::vector<std::chrono::milliseconds> ages_of_newest_events(const snapshot::Capture& capture,
                                                              RecorderSearch& search,
                                                              std::chrono::milliseconds timeout);
 
 // Adds a record (FlightRecord::from_memory) for each rank whose recorder holds calls. A rank
-// without one is normal; what does not fit becomes one note. Each rank has a child with a deadline.
-// `newest`: how many calls of each group are kept; 0: all. Call it after the samples, so that a
-// call that a record shows as open was open during them. Precondition: one thread (it forks).
+// without one is normal; failures become one note. Each rank has a child with a deadline. `newest`:
+// how many calls of each group are kept; 0: all. Call it after the samples, so that a call that a
+// record shows as open was open during them. Precondition: one thread (it forks).
 void collect_recorders(snapshot::Capture& capture,
                        RecorderSearch& search,
                        std::size_t newest,

@@ -49,7 +49,7 @@ std::string packed_ref(std::string_view packed, std::string_view ref) {
   return {};
 }
 
-// `folder`: that of the repository's files, of one working tree.
+// `folder`: the folder of the repository's files, for one working tree.
 std::string commit_of(const ReadSmall& read, const std::string& folder, std::string_view head) {
   constexpr std::string_view kRef = "ref: ";
   if (!head.starts_with(kRef)) {

@@ -1,10 +1,10 @@
 // Requests a dump of its flight recorder from a rank, if it was started with one of two interfaces:
-// PyTorch's control plane on a local socket (TORCH_WORKER_SERVER_SOCKET), or the pipe that makes it
+// PyTorch's control plane on a local socket (TORCH_WORKER_SERVER_SOCKET), or a pipe, which makes it
 // write a dump for each byte (TORCH_NCCL_DEBUG_INFO_PIPE_FILE and its newer names). Both exist for
 // this purpose and leave the job undisturbed; neither exists unless the job enabled it.
 //
-// The store's key "exception_dump" is never set: it also makes all ranks dump, but their monitors
-// treat it as a failure.
+// The store's key "exception_dump" is never set: it makes all ranks dump as well, but their
+// monitors treat it as a failure.
 #pragma once
 
 #include <sys/types.h>

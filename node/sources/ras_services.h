@@ -29,7 +29,7 @@ Status enter_network(const RasService& service);
 struct RasGreeting {
   std::size_t services = 0;
   std::size_t answered = 0;
-  std::string why;  // one does not answer, or there is none because a rank has NCCL_RAS_ENABLE=0
+  std::string why;  // a service does not answer, or a rank has none because of NCCL_RAS_ENABLE=0
 };
 
 // Greets the services without a query, so that only the services' own threads have work to do.

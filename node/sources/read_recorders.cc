@@ -143,8 +143,8 @@ void add_members(const snapshot::ProcessCapture& process,
   }
 }
 
-// Times take most of the room of a call in a capture, and nothing needs those of calls that have
-// ended to be exact.
+// Times are the largest part of a call in a capture, and nothing needs exact times of calls that
+// have ended.
 void drop_fractions(const snapshot::Tables& tables, FlightRecord& record) {
   constexpr std::int64_t kSecondNs = 1'000'000'000;
   for (snapshot::FlightEntry& entry : record.entries) {

@@ -1,4 +1,4 @@
-// The time now and when a process began, by the clock that files have their times from.
+// Now, and the start of a process, by the clock of file times.
 #pragma once
 
 #include <cstdint>
@@ -7,9 +7,10 @@
 
 namespace oddrank::node {
 
-// Both are CLOCK_REALTIME in microseconds.
+// Returns CLOCK_REALTIME in microseconds.
 std::uint64_t realtime_us();
-// ProcessCapture::start_us counts from the boot.
+// Returns the same clock's time when the process began (ProcessCapture::start_us counts from the
+// boot).
 std::uint64_t began_us(const snapshot::ProcessCapture& process);
 
 }  // namespace oddrank::node

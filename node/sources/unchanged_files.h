@@ -1,6 +1,6 @@
 // Reads small files of a process that are on this node and have not changed since the process
-// began, so that they are what it runs. Nothing is asked of a file system that something else has
-// to answer for: a dead server would not, and what all nodes share cannot differ between them.
+// began, so that they are what it runs. File systems that depend on a server or another process are
+// not touched: a dead server would not answer, and files that all nodes share cannot differ.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Whether PyTorch notes in its flight recorder when a call of NCCL ends.
+// Corrects flight recorders in which PyTorch does not note the ends of NCCL's calls.
 #pragma once
 
 #include <cstddef>
@@ -9,9 +9,9 @@
 
 namespace oddrank::node {
 
-// With TORCH_NCCL_BLOCKING_WAIT the watchdog of ProcessGroupNCCL looks after no call, so every call
-// stays open in memory for good (seen with torch 2.11; a dump asks the events itself, and is
-// right). Marks those calls of NCCL as ended: nothing is known of their ends
+// With TORCH_NCCL_BLOCKING_WAIT the watchdog of ProcessGroupNCCL ignores all calls, so every call
+// stays open in memory forever (seen with torch 2.11; a dump asks the events itself, and is right).
+// Marks these calls of NCCL as ended, since nothing is known of their ends
 // (snapshot/flight_calls.h). Then keeps the newest `newest` calls; 0: all.
 void forget_unnoted_ends(const snapshot::ProcessCapture& process,
                          const snapshot::Tables& tables,
