@@ -94,8 +94,8 @@ constexpr NativeCall in_store(std::string_view name) {
   return {name, "", CallKind::kRendezvous, true};
 }
 
-// The names of operations are those of torch.distributed, so that ranks agree on them whatever
-// frame they are read from.
+// The names of operations are torch.distributed's, so that ranks agree on them whatever frame they
+// are read from.
 constexpr std::array kNativeCalls = {
     starts("c10d::TCPStore::TCPStore"),
     starts("c10d::TCPStore::waitForWorkers"),

@@ -11,18 +11,18 @@ namespace oddrank::collectives {
 
 inline constexpr std::string_view kRpcFile = "torch/distributed/rpc/api.py";
 
-// The local variable of a Python call's frame that has the other side, as a global rank.
+// The local variable of a call's Python frame that holds the other side, as a global rank.
 enum class PeerLocal : std::uint8_t { kNone = 0, kSrcIsRoot, kDstIsRoot, kSrcIsPeer, kDstIsPeer };
 
-// A Python function. `parameters` are its first ones, in order, up to and with `group`; they show
-// whether a caller gave a group (group_evidence.h). Empty: it has no group parameter.
+// A Python function. `parameters` are its first parameters up to and including `group`, in order;
+// they show whether a caller gave a group (group_evidence.h). Empty: it has no group parameter.
 struct PythonCall {
   std::string_view function;  // last part of the qualified name
   std::string_view file;      // end of the path
   snapshot::CallKind kind = snapshot::CallKind::kCollective;
   std::string_view parameters;
   PeerLocal peer = PeerLocal::kNone;
-  // It calls other collectives of the table, and passes its own group on to them.
+  // It calls other collectives of the table with its own group.
   bool passes_group_on = false;
 };
 

@@ -232,9 +232,9 @@ bool is_batched(const CallFrames& frames, const PythonMatch& match) {
          (outer.call != nullptr && outer.call->function == kBatch);
 }
 
-// A send or receive makes its communicator when it is the first one between the two ranks: nobody
-// else has to come (ProcessGroupNCCL::pointToPoint(); for a batch, all ranks of the group). Both
-// sides meet in one call, whatever each has come for.
+// The first send or receive between two ranks makes their communicator: no other rank has to come
+// (ProcessGroupNCCL::pointToPoint(); for a batch, all ranks of the group). Both sides meet in one
+// call, whichever direction each wants.
 void meet_in_pair(std::int32_t rank, snapshot::Tables& tables, CollectiveCall& call) {
   call.op = tables.string("send or recv");
   call.whole_world = false;

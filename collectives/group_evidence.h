@@ -30,7 +30,7 @@ std::optional<std::string> default_group_evidence(const CallFrames& frames,
 
 // Returns how many values the text of a tuple, list or dict holds: "()" 0, "(<Tensor>,)" 1, "[1, 2,
 // 3, 4,
-// ... 6 items]" 6; nullopt for any other text. `values` gets the ones that are in the text.
+// ... 6 items]" 6; nullopt for any other text. `values` gets those in the text.
 std::optional<std::size_t> sequence_size(std::string_view text,
                                          std::vector<std::string_view>& values);
 

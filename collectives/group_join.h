@@ -39,8 +39,8 @@ class GroupJoin {
   const snapshot::ProcessGroup* of_name(std::string_view text) const;
   // Returns the only group that this process is in; nullptr if there are several, or none is known.
   const snapshot::ProcessGroup* only() const;
-  // Returns the members of each group of this process that has others in it, if these are the same
-  // in all; empty if not, or if no group has others.
+  // Returns the members of this process's groups with others in them, if all such groups have the
+  // same members; else empty.
   std::vector<std::int32_t> common_members() const;
 
   // Fills in name, label and members of the call's group.

@@ -110,7 +110,7 @@ class Joiner {
   // whether it has ended.
   void add_begun(ThreadCapture& thread);
   bool asks_for_work(const ThreadCapture& thread) const;
-  // A future of torch is that of a collective, unless the process also makes calls of RPC.
+  // A future of torch belongs to a collective, unless the process also makes calls of RPC.
   bool waits_for_future(const ThreadCapture& thread) const;
   // Adds the oldest open call to a thread that waits for its device: NCCL's calls return at once.
   void add_call(ThreadCapture& thread);
@@ -392,7 +392,7 @@ bool is_recorded_as(std::string_view function, std::string_view op) {
 }
 
 void join_flight(snapshot::Capture& capture) {
-  // The newest dump of each rank; that of the process itself, if known.
+  // The newest dump of each rank; the process's own, if known.
   std::map<std::int32_t, const FlightRecord*> newest;
   for (const FlightRecord& record : capture.collectives.flight) {
     const FlightRecord*& best = newest[record.rank];

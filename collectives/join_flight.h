@@ -2,9 +2,9 @@
 // call within its group, its group if the frames do not show it, and the call itself (also a send
 // or receive) of a rank that only waits for its device.
 //
-// A dump may be old: if a healthy job wrote one, it may hang an hour later in the same line, with
+// A dump may be old: a healthy job may write one and hang an hour later in the same line, with
 // other numbers. So an entry counts only if it was itself stuck: the dump was written after the
-// rank's last sample began and the entry was open before that, or the entry had been open for five
+// rank's last sample began, and the entry was open before that; or it had been open for five
 // minutes when the dump was written.
 #pragma once
 

@@ -59,9 +59,9 @@ NativePart native_part(const CallFrames& frames, std::size_t end) {
   return part;
 }
 
-// Returns the backend that was given the call: the one in the frames, or the only one in use that
-// it may be; null if its count is no number of a collective. A group often has two backends, gloo
-// for tensors of the CPU and NCCL for those of GPUs.
+// Returns the backend of the call: by the frames, or the only possible one in use; null if its
+// count does not number collectives. A group often has two backends, gloo for tensors of the CPU
+// and NCCL for tensors of GPUs.
 const GroupCounter* counter_of(const ProcessGroup& group,
                                const NativePart& part,
                                const snapshot::Tables& tables) {

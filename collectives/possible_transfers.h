@@ -1,6 +1,6 @@
 // The sends and receives that a thread may wait for, from the locals of the frames around its wait.
 //
-// Neither a request nor torch's Work has the other side. The frames around it have: the list of
+// Neither a request nor torch's Work has the other side, but the frames around it have: the list of
 // P2POps of a batch, or the neighbours in a pipeline and the transfers with them.
 #pragma once
 
@@ -16,7 +16,7 @@
 namespace oddrank::collectives {
 
 struct PossibleTransfers {
-  std::vector<P2pOperation> operations;  // different ones; empty: nothing is known
+  std::vector<P2pOperation> operations;  // each once; empty: nothing is known
   std::string evidence;                  // "next_rank=2 in _communicate (p2p_communication.py:318)"
 };
 

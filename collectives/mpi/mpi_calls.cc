@@ -1,9 +1,9 @@
-// A blocking collective is made of transfers whose requests name the communicator; that of the
-// innermost one counts. Without such a request (shared memory, MPICH), the registers of the
-// library's frames count, from the outermost inwards: functions of MPI need the communicator after
-// the call that does the work, to report errors. A register counts only in the function that has
-// changed it: otherwise it is one of the program's own, which may hold any communicator. Words on
-// the stack are trusted with requests only, and only with those that are still open.
+// A blocking collective is made of transfers whose requests name the communicator; the innermost
+// request counts. Without such a request (shared memory, MPICH), the registers of the library's
+// frames count, from the outermost inwards: functions of MPI need the communicator after the call
+// that does the work, to report errors. A register counts only in the function that has changed it:
+// otherwise its value is the program's, which may be any communicator. Words on the stack are
+// trusted only for requests that are still open.
 #include "collectives/mpi/mpi_calls.h"
 
 #include <algorithm>
@@ -339,7 +339,7 @@ FoundObjects find_objects(const MpiThread& thread, MpiObjects& objects) {
   std::vector<MpiRequest> in_array;  // that a frame leads to
   for (const auto& frame : thread.frames) {
     for (const PreservedValue& word : frame) {
-      objects.communicator(word.value);  // those of MPICH must be known before its requests
+      objects.communicator(word.value);  // MPICH's communicators must be known before its requests
     }
   }
   for (const auto& frame : thread.frames) {
@@ -571,7 +571,7 @@ void MpiCalls::set(const FoundObjects& found, snapshot::ThreadCapture& thread) {
                   : one     ? "open request, tag " + std::to_string(found.requests.front().tag)
                             : std::to_string(found.requests.size()) + " open requests";
     }
-    if (is_window) {  // a row without counts would hide those of an earlier sample
+    if (is_window) {  // a row without counts would hide an earlier sample's counts
       erase_if(process_.groups, [&call](const ProcessGroup& row) {
         return row.name == call.group && row.counters.empty();
       });

@@ -18,8 +18,8 @@ struct MpiThread {
   std::vector<std::vector<attach::PreservedValue>> frames;  // innermost first
 };
 
-// Sets the group and the other side in ThreadCapture::call of these threads (its kind is that of
-// the request, or kRendezvous if none was found), and adds a row to `process.groups` for each
+// Sets the group and the other side in ThreadCapture::call of these threads (its kind is the
+// request's, or kRendezvous if none was found), and adds a row to `process.groups` for each
 // communicator found. Call it after collect_groups().
 //
 // A communicator counts only if no other one fits, and if the process's rank in MPI's world is its

@@ -20,9 +20,9 @@ struct MpiCommunicator {
   // Ranks in the world of this process, in the order of their rank here. Empty: unknown, or the
   // world.
   std::vector<std::int32_t> members;
-  // Receives posted in it so far, those of collectives among them; -1: unknown.
+  // Receives posted in it so far, including those inside collectives; -1: unknown.
   std::int64_t receives = -1;
-  std::int64_t nonblocking = -1;  // collectives of that sort made in it so far; -1: unknown
+  std::int64_t nonblocking = -1;  // nonblocking collectives made in it so far; -1: unknown
 
   bool operator==(const MpiCommunicator&) const = default;
 };
@@ -30,7 +30,7 @@ struct MpiCommunicator {
 // kOneSided: not a request, but a window: some of its members must grant a lock or an epoch.
 enum class MpiRequestKind : std::uint8_t { kSend = 0, kRecv, kCollective, kOneSided };
 
-// Locks of a window: ranks in its communicator, whose memory they are for.
+// Locks of a window, by the rank in its communicator whose memory they protect.
 struct WindowLocks {
   std::int32_t wanted = -1;
   std::vector<std::int32_t> had;  // for this process alone (MPI_LOCK_EXCLUSIVE)
@@ -41,8 +41,8 @@ struct WindowLocks {
 // A request that is not complete.
 struct MpiRequest {
   MpiRequestKind kind = MpiRequestKind::kRecv;
-  std::int32_t peer = -1;  // rank in the communicator; -1: any, or not one of a transfer
-  std::int32_t tag = -1;   // those below -1 are the library's own: parts of a collective
+  std::int32_t peer = -1;  // rank in the communicator; -1: any, or not a transfer
+  std::int32_t tag = -1;   // tags below -1 are the library's own: parts of a collective
   MpiCommunicator communicator;
   WindowLocks locks;  // kOneSided
 

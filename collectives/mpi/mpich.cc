@@ -49,8 +49,8 @@ struct MpichCommunicator {
 };
 static_assert(offsetof(MpichCommunicator, name) == 60 + kMutexBytes);
 
-// How ranks become processes: MPIDI_rank_map_t, 4.0. Those of the first "address table" are the
-// ranks of the world, in their order.
+// How ranks become processes: MPIDI_rank_map_t, 4.0. The first "address table" has the ranks of the
+// world, in their order.
 constexpr std::uint64_t kRankMapAt = 784 + kMutexGrowth;
 struct RankMap {
   std::uint32_t mode = 0;
@@ -272,7 +272,7 @@ std::optional<MpiCommunicator> read_mpich_communicator(cpython::RemoteReader& re
 
 bool is_mpich_window(cpython::RemoteReader& reader, Addr object) {
   // Behind the handle are the references. The first word of many objects is a pointer, whose halves
-  // may look the same; those of user space are larger.
+  // may look like these; the upper half of one into user space is larger.
   constexpr std::uint32_t kMaxOfWindow = 1 << 10;
   if (!may_be_of_kind(reader, object, kWindowKind)) {
     return false;

@@ -1,5 +1,5 @@
 // Communicators and requests of MPICH in a target's memory. The library has no symbols for them,
-// and they carry no class; they are recognised by their handle and by what must hold between their
+// and they carry no class; they are recognised by their handle and by relations between their
 // fields.
 //
 // Sources: src/include/mpir_objects.h (handles: two bits for where the object lies, four for its
@@ -28,9 +28,9 @@ std::optional<MpiCommunicator> read_mpich_communicator(cpython::RemoteReader& re
 bool is_mpich_window(cpython::RemoteReader& reader, Addr object);
 
 // Returns the locks of a window if the object is its record of one rank's part, and the process
-// requests the lock of that part: nothing else leads from a call to its window. Shared locks
-// (MPI_LOCK_SHARED) are among those that the process has: a process that waits for one of these
-// wants it exclusively.
+// requests the lock of that part: nothing else leads from a call to its window. The process's own
+// locks include shared ones (MPI_LOCK_SHARED): a process that waits for one of these wants it
+// exclusively.
 std::optional<WindowLocks> read_mpich_locks(cpython::RemoteReader& reader, Addr record);
 
 // A request that is not complete.

@@ -29,7 +29,7 @@ class OpenMpiReader {
   // Return nullopt if the object is not one, or does not fit; request() also if it is complete.
   std::optional<MpiCommunicator> communicator(Addr object);
   std::optional<MpiRequest> request(Addr object);
-  // Returns the locks of a window by the object with which a call requests one (osc/rdma; 4.1).
+  // Returns the locks of a window, from the object by which a call requests one (osc/rdma; 4.1).
   std::optional<WindowLocks> locks(Addr object);
 
  private:

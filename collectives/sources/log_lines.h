@@ -13,7 +13,7 @@
 
 namespace oddrank::collectives {
 
-// How many lines of each kind are kept, the last ones.
+// How many lines of each kind are kept: the last ones.
 inline constexpr std::size_t kMaxLinesOfKind = 32;
 
 struct LogLines {

@@ -16,7 +16,7 @@ inline constexpr std::uint64_t kNcclMagic = 0x0280028002800280;
 struct NcclLayout {
   int version = 0;  // NCCL_VERSION_CODE: 22809 is 2.28.9
 
-  // Members of struct ncclComm. Its first member is the first magic number, its last one the other.
+  // Members of struct ncclComm. Its first and last members are the magic numbers.
   std::uint32_t peer_info = 0;        // pointer to an array of struct ncclPeerInfo
   std::uint32_t peer_info_valid = 0;  // 0: this version has no such field
   std::uint32_t hash = 0;
@@ -70,9 +70,9 @@ struct NcclProxyLayout {
   std::uint32_t transport = 0;
   std::uint32_t resources = 0;  // pointer to struct sendNetResources or recvNetResources
 
-  // Members of sendNetResources and recvNetResources: the rank for which the proxy works, the rank
-  // at the other end, the number of the network's device, the number of the connection among those
-  // between the two ranks.
+  // Members of sendNetResources and recvNetResources: the rank that the proxy works for, the rank
+  // at the other end, the number of the network's device, the number of the connection between the
+  // two ranks.
   std::uint32_t send_rank = 0;
   std::uint32_t send_peer = 0;
   std::uint32_t send_device = 0;
@@ -96,7 +96,7 @@ int nccl_version_code(std::string_view version);
 // Returns "2.28.9" for 22809.
 std::string nccl_version_text(int code);
 
-// Return the layouts of that version; nullptr if it is unknown, so that nothing can be read.
+// Return the layouts of that version; nullptr if unknown: then nothing can be read.
 const NcclLayout* nccl_layout(int version);
 const NcclProxyLayout* nccl_proxy_layout(int version);
 

@@ -1,8 +1,8 @@
 // Reads the communicators of a process from NCCL's own memory, if NCCL's RAS service does not
 // report the rank: it is stopped, its RAS thread is stuck, or the service is unreachable.
 //
-// NCCL keeps a list of its communicators for RAS (`ncclComms`, from 2.24 on). It is a local symbol,
-// which NVIDIA's libraries have in .symtab; a library without .symtab cannot be read. The reader
+// NCCL keeps a list of its communicators for RAS (`ncclComms`, from 2.24 on). It is a local symbol
+// in .symtab, which NVIDIA's libraries have; a library without .symtab cannot be read. The reader
 // uses the same fields as RAS itself, so the counts mean the same: launches by the host, of five
 // operations. With NCCL_RAS_ENABLE=0 the list stays empty.
 //

@@ -17,9 +17,9 @@
 
 namespace oddrank::collectives {
 
-// Returns the transfers of all communicators, sorted; channels with equal numbers are one row. None
-// if nothing is under way, which is normal. At most 256 rows. kUnsupported: the layout of that
-// version is unknown. `what` is one line without the process.
+// Returns the transfers of all communicators, sorted; channels with equal numbers are one row.
+// Empty if nothing is under way, which is normal. At most 256 rows. kUnsupported: the layout of
+// that version is unknown. `what` is one line without the process.
 Result<std::vector<snapshot::ProxyTransfer>> read_nccl_proxies(const attach::Target& target,
                                                                const NcclVariables& variables,
                                                                snapshot::Tables& tables);

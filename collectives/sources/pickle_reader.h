@@ -2,11 +2,11 @@
 //
 // A pickle is a program for a stack machine, and Python's own reader calls any function that it
 // names. This one supports only the opcodes that build numbers, texts, lists, dicts and tuples, and
-// refuses every other, with its name. It reads protocol 2 as PyTorch's C++ writes it
+// refuses any other by name. It reads protocol 2 as PyTorch's C++ writes it
 // (torch/csrc/jit/serialization/pickler.cpp: texts are memoised by value, containers after they
-// were built), and 3 to 5 as Python does. The only exception are calls of
-// torch.jit._pickle.build_intlist and its like, which mark lists in old dumps: they are replaced by
-// their argument, which is also their result.
+// were built), and 3 to 5 as Python does. The only exceptions are calls of
+// torch.jit._pickle.build_intlist and its like, which mark lists in old dumps: such a call is
+// replaced by its argument, which is also its result.
 //
 // If a file ends early (it is written in place, and the job may be killed meanwhile), the result is
 // the complete part: open lists and dicts keep their items so far.

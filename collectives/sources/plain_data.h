@@ -3,9 +3,8 @@
 // recurses.
 //
 // Memory is accounted: a file whose values need more than ten times its own size (and 64 MiB) is
-// refused. PyTorch's dumps need 3 to 6 times their size, those rewritten by Python (whose pickles
-// are smaller) 12 times. While a vector of the reader grows, it needs half as much again for a
-// moment.
+// refused. PyTorch's dumps need 3 to 6 times their size, dumps rewritten by Python (whose pickles
+// are smaller) 12 times. A vector of the reader briefly needs half as much again while it grows.
 #pragma once
 
 #include <cstddef>
@@ -33,7 +32,7 @@ struct PlainValue {
 class PlainData {
  public:
   // `input_size`: of the file. Texts may point into the file, which must outlive the data.
-  // `anyway`: the bytes that it may need even if the file is small.
+  // `anyway`: the bytes that it may need however small the file is.
   explicit PlainData(std::size_t input_size, std::size_t anyway = std::size_t{64} << 20)
       : budget_(input_size * 10 + anyway) {}
 
@@ -60,8 +59,7 @@ class PlainData {
   std::size_t used() const { return used_; }
 
  private:
-  // There are millions of short lists, so their values lie one behind the other in chunks, not in
-  // an allocation for each list.
+  // There are millions of short lists, so their values share chunks instead of one allocation each.
   struct Node {
     PlainValue* values = nullptr;
     std::uint32_t size = 0;
@@ -69,10 +67,9 @@ class PlainData {
   };
 
   PlainValue container(PlainKind kind);
-  // Gives the node the next free values. Precondition: there are as many.
+  // Gives the node the next `room` free values. Precondition: there are enough.
   void take_room(Node& node, std::size_t room);
-  // Moves the node's values to a place with room for `room` of them; false if that is more than a
-  // node may have.
+  // Moves the node's values to a place for `room` values; false if a node may not have so many.
   bool make_room(Node& node, std::size_t room);
 
   std::vector<Node> nodes_;

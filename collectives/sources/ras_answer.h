@@ -1,8 +1,8 @@
 // The answer of NCCL's RAS service to a status query (readers: ras_json.h, ras_text.h).
 //
-// The service counts the collectives that each rank's host has launched, of five operations; sends,
-// graphs and completion are not counted. Equal counts do not prove health, and the few ranks that
-// its text names may be innocent: only the counts are used.
+// For each rank, the service counts the launches of five collectives by the host, but no sends,
+// graphs or completions. Equal counts do not prove health, and the few ranks that its text names
+// may be innocent: only the counts are used.
 //
 // Source: NCCL, src/ras/client_support.cc (tags v2.24.3-1 to v2.30.7-1).
 #pragma once

@@ -18,12 +18,12 @@
 
 namespace oddrank::collectives {
 
-inline constexpr std::size_t kMaxRequests = 64;  // kinds of them; the others are left out
+inline constexpr std::size_t kMaxRequests = 64;  // kinds of requests; the others are left out
 inline constexpr std::size_t kMaxHolds = 4096;
 
 // Returns the requests of the last status, in its order, without `node`, `said_ms`, `holders` and
-// `source`. `pending_ms`: for how long every status has listed them. `log`: the end of the file;
-// its first line may be cut.
+// `source`. `pending_ms`: how long every status has listed them. `log`: the end of the file; its
+// first line may be cut.
 std::vector<snapshot::ResourceRequest> read_requests(std::string_view log,
                                                      snapshot::Tables& tables);
 

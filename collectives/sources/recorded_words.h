@@ -12,7 +12,7 @@
 
 namespace oddrank::collectives {
 
-// Fills op, backend and, of a send or receive, peer from a name such as "nccl:all_reduce" or
+// Fills op, backend and, for a send or receive, peer from a name such as "nccl:all_reduce" or
 // "nccl:send 0->1".
 void fill_recorded_name(std::string_view name,
                         snapshot::Tables& texts,

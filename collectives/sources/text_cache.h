@@ -17,7 +17,7 @@ namespace oddrank::collectives {
 template <typename Value>
 class TextCache {
  public:
-  // Returns make(), or what it returned for the same text before. `value` must be a text.
+  // Returns make(), or its earlier result for the same text. `value` must be a text.
   template <typename Make>
   const Value& of(const PlainValue& value, const Make& make);
 

@@ -9,9 +9,9 @@
 
 namespace oddrank::collectives {
 
-// Returns the file's contents. Parts that a record does not keep are missing: it has only the
-// program's innermost frame of a call's stack, only the order of types that differ, and only the
-// first 200 bytes of a list of sizes.
+// Returns the file's contents. What a record does not keep is missing: it has only the program's
+// innermost frame of a call's stack, each run of equal types once, and only the first 200 bytes of
+// a list of sizes.
 std::string write_flight_record(const snapshot::FlightRecord& record,
                                 const snapshot::Tables& texts);
 

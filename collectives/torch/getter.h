@@ -1,5 +1,5 @@
-// The offset of a member, from the machine code of its getter: that is one load and a return, so a
-// library of any version shows its own layout, even if it is stripped.
+// The offset of a member, from the machine code of its getter: one load and a return. So a library
+// of any version, even a stripped one, shows its own layout.
 //
 // x86-64: `mov disp(%rdi),%rax; ret`, as all public wheels of torch 2.4 to 2.15 have it; aarch64:
 // `ldr x0,[x0,#disp]; ret`. Each machine's source is machine/NAME_getter.cc.
@@ -12,7 +12,7 @@
 
 namespace oddrank::collectives {
 
-// How many bytes of a function are looked at.
+// How many bytes of a function are read.
 inline constexpr std::size_t kGetterBytes = 16;
 
 // Returns the offset of the 64-bit member that the function returns; nullopt if the function is not

@@ -30,7 +30,7 @@ using snapshot::CollectiveCall;
 using snapshot::ProcessGroup;
 
 constexpr std::string_view kBufferClass = "N4gloo9transport3tcp13UnboundBufferE";
-// Those of TLS are tcp::tls::Context and tcp::tls::Pair.
+// With TLS, they are tcp::tls::Context and tcp::tls::Pair.
 constexpr std::string_view kTcp = "N4gloo9transport3tcp";
 constexpr std::string_view kContextEnd = "7ContextE";
 constexpr std::string_view kPairEnd = "4PairE";

@@ -25,8 +25,9 @@
 namespace oddrank::collectives {
 
 // Sets the other side in ThreadCapture::call of each thread that waits for a transfer of gloo, as a
-// global rank; several, if this process has the same rank in several groups of that size. Its kind
-// is not known here. `threads`: as they were when their stacks were read. Needs process.groups.
+// global rank; several, if several groups of this process have that size and give it that rank. The
+// call's kind is not known here. `threads`: as they were when their stacks were read. Needs
+// process.groups.
 void collect_gloo_transfers(const attach::Target& target,
                             const std::vector<attach::ThreadState>& threads,
                             snapshot::Tables& tables,

@@ -1,6 +1,6 @@
-// A process group's C++ object, found through its Python object: the rank and size of this process
-// in it, and how many calls each of its backends has been given. Every PyTorch job has these
-// numbers; nothing has to be enabled, and nothing of the target is executed.
+// A process group's C++ object, found through its Python object: this process's rank in it, its
+// size, and how many calls each of its backends was given. Every PyTorch job has these numbers;
+// nothing has to be enabled, and nothing of the target is executed.
 //
 //   Python object (pybind11)  head, pointer to the C++ object
 //   -> c10d::ProcessGroup     rank, size, maps of backends (std::unordered_map)
@@ -32,8 +32,8 @@ struct BackendCounts {
   std::string backend;            // "gloo", "nccl"; in lower case
   std::int64_t collectives = -1;  // number of the newest collective; 0: there was none; -1: unknown
   std::int64_t transfers = -1;    // of the newest send or receive; -1: not counted separately
-  // Collectives and transfers have one number, as in gloo (measured with torch 2.13). Assumed for
-  // backends that are not known to count them separately.
+  // Collectives and transfers share one count, as in gloo (measured with torch 2.13). Assumed
+  // unless a backend is known to count them separately.
   bool mixed = true;
 };
 
@@ -43,7 +43,7 @@ struct GroupMemory {
   std::vector<BackendCounts> backends;  // each once
 };
 
-// Reads groups of one process. Remembers each class, so that many groups cost little.
+// Reads groups of one process. Caches classes, so that many groups cost little.
 class GroupReader {
  public:
   // `version`: of torch, "2.13.0+cpu"; "" if unknown. Borrows the memory.

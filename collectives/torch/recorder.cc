@@ -67,10 +67,10 @@ class RingReader {
                                                          std::size_t most);
   std::optional<std::vector<std::uint8_t>> types(const RawEntry& raw, std::uint32_t offset);
   void add_members(const RecorderLayout& layout, FlightRecord& record);
-  // Drops the calls that are no longer in the ring, whose texts may be those of other calls. Puts
-  // the others, and their groups, in the order of the ring. Before: newest first.
+  // Drops the calls that are no longer in the ring, since their texts may belong to other calls.
+  // Puts the others, and their groups, in the order of the ring. Before: newest first.
   static void drop_overwritten(std::uint64_t oldest, FlightRecord& record);
-  // Drops calls of groups without a name: with TORCH_DISTRIBUTED_DEBUG=DETAIL, those of a wrapper's
+  // Drops calls of groups without a name: with TORCH_DISTRIBUTED_DEBUG=DETAIL, calls of a wrapper's
   // helper and of the wrapped backend cannot be told apart.
   void drop_unnamed(FlightRecord& record) const;
 

@@ -2,10 +2,10 @@
 // which torch keeps from 2.11 on in every job, and before if TORCH_FR_BUFFER_SIZE (or its older
 // names) was set. No dump has to be written, and nothing of the target is executed.
 //
-// The process may be running. A ring counts only if all of it agrees with one of the layouts
-// (recorder_layout.h): sizes, the numbers of its calls, which ascend by one along the ring, and the
-// names of the calls. Calls that were overwritten while the ring was read are left out. If
-// something does not fit, the result is an Error, never a guess.
+// The process may be running. A ring counts only if all of it fits one of the layouts
+// (recorder_layout.h): sizes, the names of calls, and their numbers, which ascend by one along the
+// ring. Calls that were overwritten while the ring was read are left out. If something does not
+// fit, the result is an Error, never a guess.
 //
 // States are as the process knew them: an NCCL call counts as completed once the watchdog has seen
 // its event. Source: torch/csrc/distributed/c10d/FlightRecorder.hpp (TraceUtils.h up to 2.5),

@@ -41,13 +41,14 @@ struct RecorderLayout {
   std::uint32_t entry_epoch = 0;  // 0: it has none
   std::uint32_t group_id = 0;
   std::uint32_t group_name = 0;  // std::tuple: the description comes first
-  std::uint32_t sequence = 0;    // of collectives; those of transfers and operations follow it
+  std::uint32_t sequence = 0;    // of collectives; the numbers of transfers and operations follow
+                                 // it
   std::uint32_t name = 0;
   std::uint32_t traceback = 0;
   std::uint32_t created = 0;
   std::uint32_t timeout = 0;  // 0: it has none
   std::uint32_t is_p2p = 0;
-  std::uint32_t started = 0;  // std::optional, as is the next one
+  std::uint32_t started = 0;  // std::optional, like the next one
   std::uint32_t completed = 0;
   std::uint32_t input_dimensions = 0;  // SmallVector
   std::uint32_t input_types = 0;       // std::vector of one byte each

@@ -41,7 +41,7 @@ std::vector<RecordedMembers> read_recorded_members(cpython::RemoteReader& reader
 // nccl2's is in it); empty if it is not such a map. The caller checks them like any others.
 std::vector<Addr> registered_recorders(cpython::RemoteReader& reader, Addr registry);
 
-// The same map at first sight, as words of memory: for the search in a library without symbols.
+// The size of such a map's head in words: for the search in a library without symbols.
 inline constexpr std::size_t kRegistryWords = 7;
 // Returns whether these words may be the head of such a map.
 bool looks_like_registry(std::span<const std::uint64_t, kRegistryWords> words);

@@ -16,7 +16,7 @@
 
 namespace oddrank::collectives {
 
-// The head of a recorder, as it is in memory.
+// The head of a recorder as in memory.
 struct RingHead {
   std::array<std::byte, RecorderHead::kSize> bytes{};
 
@@ -42,7 +42,7 @@ T RingHead::at(std::uint32_t offset) const {
 struct Ring {
   RingHead head;
   std::vector<std::byte> bytes;
-  std::uint64_t written = 0;  // calls that were made while it was copied: that many are torn
+  std::uint64_t written = 0;  // calls that were made while it was copied: so many entries are torn
 };
 
 // One entry of a ring that was copied.
@@ -86,8 +86,8 @@ std::uint64_t oldest_number(const attach::Target& target,
                             std::uint64_t entry_size);
 
 // Returns the entries in the order of their calls, borrowed from the ring; nullopt if the layout
-// does not fit. `epoch`: entries of an earlier one are left out; nullopt: it is unknown. The oldest
-// calls may be missing: they were overwritten while the ring was read.
+// does not fit. `epoch`: entries of earlier epochs are left out; nullopt: unknown. The oldest calls
+// may be missing: they were overwritten while the ring was read.
 std::optional<std::vector<RawEntry>> entries_of(const Ring& ring,
                                                 const RecorderLayout& layout,
                                                 std::optional<std::uint64_t> epoch);

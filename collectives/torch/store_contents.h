@@ -9,7 +9,7 @@
 // Source: torch/csrc/distributed/c10d/TCPStore{Backend,LibUvBackend}.cpp. The daemon is recognised
 // by its class, the maps by their shape; seen with torch 2.13, both backends. A client that polls
 // check() does not wait. Keys have the prefixes of all PrefixStores; the store does not know which
-// client has set one.
+// client has set a key.
 #pragma once
 
 #include <vector>
