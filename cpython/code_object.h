@@ -31,10 +31,10 @@ struct CodeObject {
 
 class CodeCache {
  public:
-  // Reads those of `codes` that are not cached yet or have changed, in a few system calls.
+  // Reads the `codes` that are not cached yet or have changed, in a few system calls.
   void load(PythonMemory& memory, std::span<const Addr> codes);
 
-  // Returns the code object of an address that load() was given; an unreadable one for others.
+  // Returns the code object at an address that was passed to load(); else an unreadable one.
   const CodeObject& at(Addr code) const;
 
  private:

@@ -171,9 +171,8 @@ Addr find_runtime(const attach::Target& target, const Candidate& candidate) {
   return found == Addr{} && !candidate.named ? scan_with_all_layouts(target, candidate) : found;
 }
 
-// Gives a runtime without _PyRuntime (3.6) the variables that it would have as fields: those that
-// the file has names for. Its address, that of the list of interpreters, becomes the lowest of
-// theirs.
+// Gives a runtime without _PyRuntime (3.6) its variables as fields, if the file has names for them.
+// Its address, so far that of the list of interpreters, becomes the address of the lowest variable.
 void take_variables(const Candidate& candidate, Runtime& runtime) {
   constexpr std::array<std::pair<const char*, std::uint32_t RuntimeOffsets::*>, 5> kVariables = {{
       {"_Py_Finalizing", &RuntimeOffsets::finalizing},

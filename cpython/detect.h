@@ -1,11 +1,11 @@
 // Finds the CPython runtime of a target: its module, `_PyRuntime`, the version and the layout.
 //
-// Candidates are the modules with a name like Python's, and the program itself (a Python may be
-// linked into it), then modules of any name that have the runtime's section or symbol. A name
-// proves nothing: a candidate is accepted only if its first thread state points back to its
-// interpreter. A file may be mapped twice (ctypes does), and a process may have two different
-// libpythons: each is tried, the first that passes is taken (if possible one that runs Python
-// code), and the others are named. Nothing of the target is executed.
+// Candidates are modules with a name like Python's and the program itself (a Python may be linked
+// into it), then modules of any name with the runtime's section or symbol. A name proves nothing: a
+// candidate is accepted only if its first thread state points back to its interpreter. A file may
+// be mapped twice (ctypes does), and a process may have two different libpythons: each is tried.
+// The first that passes is taken, if possible one that runs Python code; the others are listed.
+// Nothing of the target is executed.
 #pragma once
 
 #include <cstdint>
@@ -23,17 +23,16 @@
 namespace oddrank::cpython {
 
 struct Runtime {
-  Addr address{};  // of _PyRuntime; 3.6: of the lowest of its variables
-  // It has had interpreters, and has none now (thread_state.h).
+  Addr address{};  // of _PyRuntime; in 3.6, of its lowest variable
+  // It had interpreters, and has none now (thread_state.h).
   bool finalized = false;
   Version version;
   Layout layout;
   std::string name;                 // "3.9.2 of /opt/libpython3.9.so"
-  std::vector<std::string> others;  // such names, in the same process
+  std::vector<std::string> others;  // of further Pythons in the process
   Addr hash_secret{};               // of _Py_HashSecret; null if the file does not name it
-  // Finds the code of _PyEval_EvalFrameDefault and its parts, absolute: searches the symbols and
-  // the code of the module, which most readers of objects do not need. As long-lived as the
-  // ModuleMap.
+  // Finds the code of _PyEval_EvalFrameDefault and its parts, absolute: searches the module's
+  // symbols and code, which most readers of objects do not need. Valid as long as the ModuleMap.
   std::function<std::vector<elf::ElfRange>()> evaluation_ranges;
 };
 

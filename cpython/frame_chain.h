@@ -4,10 +4,10 @@
 // Up to 3.10 each frame is a heap object with its own native evaluation (except frames of code
 // compiled by Nuitka, which no loop evaluates). From 3.11 on a call from Python to Python stays in
 // the loop; frames lie in chunks and are linked through `previous`. From 3.12 on a shim frame marks
-// each place where a loop was entered (from 3.15 on there is an outermost one that marks no loop).
-// Shims are left out here. But if a loop has no Python frame (a frame was popped and the objects it
-// owned are being destroyed), a placeholder takes its place, so that the counts match when Python
-// frames are merged with native ones.
+// each place where a loop was entered (from 3.15 on, an outermost shim marks no loop). Shims are
+// left out here. But a loop without a Python frame (it was popped, and the objects it owned are
+// being destroyed) gets a placeholder, so that the counts match when Python frames are merged with
+// native ones.
 #pragma once
 
 #include <cstddef>

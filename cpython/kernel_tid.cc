@@ -58,7 +58,7 @@ std::optional<std::uint32_t> find_offset(RemoteReader& reader,
   constexpr std::uint32_t kUsual = kOurMachine == Machine::kAmd64 ? 720 : 208;
   constexpr std::uint32_t kEnd = 2304;  // sizeof(struct pthread) of glibc 2.36
   // At the usual offset, any tid of the target is accepted: the main thread of an embedded Python
-  // need not be the process's main thread, and that of a forked child may be any thread of its
+  // need not be the process's main thread, and a forked child's may be a copy of any thread of its
   // parent.
   const auto has_tid = [&](std::uint64_t pthread) {
     return tasks.tids.contains(tid_at(reader, pthread, kUsual));

@@ -2,10 +2,10 @@
 //
 // From 3.11 on CPython stores the tid. Before that, only the pthread_t is known: the address of
 // glibc's struct pthread, which has the tid in a field. The offset of this field is found once per
-// process, in the struct of the main thread, whose tid is the pid. A stored tid is stale in the
-// child of a fork() without Python's hooks (uWSGI's workers, programs that embed Python): it is the
-// parent's. There, too, the pthread_t leads to the tid. All tids here are those of the target's own
-// pid namespace.
+// process, in the struct of the main thread, whose tid is the pid. After a fork() without Python's
+// hooks (uWSGI's workers, programs that embed Python), the child's stored tid is still the
+// parent's; there, too, the pthread_t leads to the tid. All tids here are in the target's own pid
+// namespace.
 #pragma once
 
 #include <sys/types.h>
@@ -23,9 +23,9 @@ namespace oddrank::cpython {
 
 class KernelTids {
  public:
-  // Returns one tid for each row; 0 = the thread exited, or its tid could not be found. `live`: the
-  // tids that are known to be threads of the target. A stored tid that is not among them is
-  // replaced if another one is found.
+  // Returns one tid for each row; 0 = the thread exited, or its tid could not be found. `live`:
+  // known tids of the target's threads. A stored tid that is not among them is replaced if another
+  // one is found.
   std::vector<pid_t> resolve(PythonMemory& memory,
                              Addr runtime,
                              std::span<const ThreadStateRow> rows,
@@ -41,10 +41,10 @@ class KernelTids {
   std::optional<std::uint32_t> offset_;
 };
 
-// Corrects the tids of thread states that one thread made and another uses (up to 3.12, each
-// interpreter but the main one is created with such a state): they have the tid of their creator.
-// The right tid belongs to the native stack on which the frames run: `anchors` are addresses on it,
-// null if unknown. `main_tid` is the process's main thread. Tids that cannot be found stay.
+// Corrects the tids of thread states that one thread made and another uses (up to 3.12, every
+// interpreter except the main one begins with such a state): they have their creator's tid. The
+// right tid belongs to the native stack of the frames: `anchors` are addresses on it, null if
+// unknown. `main_tid` is the process's main thread. Tids that cannot be found stay.
 void correct_tids(const attach::Target& target,
                   std::span<const ThreadStateRow> rows,
                   std::span<const Addr> anchors,

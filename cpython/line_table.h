@@ -16,8 +16,8 @@
 
 namespace oddrank::cpython {
 
-// Returns the line; 0 if the table has none for this instruction, or is damaged. `offset` is that
-// of the instruction, in bytes from the start of the code; negative before the first one.
+// Returns the line; 0 if the table has none for this instruction, or is damaged. `offset`: of the
+// instruction, in bytes from the start of the code; negative before the first one.
 std::uint32_t line_of(LineFormat format,
                       std::span<const std::byte> table,
                       std::int64_t first_line,

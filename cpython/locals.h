@@ -39,8 +39,8 @@ std::vector<PythonLocal> read_module_variables(PythonMemory& memory,
 // bound.
 Addr read_local(PythonMemory& memory, const RawFrame& frame, std::string_view name);
 
-// Returns the objects that the first kMaxLocals variables refer to, through their cells; without
-// those that are not bound.
+// Returns the objects that the first kMaxLocals variables refer to, through their cells; only bound
+// ones.
 std::vector<Addr> read_local_values(PythonMemory& memory, const RawFrame& frame);
 
 // Returns the strings that the frame's code names (256 at most): its globals and attributes. Python

@@ -35,8 +35,8 @@ struct PythonLocal {
 // The locals that are read.
 enum class Locals : std::uint8_t {
   kNone,
-  // Locals that show loop skew, and the collective that a thread is in: numbers, bools, None and
-  // texts of the main thread and of threads in torch.distributed; also the arguments of its
+  // Locals that show loop skew or the collective that a thread is in: numbers, bools, None and
+  // texts of the main thread and of threads in torch.distributed, and arguments of the latter's
   // functions.
   kDeciding,
   kAll,  // of all threads; lists, dicts, arrays and objects as summaries
@@ -68,19 +68,18 @@ struct PythonThread {
   std::uint64_t pthread = 0;  // Python's identifier of the thread
   std::string name;           // of threading.Thread; "" if unknown
   bool holds_gil = false;
-  bool collects = false;         // garbage; false also if that is uncertain
-  std::int8_t generation = -1;   // that its interpreter collects; -1 = none, or unknown
+  bool collects = false;         // garbage; false also if uncertain
+  std::int8_t generation = -1;   // that its interpreter collects; -1 = none or unknown
   bool finalizes = false;        // it shuts the interpreter down
   std::int64_t gil = 0;          // which one: Gil::interpreter of its GIL
-  std::int64_t interpreter = 0;  // id; 0 = the main one. That of the innermost frame
-  // Innermost first; shims are left out. Where a handler of a signal was called, a row between it
-  // and the frame below says so: "<signal SIGTERM delivered here>", with nothing else.
-  // Likewise "<interpreter 2 called here>" below the frames of an interpreter that another called.
+  std::int64_t interpreter = 0;  // id, of the innermost frame's interpreter; 0 = the main one
+  // Innermost first; shims are left out. A row with only a name marks where a signal handler was
+  // called: "<signal SIGTERM delivered here>", between the handler and the frame below. Likewise
+  // "<interpreter 2 called here>" below the frames of an interpreter that another called.
   std::vector<PythonFrame> frames;
   bool cut = false;       // the chain was longer than kMaxFrames, or broken
   bool too_long = false;  // cut because it was longer
-  // The number of frames whose locals were not read, though Locals::kAll was given: there are too
-  // many.
+  // The number of frames whose locals were not read in spite of Locals::kAll: there are too many.
   std::size_t without_locals = 0;
   // The chain ends where the thread's stack ends, and all functions are known. If false, and it is
   // not cut, the thread ran meanwhile.
@@ -93,8 +92,8 @@ inline constexpr std::size_t kMaxTaskSockets = 8;
 
 // The connections of a task (tasks/task_sockets.h), as descriptors.
 struct TaskSockets {
-  int awaited = -1;       // the one that the library's innermost coroutine is about
-  std::vector<int> kept;  // those at hand, in order; may have `awaited`
+  int awaited = -1;       // the one that the library's innermost coroutine uses
+  std::vector<int> kept;  // those in variables, in order; may have `awaited`
 };
 
 // An unfinished asyncio task, or a parked greenlet.
@@ -102,15 +101,14 @@ struct PythonTask {
   // "Task-7", or as the program named it; "" if unknown, and for a greenlet.
   std::string name;
   TaskState state = TaskState::kUnknown;  // kParked: a greenlet, which has only frames
-  // Its coroutine and what that awaits, innermost first; only the coroutine if the task runs: the
-  // rest are frames of a thread. `entry` means nothing here.
+  // Its coroutine and the coroutines that this one awaits, innermost first; only the former if the
+  // task runs: the rest are frames of a thread. `entry` means nothing here.
   std::vector<PythonFrame> frames;
   bool cut = false;  // it has more than kMaxAwaits: the innermost are missing
-  // The object that the innermost frame awaits: the name of another task, also of the one that has
-  // the asyncio.Lock that it wants; "<Future>", "<_GatheringFuture>"; "" if it awaits something
-  // else.
+  // What the innermost frame awaits: the name of a task, perhaps because that task has the wanted
+  // asyncio.Lock; "<Future>", "<_GatheringFuture>"; "" if it awaits something else.
   std::string awaits;
-  std::optional<RayObject> object;  // of Ray, for which the awaited future stands
+  std::optional<RayObject> object;  // of Ray, behind the awaited future
   // If it awaits a future that waits for others (await_members.h): the unfinished ones, tasks
   // first, each in the form of `awaits`.
   std::vector<std::string> members;
@@ -118,7 +116,7 @@ struct PythonTask {
   // The thread that waits for the task (tasks/task_threads.h), in the target's pid namespace; 0:
   // none is known.
   pid_t target_tid = 0;
-  pid_t worker_tid = 0;  // the thread of a pool for which the task waits; likewise
+  pid_t worker_tid = 0;  // the pool's thread that the task waits for; likewise
   pid_t loop_tid = 0;    // the thread that runs its event loop; likewise
   TaskSockets sockets;   // of a task that waits
 };
@@ -143,7 +141,7 @@ class PythonProcess {
   // be read here; `what` names its version. kBadData: it cannot be read now (it starts up or shuts
   // down). Both arguments must outlive the object.
   static Result<PythonProcess> find(const attach::Target& target, elf::ModuleMap& modules);
-  // Returns the process of a runtime that was found before (detect.h).
+  // Makes the process from a runtime that was found before (detect.h).
   static PythonProcess of(const attach::Target& target, elf::ModuleMap& modules, Runtime runtime);
 
   PythonProcess(PythonProcess&&) noexcept;
@@ -162,7 +160,7 @@ class PythonProcess {
   // Returns the address ranges (absolute, in the target) of the evaluation loop's code: a native
   // frame whose pc lies in one is an evaluation.
   std::vector<elf::ElfRange> evaluation_ranges() const;
-  // Returns the GILs: one up to 3.11, then one for each interpreter that has its own; none if a
+  // Returns the GILs: one up to 3.11, later one for each interpreter with its own; none if a
   // free-threaded build runs without it. A thread that waits on a futex in the range of words wants
   // that GIL.
   std::vector<Gil> gils() const;
@@ -172,8 +170,8 @@ class PythonProcess {
   // Takes a sample of all Python threads of all interpreters. A thread that runs several
   // interpreters, one called by the other, is one row with the frames of all, the newest first.
   // Locals are bounded in number, length and depth. `contents`: how much Locals::kAll shows.
-  // `live`: the tids in the target's pid namespace of the threads that it is known to have, by
-  // which a stale tid is noticed (kernel_tid.h).
+  // `live`: known tids of the target's threads, in its pid namespace, so that stale tids are
+  // noticed (kernel_tid.h).
   Result<std::vector<PythonThread>> threads(Locals locals,
                                             ContentsOptions contents = {},
                                             std::span<const pid_t> live = {}) const;

@@ -72,7 +72,7 @@ class RemoteReader {
     bool used = false;         // not only fetched
   };
   // The bytes of some pages. The kernel maps them all at once: page faults while it copies would
-  // cost as much as the copying. A reader reuses the blocks that earlier ones of the same thread
+  // cost as much as the copying. A reader reuses the blocks that earlier readers of the same thread
   // have given back.
   class Block {
    public:
@@ -98,7 +98,7 @@ class RemoteReader {
   // Return an index into pages_; kNoPage if the page was not fetched.
   std::uint32_t find(std::uint64_t number) const;
   std::uint32_t find_or_fetch(std::uint64_t number);
-  // Adds a page that is not there yet; its bytes are not fetched.
+  // Adds a page that is not in the cache; does not fetch its bytes.
   void add(std::uint64_t number);
   void forget();
   void fetch(std::span<const std::uint64_t> numbers);

@@ -1,4 +1,4 @@
-// PyTorch types whose instances, as locals of a frame, show the group of a collective, or the nodes
+// PyTorch types whose instances in a frame's locals show the group of a collective, or the nodes
 // that a launcher waits for. Such instances are printed with more than the name of their type
 // (objects.h).
 #pragma once
@@ -12,9 +12,9 @@ struct TellingType {
   // Last part of the type's name; a trailing '*' matches any rest.
   std::string_view name;
   bool identity = false;  // "<ProcessGroup at 0x7f31c0>": the address identifies it
-  // "<P2POp peer=3 ...>": these attributes, if it has them.
+  // These attributes are printed, if it has them: "<P2POp peer=3 ...>".
   std::array<std::string_view, 4> attributes{};
-  // Attributes of these are telling instances, which are printed with their own attributes.
+  // Its attributes are telling instances, which are printed with their own attributes.
   bool outer = false;
 };
 

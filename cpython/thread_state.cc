@@ -31,10 +31,10 @@ bool is_ring(PythonMemory& memory, Addr head) {
   return next != Addr{} && back && (*back & ~kFlags) == value_of(head);
 }
 
-// Tells the generation that is collected by the counts of collections. A collection begins by
-// counting itself in the next older generation and setting its own count, and those of the younger
-// ones, to zero; no other one begins meanwhile. Before that it runs the program's gc.callbacks, so
-// it is unknown if there are any.
+// Finds the generation that is being collected by the counts of collections. A collection begins
+// with counting itself in the next older generation and setting the counts of its own and younger
+// ones to zero; no other one begins meanwhile. Before that it runs the program's gc.callbacks; if
+// there are any, the generation is unknown.
 std::int8_t generation_collected(PythonMemory& memory, Addr collecting) {
   constexpr std::uint32_t kCount = 20;  // in struct gc_generation: list head, threshold, count
   const Layout& layout = memory.layout();

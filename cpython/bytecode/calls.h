@@ -2,8 +2,8 @@
 //
 // The code is walked once from start to end with a stack of symbols: "global 3", "attribute 5 of
 // local 0", "constant 2". Values from elsewhere (an operator, another call) are unknown. Where two
-// paths meet, values on which they disagree are unknown. So a call's symbols are those that every
-// path to it agrees on, apart from jumps back.
+// paths meet, values on which they disagree are unknown. So all paths to a call agree on its
+// symbols, apart from jumps back.
 #pragma once
 
 #include <cstddef>
@@ -51,7 +51,7 @@ inline constexpr std::size_t kMaxCallArguments = 4;  // of a CodeCall; later one
 struct CodeCall {
   std::uint32_t instruction = 0;         // index
   std::uint32_t callee = 0;              // an index into CodeCalls::symbols, like the arguments
-  std::vector<std::uint32_t> arguments;  // those by position, then those by name
+  std::vector<std::uint32_t> arguments;  // by position, then by name
   std::uint32_t count = 0;               // of all arguments; 0 for f(*a)
   // Where on the frame's value stack the first argument is during the call; -1: unknown.
   std::int32_t place = -1;
@@ -70,8 +70,8 @@ struct CodeCalls {
   // How many values are on the stack before a FOR_ITER, by its index; the iterator is the last, or
   // from 3.15 on the last but one. Absent: unknown.
   std::map<std::uint32_t, std::int32_t> iterators;
-  // What branches test, in the order of the code: the index of the branch, and one into `symbols`.
-  // Absent: unknown.
+  // What branches test, in the order of the code: the index of the branch and the index of a
+  // symbol. Absent: unknown.
   std::vector<std::pair<std::uint32_t, std::uint32_t>> tests;
   std::vector<CodeStore> stores;  // in the order of the code
 };

@@ -27,11 +27,12 @@ struct AnalysedCode {
 
 // Where a frame stands in its code.
 struct CodePlace {
-  const AnalysedCode* code = nullptr;  // null: it cannot be analysed, or the frame is at none
+  const AnalysedCode* code = nullptr;  // null: it cannot be analysed, or the frame is at no
+                                       // instruction
   std::uint32_t at = kNoInstruction;   // index of its current instruction
 };
 
-// Remembers what it read: use it for one sample only, since code objects come and go.
+// Caches what it read: use it for one sample only, since code objects come and go.
 class CodeAnalysis {
  public:
   // `memory` must outlive the object.

@@ -17,7 +17,7 @@ inline constexpr std::uint32_t kNoInstruction = 0xffffffff;
 struct DecodedInstruction {
   Opcode opcode;
   std::uint32_t argument = 0;             // EXTENDED_ARG included
-  std::uint32_t begin = 0;                // first unit, of its EXTENDED_ARGs if it has some
+  std::uint32_t begin = 0;                // first unit, with its EXTENDED_ARGs
   std::uint32_t end = 0;                  // after its caches
   std::uint32_t target = kNoInstruction;  // where it jumps: an index into the instructions
 };

@@ -22,8 +22,8 @@ struct FrameCall {
   // The last part of the callee's name, after its module or type if that is known:
   // "posixpath.exists"; empty if it has no name.
   std::string name;
-  std::string object;  // text of the first argument with one, else of the method's object
-  bool ends = false;   // if it returns, the loop ends: in every turn so far it, or another, raised
+  std::string object;    // text of the first argument with one, else of the method's object
+  bool ends = false;     // if it returns, the loop ends: in every turn so far, a call raised
   bool may_end = false;  // or it may end by what the call returns (loop_exits.h)
 
   bool operator==(const FrameCall&) const = default;
@@ -32,7 +32,7 @@ struct FrameCall {
 struct FrameLoop {
   bool iterates = false;  // over items: a `for` loop, or one that empties a container
   bool cut = false;       // it calls more than is listed
-  // How many items, or turns, it still has, if that is known (bytecode/loop_items.h).
+  // How many items, or turns, are left, if known (bytecode/loop_items.h).
   std::optional<std::int64_t> left;
   // In the order of the code, equal rows once. A function or method of the same file, or a
   // comprehension, is replaced by the calls that it makes.

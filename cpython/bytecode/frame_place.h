@@ -1,7 +1,8 @@
-// Where in its code a frame stands: which calls lie behind it, and in which turns of the loops.
+// Where in its code a frame stands: which calls it has passed, and in which turns of the loops.
 //
 // Ranks of one job mostly run one program. If two stand in the same function, in the same turn of
-// its loops, and control may come from the line of one to that of the other, the first is behind.
+// its loops, and control can get from the line of one to the line of the other, the first is
+// behind.
 #pragma once
 
 #include <cstddef>
@@ -31,8 +32,9 @@ struct LineRange {
 
 struct FramePlace {
   std::vector<LoopTurn> turns;  // of the loops around the instruction, outermost first
-  // Lines of calls by which control may have come to the instruction since the function was
-  // entered, and in the present turns of these loops. Ascending; without the frame's own line.
+  // Lines of calls that control may have passed on its way to the instruction, since the function
+  // was entered and within the present turns of these loops. Ascending; without the frame's own
+  // line.
   std::vector<LineRange> passed;
 };
 

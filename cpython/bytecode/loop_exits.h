@@ -1,7 +1,7 @@
-// Where a loop ends: the branches that leave it, and the calls whose results these test.
+// Where a loop ends: the branches that leave it, and the calls whose results they test.
 //
-// A thread that asks for something until it comes is in a loop that ends by the answer. A call that
-// the loop makes whatever it returns is work.
+// A thread that polls is in a loop that ends by an answer. If the result of a call does not matter
+// to the loop, the call is work.
 #pragma once
 
 #include <cstdint>
@@ -12,14 +12,13 @@
 
 namespace oddrank::cpython {
 
-// Returns whether control may leave the loop at this instruction: it is a branch, one of whose two
-// ways is outside.
+// Returns whether control may leave the loop at this instruction: a branch with one way outside.
 bool leaves_loop(const AnalysedCode& code, const CodeLoop& loop, std::uint32_t instruction);
 
-// Returns for each of the code's calls whether the loop may end by its result, or by what it does:
-// the result is tested where the loop ends, or is computed into what is tested, or is kept in an
-// object; or it is a method of an object that is tested there. True for all calls if some test is
-// unknown. (That the loop ends if a call returns at all is another matter: CodeLoop::turning.)
+// Returns for each of the code's calls whether the loop may end by its result or its effect: the
+// result is tested where the loop ends, is part of what is tested, or is kept in an object; or the
+// call is a method of an object that is tested there. True for all calls if some test is unknown.
+// (That the loop ends if a call returns at all is another matter: CodeLoop::turning.)
 std::vector<bool> calls_that_may_end(const AnalysedCode& code, const CodeLoop& loop);
 
 }  // namespace oddrank::cpython

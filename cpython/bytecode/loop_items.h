@@ -1,10 +1,9 @@
-// How far a loop is from its end: how many items a `for` loop's iterator still has to give, and how
-// far what a `while` loop tests is from what ends it.
+// How far a loop is from its end: how many items a `for` loop's iterator has left, and how far the
+// value that a `while` loop tests is from ending it.
 //
 // Two samples of the same loop then show whether it gets on. `while todo:` ends when the list is
 // empty, `while done < total:` when the two numbers meet, `while len(found) < 8:` alike; so does
-// `if not todo: break`. What another loop of Python code hands out, a generator, is as far from its
-// end as that loop is.
+// `if not todo: break`. A generator is as far from its end as the loop in its own code.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +18,7 @@ namespace oddrank::cpython {
 
 struct LoopEnd {
   std::int64_t left = 0;  // never negative
-  bool items = false;     // of an iterator or a container, and there are some; else a number's
+  bool items = false;     // `left` counts items, of which there are some
 };
 
 class LoopItems {
@@ -27,8 +26,7 @@ class LoopItems {
   // For one loop. Both must outlive the object.
   LoopItems(PythonMemory& memory, CodeAnalysis& analysis);
 
-  // Returns the end of a loop of the frame's code; the nearest if it has several. nullopt: none is
-  // known.
+  // Returns the end of a loop of the frame's code; the nearest of several. nullopt: none is known.
   std::optional<LoopEnd> end(const AnalysedCode& code, const CodeLoop& loop, const RawFrame& frame);
 
  private:

@@ -1,7 +1,7 @@
 // Loops around a place in a code object.
 //
-// Loops are found by control flow, not by position: compilers since 3.12 move exception handlers
-// behind all other code, even those within loops. A loop is a jump back to a header, and all
+// Loops are found by control flow, not by position: compilers since 3.12 move all exception
+// handlers to the end of the code, even out of loops. A loop is a jump back to a header, and all
 // instructions that can reach the jump without passing the header. The loop of an `await` does not
 // count.
 #pragma once
@@ -22,8 +22,8 @@ struct CodeLoop {
   bool iterates = false;            // a `for` loop
   std::uint32_t header = 0;         // the instruction to which the loop jumps back
   std::vector<std::uint32_t> body;  // instructions in order, the header included
-  // Those of the body that lead to the next turn without an exception. A call anywhere else ends
-  // the loop if it returns.
+  // Instructions of the body that lead to the next turn without an exception. A call anywhere else
+  // ends the loop if it returns.
   std::vector<std::uint32_t> turning;
 };
 
@@ -33,12 +33,12 @@ std::vector<CodeLoop> find_loops(std::span<const DecodedInstruction> code,
                                  std::span<const HandlerRange> handlers,
                                  std::uint32_t at);
 
-// Returns whether each turn of the loop ends by an exception, if it leads to a next one: what the
-// loop does is tried until it succeeds.
+// Returns whether only an exception leads to the loop's next turn: the loop tries something until
+// it succeeds.
 bool goes_on_by_exceptions(std::span<const DecodedInstruction> code, const CodeLoop& loop);
 
-// Returns the instructions through which control may have come to this one since the code was
-// entered, and in the present turns of the loops around it, which find_loops() gave: in order.
+// Returns the instructions, in order, that control may have passed on its way to this one, since
+// the code was entered and within the present turns of the loops around it (from find_loops()).
 std::vector<std::uint32_t> passed_before(std::span<const DecodedInstruction> code,
                                          std::span<const HandlerRange> handlers,
                                          std::span<const CodeLoop> loops,

@@ -47,7 +47,7 @@ enum class Op : std::uint8_t {
   kEnterWith,
   kExitWith,      // pushes whether the exception is swallowed
   kSetupWith,     // up to 3.10, like the next
-  kSetupFinally,  // a branch: a `try` begins, whose handlers are where it leads
+  kSetupFinally,  // a branch: a `try` begins; it leads to the handlers
   kPopBlock,      // a `try` or `with` ends
   kCallFinally,   // 3.8: a branch that comes back
   kMakeFunction,

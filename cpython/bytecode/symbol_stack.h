@@ -31,11 +31,11 @@ class SymbolStack {
   // Becomes the stack at the start of an exception handler: `kept` values, and `pushed` unknown
   // ones.
   void cut_to(std::size_t kept, std::size_t pushed);
-  // Makes values unknown on which the two stacks differ.
+  // Makes the values unknown that differ between the two stacks.
   void merge(const SymbolStack& other);
 
   std::size_t size() const { return values_.size(); }
-  // Returns whether these are all values of the stack: none is unknown below them.
+  // Returns whether these are all values of the stack, with no unknown number below.
   bool depth_is_known() const { return known_; }
 
  private:

@@ -42,9 +42,9 @@ class SymbolValues {
   std::string owner_of(std::uint32_t callee);
   // Returns the object; null if it is unknown, or a builtin.
   Addr object_of(std::uint32_t symbol);
-  // Returns object_text; "<hidden>" if the name sounds like a secret. Texts that the code composes
-  // (f-strings, `a + b`, `path / name`, os.path.join) are composed from the current values of their
-  // parts; empty if a part is unknown.
+  // Returns object_text; "<hidden>" if the name sounds like a secret. A text that the code composes
+  // (f-strings, `a + b`, `path / name`, os.path.join) is made from the current values of its parts;
+  // empty if a part is unknown.
   std::string text_of(std::uint32_t symbol);
   // Returns the code object if the symbol is a constant with one; null otherwise.
   Addr code_of(std::uint32_t symbol);

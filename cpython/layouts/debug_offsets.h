@@ -2,8 +2,8 @@
 // fields.
 //
 // The block has a cookie, the version, and one 64-bit number for each field, in an order that
-// depends on the minor version (offset_members.h). A version whose order has not been compared with
-// its headers is refused, not guessed; so are alpha and beta versions.
+// depends on the minor version (offset_members.h). Refused are versions whose order has not been
+// compared with their headers, and alpha and beta versions.
 #pragma once
 
 #include <cstddef>

@@ -48,8 +48,8 @@ const Layout* x86_layout(const Version& version, bool free_threaded) {
   }
 }
 
-// The tables are those of x86-64. Elsewhere only what lies behind the mutexes of a GIL differs:
-// glibc's are larger on aarch64 (48 bytes, not 40), and a GIL has two (scripts/cpython_offsets.c,
+// The tables are for x86-64. Elsewhere only fields behind the mutexes of a GIL differ: glibc's
+// mutexes are larger on aarch64 (48 bytes, not 40), and a GIL has two (scripts/cpython_offsets.c,
 // run on both).
 Layout moved_behind_mutexes(Layout layout) {
   constexpr std::uint32_t kGrowth = 16;

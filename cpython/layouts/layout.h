@@ -142,9 +142,9 @@ struct KeysOffsets {
 
 // The Python frames that began a native evaluation loop.
 enum class EntryRule : std::uint8_t {
-  kEvery,       // up to 3.10: each (but those of Nuitka)
-  kFlag,        // 3.11: those with is_entry
-  kBeforeShim,  // 3.12+: those whose caller is a shim
+  kEvery,       // up to 3.10: every frame (except Nuitka's)
+  kFlag,        // 3.11: frames with is_entry
+  kBeforeShim,  // 3.12+: frames whose caller is a shim
 };
 
 enum class LineFormat : std::uint8_t {
@@ -174,7 +174,7 @@ enum class AttributeFormat : std::uint8_t {
 
 // The place of the order in which the values of a split table were set, one byte each.
 enum class SplitOrder : std::uint8_t {
-  kAsKeys,  // up to 3.10: nowhere, it is that of the keys
+  kAsKeys,  // up to 3.10: nowhere, it is the order of the keys
   kBefore,  // 3.11, 3.12: before the values, backwards; the count is the byte 2 before them
   kBehind,  // 3.13+: behind the values; their capacity and count are the first bytes of the struct
 };
@@ -215,7 +215,7 @@ struct Semantics {
   std::int8_t executing = 0;  // FrameOffsets::executing of a frame whose call has not returned
   // 3.8 to 3.13: the counts of collections tell which generation is collected (thread_state.cc).
   bool counts_collections = false;
-  // N of the version 3.N whose instructions it has (bytecode/opcodes.h); 0: they are not known.
+  // N of the version 3.N that has the same instructions (bytecode/opcodes.h); 0: unknown.
   std::uint8_t opcodes = 0;
 };
 
@@ -245,7 +245,7 @@ const Layout& layout_3_9();
 const Layout& layout_3_10();
 const Layout& layout_3_11();
 const Layout& layout_3_12();
-// Supply the offsets that the process does not publish; the others check the published ones.
+// From 3.13 on, supply the offsets that the process does not publish, and check the published ones.
 const Layout& layout_3_13(bool free_threaded);
 const Layout& layout_3_14(bool free_threaded);
 const Layout& layout_3_15(bool free_threaded);

@@ -9,8 +9,8 @@
 
 namespace oddrank::cpython {
 
-// Returns one line for each group of members: "tuple size ob_item ob_size". Empty for a minor
-// version whose order is unknown here.
+// Returns one line for each group of members: "tuple size ob_item ob_size". Empty if the order of
+// this minor version is unknown.
 std::string_view offset_members(std::uint32_t minor);
 
 // Returns the index of a member, such as "tuple.ob_item", in the block; nullopt if the list does

@@ -18,7 +18,7 @@ struct ArrayPlace {
   std::string_view type;              // of an element: "float32", "bfloat16", "bool"
 };
 
-// Returns "[[1.0, 2.0], [3.0, 4.0]]", or "1.5" of an array without dimensions. Returns "" if there
+// Returns "[[1.0, 2.0], [3.0, 4.0]]", or "1.5" for an array without dimensions. Returns "" if there
 // are more than `limit` elements, or none, or they cannot be read, or they are not numbers.
 std::string array_values(RemoteReader& reader, const ArrayPlace& place, std::size_t limit);
 

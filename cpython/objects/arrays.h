@@ -20,7 +20,7 @@ std::optional<std::string> print_array(PythonMemory& memory,
                                        Addr object,
                                        std::size_t max_elements = 0);
 
-// Returns "cpu", "cuda:0" of a c10::Device; an index of -1 means the current device.
+// Returns "cpu", "cuda:0" for a c10::Device; an index of -1 means the current device.
 std::string device_text(std::uint8_t kind, std::int8_t index);
 
 }  // namespace oddrank::cpython

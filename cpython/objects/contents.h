@@ -1,11 +1,11 @@
 // The contents of Python objects as text, for `--locals`: dicts, lists and instances, to a depth.
 // objects.h has the short form, which the diagnosis reads.
 //
-// Written as repr() would, where it can be told without running the target's code:
+// Like repr(), as far as possible without running the target's code:
 //   {'lr': 0.1, 'betas': (0.9, 0.95)} · OrderedDict({...}) · {1, 2} · deque([1]) · b'abc' ·
 //   Point(x=1, y=2) (namedtuples, dataclasses) · <Color.RED: 1> (enums) · torch.Size([8, 128]) ·
 //   <Tensor (2,) int64 cpu [3, 4]> · <Model> · <Model: layers=3> (attributes, from depth 3 on)
-// What is below the depth is <dict of 3>, <list of 12>. What does not fit ends with "...".
+// Objects below the depth are <dict of 3>, <list of 12>. What does not fit ends with "...".
 //
 // Values under a secret's name (base/secrets/secret_names.h) are "***" at every depth ("<hidden>"
 // if it is the variable's), and texts are masked (base/secrets/mask_secrets.h).
@@ -45,9 +45,9 @@ class ContentsPrinter {
   void prefetch(const std::vector<Addr>& objects);
 
   std::string value(Addr object, unsigned level);
-  // The same, without the address.
+  // Returns the same without the address.
   std::string contents(Addr object, unsigned level);
-  // The same under a name; hides secrets.
+  // Returns the same for a value with this name; hides secrets.
   std::string named(std::string_view name, Addr object, unsigned level);
   std::string scalar(Addr object, std::uint64_t flags, const std::string& type);
   std::string text(Addr object);

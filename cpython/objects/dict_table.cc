@@ -64,7 +64,7 @@ std::int64_t index_at(PythonMemory& memory, const DictTable& table, std::uint64_
   }
 }
 
-// A str keeps its hash behind its length; -1 if nobody has asked for it yet.
+// A str keeps its hash behind its length; -1 until it is computed.
 std::int64_t kept_hash(PythonMemory& memory, Addr object) {
   return memory.value<std::int64_t>(object + memory.layout().object.str_length + kPointerSize)
       .value_or(-1);
@@ -102,7 +102,7 @@ std::optional<DictTable> locate_table(PythonMemory& memory, Addr keys) {
   return table;
 }
 
-// The order of the slots is that of Objects/dictobject.c: from 3.7 on the hash is shifted by five
+// The order of the slots is as in Objects/dictobject.c: from 3.7 on the hash is shifted by five
 // bits before each step (3.6 shifts it after the first one; there no hash is known). An index below
 // zero is an empty slot (-1), where the search ends, or a removed key (-2).
 std::optional<std::size_t> look_up(PythonMemory& memory,

@@ -24,8 +24,8 @@ std::optional<DictTable> open_table(PythonMemory& memory, Addr keys, std::size_t
   return table;
 }
 
-// Returns the indices of a split table's values in the order in which they were set; that of the
-// keys if none is noted, or what is noted is impossible.
+// Returns the indices of a split table's values in the order in which they were set; in the order
+// of the keys if none is stored, or the stored one is impossible.
 std::vector<std::size_t> split_order(PythonMemory& memory, Addr values, std::size_t count) {
   const Layout& layout = memory.layout();
   std::vector<std::size_t> order;

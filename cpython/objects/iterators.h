@@ -1,5 +1,4 @@
-// How many items an iterator, and so a `for` loop, still has before it; and how many a container
-// has.
+// How many items an iterator, and so a `for` loop, has left; and how many a container has.
 #pragma once
 
 #include <cstdint>
@@ -10,10 +9,10 @@
 
 namespace oddrank::cpython {
 
-// Returns how many items an iterator still has to give: of a range, list, tuple, dict, set or
-// deque, also backwards and within enumerate(), zip() (the shortest one), map() and filter() (at
-// most). `of_generator` answers for generators. nullopt for any other object, and for numbers
-// beyond 64 bits.
+// Returns how many items an iterator has left: over a range, list, tuple, dict, set or deque, also
+// backwards and within enumerate(), zip() (the shortest one), map() and filter() (at most).
+// `of_generator` returns it for generators. nullopt for any other object, and for numbers beyond 64
+// bits.
 //
 // Source: Objects/{rangeobject,listobject,tupleobject,enumobject,dictobject,setobject}.c,
 // Python/bltinmodule.c, Modules/_collectionsmodule.c of 3.8 to 3.15.

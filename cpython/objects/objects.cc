@@ -97,7 +97,7 @@ std::string Printer::print_instance(Addr object, const std::string& name) {
   }
   std::string text = "<" + name;
   if (type != nullptr) {
-    // Attributes of nested instances are not read: nesting ends here, or with those of an outer
+    // Attributes of nested instances are not read: nesting ends here, or at instances in an outer
     // one.
     const bool was_in_outer = in_outer_;
     in_instance_ = !type->outer || was_in_outer;

@@ -10,7 +10,7 @@ namespace oddrank::cpython {
 
 // Returns 1207 · True · None · 0.5 · 'text' (escaped, cut at 80 characters with "...") · <bytes of
 // 12> (1, 2) · [1, 2, ... 40 items] · <dict of 3> · <set of 2> · <int of 300 bits> · <ndarray (2,
-// 3) float32>, see arrays.h · <Model> for every other type, but those of telling_types.h:
+// 3) float32>, see arrays.h · <Model> for every other type, except those of telling_types.h:
 // <ProcessGroup at 0x7f31c0> or <P2POp op=<function at 0x7f3210> peer=3 group=<ProcessGroup at
 // 0x7f31c0>> · <unreadable>.
 std::string print_object(PythonMemory& memory, Addr object);

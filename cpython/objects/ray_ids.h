@@ -1,10 +1,10 @@
-// Ids of Ray, which are objects of Cython classes: the actor or task that makes an object
+// Ids of Ray, which are objects of Cython classes: which actor or task makes an object
 // (ray.ObjectRef), and the actor of an ActorID.
 //
 // An object's id has 8 bytes for the task that makes it, 16 for the actor that runs the task, 4 for
 // the number of the result. A task without an actor has 12 bytes 0xff there. An object that is not
-// the result of a task has a high number: it was put into the store, and so exists, or it stands
-// for a placement group. (Source: src/ray/common/id.h; seen with Ray 2.60.)
+// a task's result has a high number: it was put into the store, so it exists; or it stands for a
+// placement group. (Source: src/ray/common/id.h; seen with Ray 2.60.)
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// Members of Python's sets and lists, and of what waits in a collections.deque or a
-// queue.SimpleQueue, read from the target's memory.
+// Members of Python's sets and lists, and items in a collections.deque or a queue.SimpleQueue, read
+// from the target's memory.
 #pragma once
 
 #include <cstddef>
@@ -21,8 +21,8 @@ std::vector<Addr> read_deque(PythonMemory& memory, Addr deque, std::size_t limit
 // Returns the first items of a list, at most `limit`. Empty if it is no list, or cannot be read.
 std::vector<Addr> read_list(PythonMemory& memory, Addr list, std::size_t limit);
 
-// Returns the items that nobody has taken from a queue.SimpleQueue, oldest first, at most `limit`.
-// Empty if its type has another name, or it cannot be read.
+// Returns the items that are still in a queue.SimpleQueue, oldest first, at most `limit`. Empty if
+// its type has another name, or it cannot be read.
 std::vector<Addr> read_simple_queue(PythonMemory& memory, Addr queue, std::size_t limit);
 
 }  // namespace oddrank::cpython

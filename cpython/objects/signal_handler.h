@@ -1,8 +1,8 @@
 // Frames of Python code that handle a signal, and the number of the signal.
 //
 // Python runs handlers between two instructions of the main thread, or when a system call was
-// interrupted, long after the kernel delivered the signal. No frame is marked as a handler, but its
-// arguments are the signal's number and the frame that it interrupts.
+// interrupted, long after the kernel delivered the signal. A handler's frame is not marked, but its
+// arguments are the signal's number and the interrupted frame.
 #pragma once
 
 #include "cpython/python_memory.h"

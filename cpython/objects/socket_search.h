@@ -1,4 +1,4 @@
-// Finds the connections that frames have at hand: in their variables, or in an attribute of these.
+// Finds the connections in the variables of frames, or in an attribute of these.
 #pragma once
 
 #include <cstddef>
@@ -20,12 +20,13 @@ enum class SocketHolder : std::uint8_t {
 
 class SocketSearch {
  public:
-  // Borrows `memory`. `max_owners`: so many objects' attributes are read, in all calls together.
+  // Borrows `memory`. `max_owners`: the number of objects whose attributes are read, in all calls
+  // together.
   SocketSearch(PythonMemory& memory, SocketHolder holder, std::size_t max_owners)
       : memory_(memory), holder_(holder), owners_left_(max_owners) {}
 
-  // Returns the descriptors, by frame, in order; of the first 32 frames. What several frames have
-  // is the first one's.
+  // Returns the descriptors of the first 32 frames, by frame, in order. The first frame counts if
+  // several have one.
   std::vector<std::vector<int>> by_frame(std::span<const RawFrame> frames);
 
  private:

@@ -2,10 +2,10 @@
 // without reading the dict's keys one after the other.
 //
 // It is SipHash over the characters, with a key that each process draws when it starts
-// (`_Py_HashSecret`, zero with PYTHONHASHSEED=0): with one round for each word and three at the end
-// from 3.11 on, and two and four before that (Python/pyhash.c). A Python may be configured
-// otherwise, so a hash is used only after the same method has given one that the target had
-// computed itself.
+// (`_Py_HashSecret`, zero with PYTHONHASHSEED=0): from 3.11 on with one round for each word and
+// three at the end, before that with two and four (Python/pyhash.c). A Python may be configured
+// otherwise, so the method is used only after it has reproduced a hash that the target computed
+// itself.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ struct HashKey {
 
 enum class HashRounds : std::uint8_t { kOneAndThree, kTwoAndFour };
 
-// Returns the hash of a str with these characters, each of one byte, as the object keeps it.
+// Returns the hash that a str of these one-byte characters keeps.
 std::int64_t hash_of_string(std::string_view characters, HashKey key, HashRounds rounds);
 
 // The hash function of one Python, learnt from a str whose hash is known.

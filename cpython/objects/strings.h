@@ -38,9 +38,9 @@ PythonMemory::Range string_range(PythonMemory& memory, Addr object);
 // longer than kMaxBytes.
 std::optional<std::vector<std::byte>> read_bytes(PythonMemory& memory, Addr object);
 
-// Returns the first bytes, at most `limit`, of a bytes object (or a bytearray) as text: others than
-// printable ASCII, quotes and backslashes are escaped. Nullopt if it cannot be read. The caller
-// checks the type.
+// Returns the first bytes, at most `limit`, of a bytes object (or a bytearray) as text: all but
+// printable ASCII is escaped, and so are quotes and backslashes. Nullopt if it cannot be read. The
+// caller checks the type.
 std::optional<PythonString> escaped_bytes(PythonMemory& memory,
                                           Addr object,
                                           bool is_bytearray,

@@ -1,5 +1,4 @@
-// Finds what an asyncio task waits for: its coroutine, what the coroutine awaits, and so on
-// inwards.
+// Finds what an asyncio task waits for, from its coroutine inwards.
 //
 // A suspended frame keeps the object that it awaits on top of its value stack. The chain leads
 // through coroutines, generators, asynchronous generators and the small objects between them, until
@@ -16,7 +15,7 @@
 
 namespace oddrank::cpython {
 
-// Coroutines of one task. None has more without a changed recursion limit.
+// Coroutines of one task; more need a changed recursion limit.
 inline constexpr std::size_t kMaxAwaits = 1024;
 
 struct AwaitChain {

@@ -12,7 +12,7 @@
 namespace oddrank::cpython {
 namespace {
 
-// Returns those of the first words of an object that point to instances of a type.
+// Returns the instances of a type that the first words of an object point to.
 std::vector<Addr> pointed_at(PythonMemory& memory,
                              Addr object,
                              std::size_t words,

@@ -1,5 +1,5 @@
-// Finds the future of concurrent.futures to which an asyncio future or task is chained: by
-// asyncio.wrap_future(), as Ray does for an object that a coroutine awaits, or by
+// Finds the future of concurrent.futures that an asyncio future or task is chained to, by
+// asyncio.wrap_future() (as Ray does for an object that a coroutine awaits) or
 // asyncio.run_coroutine_threadsafe().
 #pragma once
 
@@ -18,8 +18,7 @@ std::vector<Addr> closure_of(PythonMemory& memory, Addr function);
 // among them, if it is chained to one. Empty if there is no such callback.
 std::vector<Addr> objects_of_callback(PythonMemory& memory, Addr future);
 
-// Returns the object of Ray for which the future stands; nullopt if it stands for something else,
-// or that is unknown.
+// Returns the object of Ray behind the future; nullopt if there is none, or it is unknown.
 std::optional<RayObject> awaited_ray_object(PythonMemory& memory, Addr future);
 
 }  // namespace oddrank::cpython

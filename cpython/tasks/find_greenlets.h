@@ -1,5 +1,5 @@
-// Finds the greenlets (gevent, eventlet) that are parked: they have called others and wait to be
-// switched to.
+// Finds the parked greenlets (gevent, eventlet): they have switched to others and wait for their
+// turn.
 //
 // There is no list of them, so we search the lists of Python's garbage collector for instances of
 // greenlet.greenlet. Each keeps its newest frame as a frame object, which we find by its type,
@@ -19,8 +19,8 @@ namespace oddrank::cpython {
 inline constexpr std::size_t kMaxGreenlets = 4096;
 inline constexpr std::size_t kMaxCollectedObjects = std::size_t{1} << 20;  // that are searched
 
-// Returns the newest frame of each parked greenlet, as `read_chains` wants it; none at once if
-// greenlet was not imported. If the program runs meanwhile, some may be missing.
+// Returns the newest frame of each parked greenlet, for `read_chains`; none, at once, if greenlet
+// was not imported. If the program runs meanwhile, some may be missing.
 std::vector<Addr> find_parked_frames(PythonMemory& memory,
                                      const std::vector<InterpreterRow>& interpreters,
                                      const elf::ModuleMap& modules);

@@ -1,10 +1,10 @@
-// Finds which task has the asyncio.Lock that another one, or itself, waits for.
+// Finds which task has the asyncio.Lock that a task waits for.
 //
-// Such a lock records no owner. But a coroutine in the body of `async with lock:` has the lock's
-// __aexit__ on the stack of its frame, or that of the Condition whose lock it is. So has a
-// coroutine that still waits for the lock, but that one is in acquire(); in the bodies of two, it
-// waits for itself. The holder of a semaphore is known if it is the only one. A lock that was
-// acquired without `async with` leaves no trace.
+// Such a lock records no owner. But a coroutine in the body of `async with lock:` has the __aexit__
+// of the lock, or of its Condition, on the stack of its frame. A coroutine that still waits for the
+// lock has it, too, but is in acquire(); inside of two such bodies, it waits for itself. The holder
+// of a semaphore is known if it is the only one. A lock that was acquired without `async with`
+// leaves no trace.
 #pragma once
 
 #include <vector>

@@ -1,9 +1,9 @@
-// Finds the connections of an asyncio task: the one at which it waits, and those that its
-// coroutines have at hand. A server's task has that of its client, whatever it waits for.
+// Finds the connections of an asyncio task: where it waits, and those in variables of its
+// coroutines. A server's task has its client's connection, whatever it waits for.
 //
-// Seen are sockets, transports of asyncio's own loops, and what has one of these as an attribute: a
-// StreamReader, a StreamWriter, a protocol. Not seen: transports of uvloop and grpc.aio, which are
-// no Python objects.
+// Finds sockets, transports of asyncio's own loops, and objects with one of these as an attribute:
+// a StreamReader, a StreamWriter, a protocol. Not transports of uvloop and grpc.aio, which are no
+// Python objects.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,8 @@ namespace oddrank::cpython {
 
 inline constexpr std::size_t kMaxTaskOwners = 4096;  // of the tasks of one process (SocketSearch)
 
-// `search`: for tasks. `codes` must have the code objects of the chain's frames.
+// Returns the sockets of one task. `search`: for tasks. `codes` must have the code objects of the
+// chain's frames.
 TaskSockets find_task_sockets(SocketSearch& search,
                               const CodeCache& codes,
                               const AwaitChain& chain);

@@ -1,7 +1,7 @@
-// Finds the threads that wait for an asyncio task to end: the one that runs its event loop until
-// then (asyncio.run), and one that waits for the future of concurrent.futures to which the task
-// gives its result (asyncio.run_coroutine_threadsafe). And conversely: the thread of a pool for
-// which a task waits (loop.run_in_executor, asyncio.to_thread).
+// Finds the threads that wait for the end of an asyncio task: the one that runs its event loop
+// until then (asyncio.run), and one that waits for the task's result in a future of
+// concurrent.futures (asyncio.run_coroutine_threadsafe). And the converse: the pool's thread that a
+// task waits for (loop.run_in_executor, asyncio.to_thread).
 #pragma once
 
 #include <sys/types.h>
@@ -16,7 +16,7 @@
 
 namespace oddrank::cpython {
 
-// Returns the event loop of asyncio that the frame runs; null if it runs none, or one that is no
+// Returns the event loop of asyncio that the frame runs; null if it runs none, or one that is not
 // Python code (uvloop). `code`: of the frame.
 Addr loop_run_by(PythonMemory& memory, const CodeObject& code, const RawFrame& frame);
 
@@ -30,8 +30,8 @@ class TaskThreads {
   // Returns the thread, in the target's pid namespace, that waits for the task; 0 if none is known.
   pid_t waiting_for(Addr task) const;
 
-  // Returns the thread, in the target's pid namespace, that works on the job for which the future
-  // of a task stands; 0 if none is known.
+  // Returns the thread, in the target's pid namespace, that works on the job behind a task's
+  // future; 0 if none is known.
   pid_t working_on(Addr future) const;
 
   // Returns the thread, in the target's pid namespace, that runs the task's event loop; 0 if none
@@ -40,7 +40,7 @@ class TaskThreads {
 
  private:
   PythonMemory& memory_;
-  std::unordered_map<std::uint64_t, pid_t> by_object_;  // task or future that a thread waits for
+  std::unordered_map<std::uint64_t, pid_t> by_object_;  // a thread waits for this task or future
   std::unordered_map<std::uint64_t, pid_t> workers_;    // by the future of the job
   std::unordered_map<std::uint64_t, pid_t> loops_;      // by the event loop
 };
