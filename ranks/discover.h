@@ -17,8 +17,8 @@ namespace oddrank::ranks {
 // With options.ask: reads the memory of processes that are not identified otherwise
 // (self_reports.h).
 //
-// Precondition: one thread (it forks). Takes some 10 ms, and as much for each process that is
-// asked; some seconds if processes do not answer.
+// Precondition: one thread (it forks). Takes some 10 ms, and as much for each process whose memory
+// is read; some seconds if processes do not answer.
 Status discover(const DiscoverOptions& options, snapshot::Capture& capture);
 
 }  // namespace oddrank::ranks

@@ -1,4 +1,4 @@
-// Records of text fields, as a child of discovery sends them through its pipe. Fields end with NUL,
+// Records of text fields that a child of discovery sends through its pipe. Fields end with NUL,
 // which no field contains. Private to ranks/.
 #pragma once
 

@@ -82,9 +82,9 @@ std::size_t head_of(const RankTable& table, std::size_t i) {
   return head;
 }
 
-// Families that are parts of one cluster of Ray. The daemon that starts a node's actors is a child
-// of the driver only where the driver has started it; one that was started for a second node, or by
-// `ray start`, is nobody's.
+// Families that are parts of one Ray cluster. The daemon that starts a node's actors is a child of
+// the driver only if the driver has started it; not if it was started for a second node, or by `ray
+// start`.
 class RayClusters {
  public:
   explicit RayClusters(const RankTable& table);
@@ -194,7 +194,7 @@ std::string job_of_family(const RankTable& table, std::size_t head) {
   return "family " + std::to_string(table.stat(head).pid);
 }
 
-// Returns those of the family that have a part of their own in the job: its head has.
+// Returns the processes of the family with their own part in the job: the head always has one.
 std::vector<std::size_t> parts_of(const RankTable& table,
                                   std::size_t head,
                                   const std::vector<std::size_t>& family) {

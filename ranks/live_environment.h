@@ -1,6 +1,6 @@
-// The present environment of a process. /proc/PID/environ shows the memory in which it was at the
-// start: variables that the process has set since are missing there, and setproctitle and its like
-// overwrite that memory.
+// The present environment of a process. /proc/PID/environ shows only where it was at the start:
+// variables that the process has set since are missing, and setproctitle and its like overwrite
+// that memory.
 //
 // libc keeps a pointer to the current array of variables, `environ` (POSIX; glibc 2.36 and musl 1.2
 // also call it `__environ`). A program that uses it has its own copy of the pointer, which then

@@ -4,9 +4,8 @@
 // Source: Open MPI 4.1 and 5.0. `ompi_mpi_comm_world_addr` points to the communicator, which may
 // lie in the program (copy relocation). It has a pointer to its group; a group is an object whose
 // first word is the address of `ompi_group_t_class`, followed by a reference count, the number of
-// its processes and the rank of this one (ompi/group/group.h). So no offset in the communicator,
-// which differs from version to version, has to be known. MPICH and its relatives export no such
-// symbols.
+// its processes and this process's rank (ompi/group/group.h). So no offset in the communicator,
+// which varies between versions, has to be known. MPICH and its relatives export no such symbols.
 #pragma once
 
 #include <optional>

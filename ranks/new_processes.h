@@ -1,6 +1,6 @@
 // Finds the processes that ranks have started since discovery. A capture that goes on until the
-// waits are old lasts ten seconds; a rank that makes a pool of workers for each step has other
-// children by then, and waits for these.
+// waits are old takes ten seconds; by then, a rank that makes a pool of workers for each step has
+// other children, and waits for them.
 #pragma once
 
 #include <cstddef>

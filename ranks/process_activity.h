@@ -14,9 +14,10 @@ namespace oddrank::ranks {
 
 enum class Activity : std::uint8_t {
   kUnknown = 0,    // not read
-  kWorks,          // some thread runs, or waits for something other than what is below
+  kWorks,          // some thread runs, or waits for something not listed below
   kIdle,           // all threads sleep: in poll, epoll, a futex, a pipe, on a clock
-  kWaitsForChild,  // the same, and one thread waits for a child, or a file that reports its exit
+  kWaitsForChild,  // the same, and one thread waits for a child, or a file that reports a child's
+                   // exit
 };
 
 struct ProcessActivity {
@@ -28,7 +29,7 @@ struct ProcessActivity {
 // (snapshot/libraries/known_libraries.h).
 bool communicates(const attach::MemoryMap& maps);
 
-// Does the same for a process. Takes its mmap lock, as read_activity does.
+// Returns the same for a process. Takes its mmap lock, like read_activity.
 bool communicates(pid_t pid);
 
 // Judges the threads of one process. `child_files`: it has a file open by which the kernel reports

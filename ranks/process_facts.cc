@@ -96,8 +96,7 @@ std::uint64_t network_of(pid_t pid) {
              : 0;
 }
 
-// Returns the effective user, which the kernel shows of zombies, too; nobody's number if it is
-// gone.
+// Returns the effective user, which the kernel shows of zombies, too; kNobody if it is gone.
 uid_t effective_user(pid_t pid) {
   constexpr uid_t kNobody = 65534;
   struct stat status {};

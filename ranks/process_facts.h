@@ -1,9 +1,9 @@
-// The facts about each process of a node that discovery works with: /proc/PID/stat of all, command
-// line and known variables of those that we may read.
+// Discovery's facts about each process of a node: /proc/PID/stat of all, command line and known
+// variables of those that we may read.
 //
-// Command line and environment take the target's mmap lock, which a target in state D may hold for
-// ever. They are read in a child with a deadline: a process that does not answer costs a second, is
-// marked, and the others are still read.
+// Command line and environment take the target's mmap lock, which a target in state D may hold
+// forever. They are read in a child with a deadline: a process that does not answer costs a second,
+// is marked, and the others are still read.
 #pragma once
 
 #include <sys/types.h>
@@ -25,15 +25,15 @@ enum class FactsRead : std::uint8_t {
   kNone = 0,  // a zombie, or it has exited meanwhile
   kRead,
   kRefused,  // another user's, or not dumpable
-  kBlocked,  // did not answer in time, or came after too many that did not
+  kBlocked,  // did not answer in time, or came after too many such processes
 };
 
 struct ProcessFacts {
   attach::ProcStat stat;
   FactsRead read = FactsRead::kNone;
   uid_t user = 0;  // its real user; of a zombie the effective one
-  // "" if it may not be read. This and `network` are read only of ranks (by their variables), and
-  // of the families of given processes.
+  // "" if it may not be read. This and `network` are read only for ranks (by their variables), and
+  // for the families of given processes.
   std::string executable;
   std::uint64_t network = 0;  // the inode of its network namespace; 0 = unknown
   std::vector<std::string> arguments;
@@ -50,9 +50,9 @@ struct ProcessFacts {
   ReportedWorld told;
 };
 
-// Returns all processes of our pid namespace but kernel threads. `given`: the processes that are
-// asked for; if there are any, only their family is looked at for libraries. `directly`: reads them
-// here, where one that blocks is waited for. Precondition: the caller has one thread (it forks).
+// Returns all processes of our pid namespace except kernel threads. `given`: the processes that the
+// user gave; if there are any, only their families are searched for libraries. `directly`: reads
+// them without a child, which may block. Precondition: the caller has one thread (it forks).
 Result<std::vector<ProcessFacts>> read_process_facts(const std::vector<pid_t>& given,
                                                      bool directly = false);
 

@@ -9,9 +9,9 @@
 
 namespace oddrank::ranks {
 
-// Returns "Rollout.sample" for the title "ray::Rollout.sample", and otherwise the name of the
-// script or the module that an interpreter was told to run ("train.py", "api_server"), or of the
-// program. Empty for code (-c) and if there are no arguments. `executable`: the path of its image.
+// Returns "Rollout.sample" for the title "ray::Rollout.sample"; else the name of the script or
+// module that an interpreter runs ("train.py", "api_server"), or of the program. Empty for code
+// (-c) and if there are no arguments. `executable`: the path of its image.
 std::string label_of(std::span<const std::string> arguments, const std::string& executable);
 
 // Returns the role that the title shows: an engine for "VLLM::EngineCore". kUnknown without a

@@ -18,11 +18,11 @@ enum class ProcessRole : std::uint8_t {
   kUtility,       // tee, cat, tail: runs beside the rank in a pipeline
 };
 
-// `name`: comm, used if there are no arguments (a zombie).
+// Returns the role. `name`: comm, used if there are no arguments (a zombie).
 ProcessRole role_of(std::span<const std::string> arguments, std::string_view name);
 
-// Returns whether multiprocessing has started it with a new interpreter, as a worker of a Python
-// program: start methods "spawn" and "forkserver".
+// Returns whether it is a worker that multiprocessing has started with a new interpreter (start
+// methods "spawn" and "forkserver").
 bool is_multiprocessing_child(std::span<const std::string> arguments);
 
 // Returns whether the kernel makes orphans children of a process with this comm: an init, or
@@ -32,12 +32,12 @@ bool adopts_orphans(std::string_view name);
 // Returns true for a Python interpreter with any arguments: "python3.11", "/venv/bin/python".
 bool is_python(std::span<const std::string> arguments);
 
-// Returns the file that a Python interpreter was told to run: "train.py", "/home/x/train.py". Empty
-// if the program is not an interpreter, or it runs a module (-m) or code (-c).
+// Returns the file that a Python interpreter runs: "train.py", "/home/x/train.py". Empty if the
+// program is not an interpreter, or it runs a module (-m) or code (-c).
 std::string_view script_of(std::span<const std::string> arguments);
 
-// Returns the module that a Python interpreter was told to run: "torch.distributed.run". Empty if
-// the program is not an interpreter, or it runs a script or code.
+// Returns the module that a Python interpreter runs: "torch.distributed.run". Empty if the program
+// is not an interpreter, or it runs a script or code.
 std::string_view module_of(std::span<const std::string> arguments);
 
 }  // namespace oddrank::ranks

@@ -44,7 +44,7 @@ class ProcessTree {
   std::unordered_map<pid_t, std::size_t> index_;
 };
 
-// Returns whether the process that started it is gone.
+// Returns whether the process's parent is gone.
 bool is_orphan(const ProcessTree& tree, std::size_t index);
 
 }  // namespace oddrank::ranks

@@ -24,7 +24,7 @@ std::size_t owner_row(const RankTable& table, std::size_t i, std::size_t heads) 
     return table.row_of[above];
   }
   const auto& identity = table.tree[i].identity;
-  // A shell that a program of the rank has left behind may hold up whoever reads its output.
+  // A shell that a program of the rank has left behind may hold up the reader of its output.
   const ProcessRole role = table.tree[i].role;
   const bool runs_on = role == ProcessRole::kShell && is_orphan(table.tree, i);
   if (!identity || (role != ProcessRole::kProgram && !runs_on)) {

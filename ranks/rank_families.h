@@ -8,7 +8,7 @@ namespace oddrank::ranks {
 // Adds processes whose rank has exited.
 void add_survivors(RankTable& table);
 
-// Adds the processes that a rank has forked, and those with its variables elsewhere in the tree
+// Adds the processes that a rank has forked, and processes with its variables elsewhere in the tree
 // (orphans, helpers beside it). The ranks are the first `heads` rows.
 void add_children(RankTable& table, std::size_t heads);
 

@@ -1,6 +1,6 @@
 // Identifies the job and rank of a process by its memory, or else by the variables with which it
 // was started. A process with such variables need not be the rank itself: wrappers and workers have
-// the same ones.
+// them, too.
 #pragma once
 
 #include <sys/types.h>
@@ -16,7 +16,8 @@
 
 namespace oddrank::ranks {
 
-// The source of the number, the most trusted first: the launcher nearest to the program.
+// The source of the rank number, the most trusted first: the closer a launcher is to the program,
+// the more.
 enum class RankSource : std::uint8_t {
   kItself = 0,    // its process group, or the call in which it makes one (reported_world.h)
   kRankVariable,  // RANK: torchrun, accelerate, deepspeed, scripts
@@ -32,10 +33,10 @@ struct RankIdentity {
   std::int32_t local_world_size = -1;
   // "slurm 4711.0", "n0:29500", "mpi prterun-n0-12@1"; "" if only the process tree shows it.
   std::string job;
-  std::string rendezvous;  // "n0:29500", even if `job` is Slurm's
+  std::string rendezvous;  // "n0:29500", even if `job` is SLURM's
   bool elastic = false;    // started by torchrun
-  // Started in a SLURM job by its batch script or from its shell, not as a task of a step: every
-  // program there has these variables.
+  // Started by a SLURM job's batch script or shell, not as a task of a step: every program there
+  // has these variables.
   bool outside_step = false;
   // Ranks that the same launcher started on this node, if known; includes this one.
   std::vector<std::int32_t> node_ranks;
@@ -51,20 +52,20 @@ std::optional<RankIdentity> identify_rank(const attach::Environment& environment
                                           bool single_task = false,
                                           const ReportedWorld& told = {});
 
-// Returns whether an address ("127.0.0.1:29500", "localhost:29500", "[::1]:29500") means the
-// machine itself, or the network namespace in which it is used.
+// Returns whether an address means the machine (or network namespace) itself: "127.0.0.1:29500",
+// "localhost:29500", "[::1]:29500".
 bool is_own_address(std::string_view address);
 
 // Returns whether two identities name different places in a job: another rank, or another number of
 // ranks.
 bool contradicts(const RankIdentity& one, const RankIdentity& other);
 
-// Returns whether MPI's launcher gives the process another rank than RANK, and torchrun has not set
-// RANK: it may come from the shell that ran mpirun.
+// Returns whether MPI's launcher and RANK disagree, and torchrun has not set RANK: it may come from
+// the shell that ran mpirun.
 bool is_doubtful(const attach::Environment& environment);
 
 // Returns "pid 71 is rank 3 of 4 by its process group, and rank 0 of 2 by its variables: the group
-// is believed". `outer`: by its variables; `by`: the source of the other place.
+// is believed". `outer`: by its variables; `by`: the source of the other identity.
 std::string contradiction_words(pid_t pid,
                                 const RankIdentity& outer,
                                 ReportedBy by,

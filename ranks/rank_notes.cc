@@ -100,7 +100,7 @@ void note_leftovers(const RankTable& table, Notes& notes) {
   }
 }
 
-// Names ranks of other runs, those of one job in one note.
+// Names ranks of other runs, with one note for each job.
 void note_other_runs(const RankTable& table, Notes& notes) {
   std::map<std::string_view, std::string> lists;  // by the job
   for (const std::size_t i : table.choice.other_runs) {
@@ -261,7 +261,7 @@ std::vector<std::string> notes_on(const RankTable& table) {
 }
 
 std::string obstacle_of(const RankTable& table) {
-  // Nobody who asks for some ranks of a job should read that the others are gone.
+  // A user who asks for some ranks of a job should not read that the others are gone.
   const std::size_t others = table.options.pids.empty() ? 0 : ranks_not_given(table);
   if (others == 0) {
     const std::string blocked = blocked_processes(table);

@@ -7,7 +7,7 @@
 
 namespace oddrank::ranks {
 
-// Appends the process to the capture, not yet read; its command without secrets.
+// Appends the process to the capture, as not yet read, and without the secrets in its command.
 void append_row(const ProcessFacts& facts, const RankRow& row, snapshot::Capture& capture);
 
 }  // namespace oddrank::ranks

@@ -16,8 +16,8 @@
 namespace oddrank::ranks {
 namespace {
 
-// Adds siblings that torch.multiprocessing has started with the ranks, and that have not got as
-// far as them: it numbers its children, and these numbers follow those of the ranks.
+// Adds siblings that torch.multiprocessing has started together with the ranks and that are not as
+// far as these: it numbers its children, so their numbers follow from the ranks' numbers.
 void add_numbered_siblings(RankTable& table,
                            std::size_t parent,
                            const std::vector<std::size_t>& rows) {

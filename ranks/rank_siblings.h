@@ -6,8 +6,8 @@
 namespace oddrank::ranks {
 
 // Adds siblings of ranks that nothing identifies: zombies, processes that may not be read, and
-// processes that have not got as far as the others (those of torch.multiprocessing, and those that
-// run the same program). If its number does not follow from the others', a sibling has rank -1.
+// processes that are not as far as the others (started by torch.multiprocessing, or with the same
+// program). A sibling has rank -1 if its number does not follow from the others'.
 void add_unidentified(RankTable& table);
 
 }  // namespace oddrank::ranks

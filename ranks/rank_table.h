@@ -1,5 +1,5 @@
-// The table of decisions: which processes of a node are ranks, and which belong to one
-// (rank_tree.h). rank_siblings.h, rank_families.h and rank_notes.h fill parts of it.
+// The decisions: which processes of a node are ranks, and which belong to one (rank_tree.h).
+// rank_siblings.h, rank_families.h and rank_notes.h fill parts of it.
 #pragma once
 
 #include <sys/types.h>
@@ -21,7 +21,7 @@ struct RankTable {
 
   const attach::ProcStat& stat(std::size_t process) const { return facts[process].stat; }
   bool is_excluded(std::size_t process) const;
-  // Returns the process that started it, past wrappers; kNoProcess if that is unknown.
+  // Returns the nearest parent that is not a wrapper; kNoProcess if unknown.
   std::size_t starter_of(std::size_t process) const;
 
   // Returns the processes below which a row stands.
@@ -38,7 +38,7 @@ struct RankTable {
   RankChoice choice;
   std::vector<RankRow> rows;
   std::vector<std::size_t> row_of;          // process -> row, or kNoProcess
-  std::vector<std::size_t> no_ranks;        // zombies and unread ones beside complete ranks
+  std::vector<std::size_t> no_ranks;        // zombies and unread processes beside complete ranks
   std::map<JobRank, std::size_t> owner_of;  // (job, rank) -> row of its own process
 };
 

@@ -1,7 +1,7 @@
-// Replicas of one job: groups of ranks that train copies of one model, each with numbers and a
-// store of its own, so that there is a rank 0 in each. They share a lighthouse of torchft, at which
-// they meet before each step: the variable TORCHFT_LIGHTHOUSE has its address (torchft 0.2,
-// manager.py). Private to ranks/.
+// Replicas of one job: groups of ranks that train copies of one model, each with its own numbers
+// and store, so that each has a rank 0. They share a lighthouse of torchft, where they meet before
+// each step: the variable TORCHFT_LIGHTHOUSE has its address (torchft 0.2, manager.py). Private to
+// ranks/.
 #pragma once
 
 #include <span>
@@ -11,9 +11,9 @@
 
 namespace oddrank::ranks {
 
-// Joins all rows of one lighthouse to one job, in which each keeps its number; RankRow::replica has
-// its replica. A process with that variable and no number is rank 0 of a replica of its own.
-// Without given pids, adds those that have no row yet, and the lighthouse.
+// Joins all rows of one lighthouse to one job; each keeps its number, and RankRow::replica is set.
+// A process with that variable and no number is rank 0 of its own replica. Unless the user gave
+// pids, adds such processes that have no row yet, and the lighthouse.
 void join_replicas(RankTable& table);
 
 // Returns whether these arguments start a lighthouse: torchft's program of that name.

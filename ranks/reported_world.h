@@ -15,18 +15,18 @@ namespace oddrank::ranks {
 // The source, the most trusted last.
 enum class ReportedBy : std::uint8_t {
   kNothing = 0,
-  kStart,  // an argument of the call that it is in: torch.multiprocessing's index of a child
+  kStart,  // an argument of its current call: torch.multiprocessing's index of a child
   kMpi,    // MPI_COMM_WORLD
-  kInit,   // arguments of init_process_group, in which it is
+  kInit,   // arguments of init_process_group, which it is in
   kJax,    // jax.distributed has been initialised
   kGroup,  // torch's default process group
 };
 
 struct ReportedWorld {
   ReportedBy by = ReportedBy::kNothing;
-  std::int32_t rank = -1;  // of kStart: unknown
+  std::int32_t rank = -1;  // unknown if kStart
   std::int32_t world_size = -1;
-  // Its index among the children that torch.multiprocessing started; -1: not started by that.
+  // Its index among the children of torch.multiprocessing; -1: it is not one.
   std::int32_t index = -1;
   std::string address;  // where the ranks meet: "n0:29500", "file:///tmp/x"; "" = unknown
   // The group belongs to the process that forked this one: no thread of its backend is here.
@@ -39,11 +39,11 @@ struct ReportedWorld {
 // The answer of one process.
 struct SelfReport {
   ReportedWorld world;
-  attach::Environment environment;  // as it is now; empty if that could not be read
+  attach::Environment environment;  // at present; empty if it could not be read
   bool communicates = false;        // has a communication library mapped
 };
 
-// Asks one process. Runs in a child with a deadline: what it reads may block.
+// Reads one process's report. Runs in a child with a deadline, since it may block.
 using AskProcess = std::function<SelfReport(pid_t)>;
 
 }  // namespace oddrank::ranks

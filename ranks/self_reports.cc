@@ -42,7 +42,7 @@ bool is_worker(const ProcessFacts& facts) {
   return facts.stat.forked || is_multiprocessing_child(facts.arguments);
 }
 
-// Returns whether the process has a library and no variables, and is nobody's worker.
+// Returns whether the process has a library and no variables, and is not a worker.
 bool is_nameless(const ProcessTree& tree, std::size_t index) {
   const TreeNode& node = tree[index];
   if (!node.facts->loaded || (node.identity && !node.identity->outside_step)) {
@@ -95,8 +95,8 @@ bool carries_number(const TreeNode& node, std::int32_t rank) {
   return node.identity && node.identity->rank == rank && node.role == ProcessRole::kProgram;
 }
 
-// Several processes may carry one number, because the variables are those of an outer launcher (a
-// shell with RANK=0 that runs mpirun), or of a run that left processes behind.
+// Several processes may have one number, if the variables come from an outer launcher (a shell with
+// RANK=0 that runs mpirun), or from a run that left processes behind.
 class Doubts {
  public:
   explicit Doubts(const ProcessTree& tree) : tree_(tree) {}
@@ -196,7 +196,7 @@ std::optional<SelfReport> decode_report(const std::string& bytes) {
   return report;
 }
 
-// Returns the variables of now, and those of the start that are not among them.
+// Returns the present variables, and the initial ones that are not among them.
 attach::Environment joined(const attach::Environment& now, const attach::Environment& start) {
   std::vector<attach::Environment::Entry> entries = now.entries();
   for (const attach::Environment::Entry& entry : start.entries()) {
@@ -248,7 +248,7 @@ void ask_processes(const std::vector<std::size_t>& which,
     if (auto report = decode_report(results[i].bytes)) {
       facts.told = std::move(report->world);
       facts.loaded = facts.loaded || report->communicates;
-      // Without a fork there is nobody to inherit from: its threads only could not be read.
+      // Without a fork it has inherited nothing: its threads just could not be read.
       facts.told.inherited = facts.told.inherited && facts.stat.forked;
       facts.environment = joined(report->environment, facts.environment);
     }

@@ -1,13 +1,13 @@
-// Asks processes for their own reports: reads their place in the job from their memory
-// (reported_world.h).
+// Processes' own reports: their place in the job, from their memory (reported_world.h). To "ask" a
+// process means to read that.
 //
 // It asks processes with a communication library whose variables do not identify them (started by
 // multiprocessing, by Ray, by hand, or with a title written over their variables). If several
-// processes have the number of one task of SLURM or MPI, it asks these from the outermost inwards
-// until one reports a rank: the task may have started several ranks. It asks processes with the
-// same number of which none started the other: an outer launcher's variables may hide their own
-// (`RANK=0` in the shell that runs mpirun). It does not ask workers of a process that has reported
-// a rank. Private to ranks/.
+// processes have the number of one task of SLURM or MPI, it asks them from the outermost inwards
+// until one reports a rank: the task may have started several ranks. It asks unrelated processes
+// with the same number: an outer launcher's variables may hide their own (`RANK=0` in the shell
+// that runs mpirun). It does not ask workers of a process that has reported a rank. Private to
+// ranks/.
 #pragma once
 
 #include <cstddef>

@@ -17,8 +17,8 @@
 
 namespace oddrank::ranks {
 
-// `may_be_rank`: which nodes of the tree are considered at all; `may_wrap`: which of them may turn
-// out to be wrappers.
+// `may_be_rank`: which nodes of the tree are considered; `may_wrap`: which of these may be
+// wrappers.
 struct WrapperQuestion {
   const ProcessTree& tree;
   std::function<bool(std::size_t)> may_be_rank;

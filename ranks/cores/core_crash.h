@@ -1,4 +1,4 @@
-// The end of a core file's process: the signal, and the C library's message before abort().
+// How a core file's process ended: the signal, and the C library's message before abort().
 #pragma once
 
 #include "attach/core/core_target.h"

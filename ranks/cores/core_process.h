@@ -18,7 +18,7 @@ struct CoreIdentity {
   std::vector<std::string> notes;
 };
 
-// Returns the row, with what is missing left at its default; never fails.
+// Returns the row; unknown fields keep their defaults. Never fails.
 CoreIdentity identify_core(const attach::CoreTarget& target, snapshot::Tables& tables);
 
 // Returns one sentence about the programs and libraries that were needed and could not be read; ""

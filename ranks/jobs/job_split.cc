@@ -46,9 +46,9 @@ void split_addresses(ProcessTree& tree, const std::vector<std::size_t>& candidat
   }
 }
 
-// Returns whether the process proves that its network has ranks. A helper that was put into a
-// network of its own, to run what nobody trusts, carries the variables of its rank, too; if it has
-// lost its parent, it stands beside the ranks.
+// Returns whether the process proves that its network has ranks. A helper in its own network, such
+// as a sandbox for untrusted code, has its rank's variables, too; if it has lost its parent, it
+// looks like a rank.
 bool is_proof(const ProcessTree& tree, std::size_t index) {
   const TreeNode& node = tree[index];
   return node.facts->network != 0 && (node.facts->told.told() || !is_orphan(tree, index));

@@ -46,7 +46,7 @@ bool comes_from(const ProcessTree& tree, std::size_t orphan, std::size_t rank) {
                                      tree.ancestor(rank, leads) != kNoProcess);
 }
 
-// Returns whether `candidate` is nobody's worker and runs the same program as the rank.
+// Returns whether `candidate` is not a worker and runs the same program as the rank.
 bool was_started_alike(const ProcessTree& tree, std::size_t candidate, std::size_t rank) {
   const ProcessFacts& facts = *tree[candidate].facts;
   return !comes_from(tree, candidate, rank) && !facts.stat.forked && !facts.told.inherited &&
@@ -85,7 +85,7 @@ std::size_t RankClaims::best_of(const std::vector<std::size_t>& of_rank) const {
     return of_rank.front();
   }
   // How badly a process fits: the smallest value is the rank. An orphan may be a worker that
-  // outlived its rank; a program that is not Python, or not that of the other ranks, may be a
+  // outlived its rank; a program that is not Python, or not the other ranks' program, may be a
   // monitor beside it.
   const auto misfit = [this](std::size_t i) {
     const ProcessFacts& facts = *tree_[i].facts;

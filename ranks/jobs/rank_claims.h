@@ -2,8 +2,8 @@
 // others are ranks of other runs. Private to ranks/.
 //
 // All processes that a rank starts inherit its variables, and two runs of a sweep may have the same
-// ones. So a number alone is not enough: a rank differs from a helper by its parent, its program,
-// and its memory (self_reports.h).
+// variables. So a number alone is not enough: a rank differs from a helper by its parent, its
+// program, and its memory (self_reports.h).
 #pragma once
 
 #include <cstddef>
@@ -26,8 +26,8 @@ class RankClaims {
   // Returns the rank among these processes, which all have one number in one job.
   std::size_t best_of(const std::vector<std::size_t>& of_rank) const;
 
-  // Returns whether the candidate is a rank of any run: no other process has its number, it has a
-  // group, or it runs the same program as the rank and was started in the same way.
+  // Returns whether the candidate is a rank of any run: no other process has its number, or it has
+  // a group, or it runs the same program as the rank and was started in the same way.
   bool is_rank(std::size_t candidate) const { return ranks_.contains(candidate); }
 
  private:

@@ -51,9 +51,9 @@ std::optional<SlurmStep> step_of_path(std::string_view path) {
   return std::nullopt;
 }
 
-// Whether SLURM's own word is to be put in the place of what the variables say. Those of the parts
-// of a heterogeneous job all have the id of its first part. A login is put into one of its user's
-// jobs on the node, which need not be the one that it came from.
+// Returns whether SLURM's own information must replace the variables. In the parts of a
+// heterogeneous job, the variables all have the id of its first part. A login is put into one of
+// its user's jobs on the node, not always the one that it came from.
 bool contradicts(const attach::Environment& environment, const SlurmStep& step) {
   return environment.get("SLURM_JOB_ID") != step.job && !environment.has("SLURM_HET_SIZE") &&
          step.step != "extern";

@@ -32,11 +32,11 @@ std::optional<SlurmStep> step_of_cgroups(std::string_view text);
 // Parses the title of a slurmstepd: "slurmstepd: [4711.0]".
 std::optional<SlurmStep> step_of_title(std::string_view title);
 
-// Gives SLURM_JOB_ID and SLURM_STEP_ID to the processes that were read and have no SLURM_JOB_ID, or
-// another one: a process can set its variables, but not its cgroup, nor the daemon above it. A
-// process that a login brought into the job (step "extern") gets them only if its variables give it
-// a rank. Does nothing if no process of the node has SLURM_JOB_ID. `cgroups_of` returns the text
-// for a process, `by_root` whether root runs it: any user may give a process that title.
+// Gives SLURM_JOB_ID and SLURM_STEP_ID to the processes that were read and have none, or another
+// job's: a process can set its variables, but not its cgroup, nor the daemon above it. A process
+// that a login brought into the job (step "extern") gets them only if its variables give it a rank.
+// Does nothing if no process of the node has SLURM_JOB_ID. `cgroups_of` returns the text for a
+// process, `by_root` whether root runs it, since any user may give a process such a title.
 void add_slurm_steps(std::vector<ProcessFacts>& all,
                      const std::function<std::string(pid_t)>& cgroups_of,
                      const std::function<bool(pid_t)>& by_root);

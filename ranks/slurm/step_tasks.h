@@ -1,11 +1,11 @@
-// How tasks of a SLURM step ended. The step's daemon on the node, slurmstepd, keeps the state of
-// each of its tasks while one of them runs there. Then it exits, and the ends of tasks are lost:
-// accounting has only the step's.
+// How tasks of a SLURM step ended. The step's daemon on the node, slurmstepd, knows the states of
+// its tasks while one of them runs. Then it exits, and they are lost: accounting has only the
+// step's.
 //
 // It answers every process of its node over a local socket; `scontrol listpids` asks in the same
 // way. Sources: src/common/stepd_api.c and src/slurmd/slurmstepd/req.c of SLURM 20.11, 22.05, 24.11
-// and 26.05, in which request, answer and the number of the request are the same. All numbers are
-// in the byte order of the machine.
+// and 26.05, which have the same request, request number and answer. All numbers are in the
+// machine's byte order.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,7 @@
 
 namespace oddrank::ranks {
 
-// The version of the protocol, which the client sends first, and then the daemon.
+// The version of the protocol: first the client sends its version, then the daemon.
 inline constexpr std::int32_t kStepProtocol = 45 << 8;    // of 26.05
 inline constexpr std::int32_t kOldestProtocol = 36 << 8;  // of 20.11
 inline constexpr std::int32_t kTaskInfoRequest = 14;      // REQUEST_STEP_TASK_INFO
@@ -36,7 +36,7 @@ struct EndedTask {
 // /proc/net/unix: "/var/spool/slurmd/n1_4711.0"; "" if there is none, or more than one.
 std::string step_socket(std::string_view table, std::string_view step);
 
-// Parses the tasks of an answer, without their number before them; returns those that have ended.
+// Parses the tasks of an answer, without the count before them; returns those that have ended.
 // kBadData if the bytes are not such a list.
 Result<std::vector<EndedTask>> parse_step_tasks(std::string_view bytes);
 
