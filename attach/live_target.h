@@ -24,7 +24,7 @@ namespace oddrank::attach {
 
 class LiveTarget final : public Target {
  public:
-  // A process whose main thread has ended is read through another one, and has only the others.
+  // A process whose main thread has ended is read through another thread, and has only the others.
   // kGone: no such process, or a zombie. kPermission: with the reason and a remedy
   // (attach/permission.h). kUnsupported: a kernel thread.
   static Result<std::unique_ptr<LiveTarget>> open(pid_t pid);
@@ -70,11 +70,11 @@ class LiveTarget final : public Target {
   void read_one_by_pread(ReadRequest& request) const;
 
   pid_t pid_;
-  pid_t through_;  // the thread by which its memory is read
+  pid_t through_;  // the thread through which its memory is read
   std::string name_;
   std::uint64_t start_us_;  // distinguishes the process from a later one with the same pid
   UniqueFd memory_;
-  mutable TaskFiles tasks_;  // what it keeps open saves work only
+  mutable TaskFiles tasks_;  // open files only save work
   mutable bool use_pread_ = false;
   mutable bool maps_read_ = false;
   mutable MemoryMap maps_;

@@ -28,7 +28,7 @@ class MappingQuery final : public MappingSource {
 
   std::optional<Mapping> at(Addr address) const override;
   // Returns the first file mapping that ends after `address`; nullopt after the last one. Fails if
-  // the kernel returns neither, since a list made of these would have a gap.
+  // the kernel gives no answer, since a list made of these would have a gap.
   Result<std::optional<Mapping>> next_file(Addr address) const;
 
  private:

@@ -29,7 +29,7 @@ struct Mapping {
   bool deleted = false;
 };
 
-// A source of mappings that are not listed.
+// A source of unlisted mappings.
 class MappingSource {
  public:
   virtual ~MappingSource() = default;
@@ -41,14 +41,13 @@ class MemoryMap {
  public:
   MemoryMap() = default;
   // Sorts the mappings, and drops overlapping or empty ones (a target's maps read while they
-  // change). `others` (may be null) finds those that are not listed, and is queried at most once
-  // for each.
+  // change). `others` (may be null) finds unlisted mappings, and is queried at most once for each.
   explicit MemoryMap(std::vector<Mapping> mappings,
                      std::shared_ptr<const MappingSource> others = nullptr);
 
   // Returns the mapping that holds the address; nullptr if none does. Valid as long as the map is.
   const Mapping* find(Addr address) const;
-  // The same without a query, among those that are listed.
+  // Returns the same without a query, among the listed mappings.
   const Mapping* find_listed(Addr address) const;
   // Returns the mappings that are known without a query, sorted: at least all mapped files, the
   // vdso and the main thread's stack; all mappings if the map has no source.

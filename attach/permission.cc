@@ -200,7 +200,7 @@ AccessFacts read_access_facts(pid_t pid) {
     facts.self = *self;
   }
   if (!stat || !target) {
-    // With hidepid=1 a process of another user is a folder that nobody else may enter.
+    // With hidepid=1 only the owner may enter a process's folder.
     struct stat folder {};
     if (::stat(("/proc/" + std::to_string(pid)).c_str(), &folder) == 0 &&
         ::access(("/proc/" + std::to_string(pid) + "/stat").c_str(), R_OK) != 0 &&

@@ -1,7 +1,7 @@
 // Explains why a process may not be read, in a sentence with a remedy. The kernel says only
 // "operation not permitted"; the reason is deduced from files that every user may read.
 //
-// The rules are those of the kernel's __ptrace_may_access and of Yama: ptrace(2), "Ptrace access
+// The rules come from the kernel's __ptrace_may_access and from Yama: ptrace(2), "Ptrace access
 // mode checking".
 #pragma once
 
@@ -50,6 +50,7 @@ struct AccessFacts {
   std::string profile;              // of AppArmor, that confines us; "" if there is none
 };
 
+// Never fails; fields that cannot be read keep their defaults.
 AccessFacts read_access_facts(pid_t pid);
 
 // Returns the first of the kernel's rules that forbids it. Pure.
@@ -66,8 +67,8 @@ Error why_unreadable(pid_t pid, std::string_view operation = "read");
 // Returns the exit code of a zombie; -1 if the kernel hides it from us (it then shows 0).
 std::int32_t exit_code_of(const ProcStat& zombie);
 
-// Checks whether we could read a process of our own user that is not our child, as far as can be
-// known before there is one. Fails with kPermission and the reason.
+// Checks whether we could read a process of our own user that is not our child, as far as is known
+// without one. Fails with kPermission and the reason.
 Status may_read_our_users();
 
 }  // namespace oddrank::attach

@@ -1,5 +1,5 @@
 // The few environment variables of a process that identify its job and rank, and configure its
-// communication. Everything else is dropped as it is read: environments hold secrets.
+// communication. All others are dropped at once: environments hold secrets.
 #pragma once
 
 #include <sys/types.h>
@@ -21,7 +21,7 @@ class Environment {
   Environment() = default;
   explicit Environment(std::vector<Entry> entries) : entries_(std::move(entries)) {}
 
-  // Returns "" if it is not set (or is empty, which means the same for all of them).
+  // Returns "" if it is not set or empty (which means the same for all of them).
   std::string_view get(std::string_view name) const;
   bool has(std::string_view name) const { return !get(name).empty(); }
   // In the order of the process's own block.
@@ -31,7 +31,7 @@ class Environment {
   std::vector<Entry> entries_;
 };
 
-// The names that are kept.
+// Returns the names that are kept.
 std::span<const std::string_view> kept_variables();
 
 // Parses NUL-separated NAME=VALUE. If a name occurs twice, the first counts, as for getenv(3).

@@ -30,11 +30,11 @@ OpenFd parse_fd_link(int fd, std::string_view link, const RootPath& root = {});
 // Reads one descriptor. Fails with kNotFound if it is not open.
 Result<OpenFd> read_fd(pid_t pid, int fd);
 
-// How paths are shown: below the process's root, or as the kernel shows them, which saves a look at
-// that root where nobody wants to know.
+// How paths are shown: below the process's root, or as the kernel shows them, which saves reading
+// that root if paths do not matter.
 enum class FdPaths : std::uint8_t { kBelowRoot, kAsShown };
 
-// Reads all of them, ascending, at most `limit`; leaves out those closed meanwhile.
+// Reads all descriptors, ascending, at most `limit`; leaves out those closed meanwhile.
 Result<std::vector<OpenFd>> read_fds(pid_t pid,
                                      std::size_t limit = 65536,
                                      FdPaths paths = FdPaths::kBelowRoot);

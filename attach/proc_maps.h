@@ -18,6 +18,7 @@ namespace oddrank::attach {
 // Paths are shown below `root`.
 MemoryMap parse_proc_maps(std::string_view text, const RootPath& root = {});
 
+// Reads and parses it. Fails with the errno's code.
 Result<MemoryMap> read_proc_maps(pid_t pid);
 
 // Sets path and `deleted` from the kernel's name of a mapping ("/usr/lib/x.so (deleted)").

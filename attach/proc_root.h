@@ -2,9 +2,9 @@
 //
 // /proc shows paths (maps, links) from the root of the reader. If the process lives below another
 // root (chroot), or in a mount namespace made below a chroot that it shares with the reader, they
-// begin with its root folder: "/srv/image/data/x" is its "/data/x". What a process names is opened
-// below its root (files/open_named.h), and what it says of itself has no such prefix, so the prefix
-// is removed wherever /proc is read.
+// begin with its root folder: "/srv/image/data/x" is its "/data/x". Paths that a process names have
+// no such prefix and are opened below its root (files/open_named.h), so the prefix is removed
+// wherever /proc is read.
 #pragma once
 
 #include <sys/types.h>
@@ -25,8 +25,8 @@ class RootPath {
   // Reads the link. If we may not, or the process has ended, nothing is removed.
   static RootPath of(pid_t pid);
 
-  // Returns "/data/x" of "/srv/image/data/x", and "/" of the root itself. Anything else is returned
-  // as it is: a file that was opened outside, "pipe:[7]", "[heap]".
+  // Returns "/data/x" for "/srv/image/data/x", and "/" for the root itself. Anything else is
+  // returned as it is: a file that was opened outside, "pipe:[7]", "[heap]".
   std::string_view below(std::string_view path) const;
 
  private:

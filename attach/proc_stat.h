@@ -1,5 +1,5 @@
-// /proc/PID/stat: what the kernel shows everybody about a process or thread, even in state D or as
-// a zombie. Never blocks on the target's memory. Fields: proc(5).
+// /proc/PID/stat: what the kernel shows to all users about a process or thread, even in state D or
+// as a zombie. Never blocks on the target's memory. Fields: proc(5).
 #pragma once
 
 #include <sys/types.h>
@@ -15,7 +15,7 @@ namespace oddrank::attach {
 
 struct ProcStat {
   pid_t pid = 0;
-  std::string name;  // comm; may hold blanks, brackets and any other byte but NUL
+  std::string name;  // comm; may hold any byte except NUL, even blanks and brackets
   char state = '?';  // R S D T t Z X I
   pid_t parent = 0;
   pid_t group = 0;
@@ -28,7 +28,7 @@ struct ProcStat {
   int cpu = -1;  // where it last ran, or runs
   // In the form of wait(2). Valid in state Z only, and 0 if we may not read the target.
   std::int32_t exit_code = 0;
-  // If the main thread of a process has ended and others live: one of those, whose state is in
+  // If the main thread of a process has ended and others live: one of these, with its state in
   // `state`. Else 0.
   pid_t living = 0;
 };
@@ -39,14 +39,14 @@ Result<ProcStat> parse_proc_stat(std::string_view text);
 // Reads the stat of a process (or of any thread by its tid). Fails with kGone if it does not exist.
 Result<ProcStat> read_proc_stat(pid_t pid);
 
-// Returns the folder in /proc whose files tell about a process: "/proc/7". A main thread that has
-// ended has no memory and no files any more, so while others live (a killed process may have one in
-// a driver; a main thread may call pthread_exit) it is "/proc/7/task/9". That folder has the files
-// of proc(5) but for map_files and a few others.
+// Returns the folder in /proc with a process's files: "/proc/7". A main thread that has ended has
+// no memory and no files any more, so while other threads live (one of a killed process may be in a
+// driver; a main thread may call pthread_exit) it is "/proc/7/task/9", which has the files of
+// proc(5) except map_files and a few others.
 std::string process_folder(pid_t pid);
-// Reads one of those files that is not empty while the thread has memory: "environ".
+// Reads a file of that folder that is not empty while the thread has memory: "environ".
 Result<std::string> read_process_file(pid_t pid, const char* name, std::size_t limit);
-// Reads that of a thread of this very process.
+// Reads the stat of a thread of this very process.
 Result<ProcStat> read_thread_stat(pid_t pid, pid_t tid);
 
 }  // namespace oddrank::attach

@@ -38,7 +38,7 @@ std::string_view option_that_closes(std::string_view options) {
   return {};
 }
 
-// `closed`: folders that nobody else may enter count as hidden.
+// `closed`: folders that only their owners may enter count as hidden.
 std::string what_is_hidden(std::string_view mountinfo, bool privileged, bool closed) {
   std::string found = "/proc is not mounted here";
   for (const std::string_view line : split(mountinfo, '\n')) {

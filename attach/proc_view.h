@@ -10,12 +10,12 @@ namespace oddrank::attach {
 // users: it is mounted with hidepid=2"); "" if /proc shows all of its pid namespace to us.
 std::string hidden_processes();
 
-// The same from the text of /proc/self/mountinfo. `privileged`: for us nothing is hidden
+// Returns the same from the text of /proc/self/mountinfo. `privileged`: nothing is hidden from us
 // (proc(5): CAP_SYS_PTRACE). hidepid=1 hides no pids: see hidden_contents().
 std::string hidden_processes(std::string_view mountinfo, bool privileged);
 
-// The same with hidepid=1 as well, which shows that another user's process is there, but not even
-// its name: so whoever looks for a rank finds none.
+// Return the same with hidepid=1 as well, which shows that another user's process exists, but not
+// even its name, so that ranks are not found.
 std::string hidden_contents();
 std::string hidden_contents(std::string_view mountinfo, bool privileged);
 

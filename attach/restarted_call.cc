@@ -47,8 +47,8 @@ std::optional<std::int64_t> restarted_call(std::span<const std::byte> code,
   if (loaded != numbers.end()) {
     return *loaded;
   }
-  // syscall(2) takes the number from another register. Only a sleep's arguments are unlike those of
-  // the others.
+  // syscall(2) takes the number from another register. Only a sleep's arguments differ from those
+  // of other calls.
   return fits(SYS_clock_nanosleep, call) ? std::optional<std::int64_t>(SYS_clock_nanosleep)
                                          : std::nullopt;
 }

@@ -1,4 +1,4 @@
-// Checks whether a thread is still as it was seen, right before it is stopped.
+// Checks that a thread's state has not changed, right before it is stopped.
 #pragma once
 
 #include <sys/types.h>
@@ -17,9 +17,9 @@ class StateCheck {
   // Opens the thread's file beforehand, since other threads are already held when it is read.
   void prepare(pid_t pid, pid_t tid);
 
-  // Returns kHeld if the thread may be stopped: it ran and still runs (or runs now; then its state
-  // is set to R), or it was blocked and is in the same call. kSpared: it is in another call. kGone
-  // and kRefused come with `why`.
+  // Returns kHeld if the thread may be stopped: it runs (then its state is set to R), or it was
+  // blocked and is in the same call. kSpared: it is in another call. kGone and kRefused come with
+  // `why`.
   StopEnd take(pid_t pid, ThreadState& seen, std::string& why);
 
  private:

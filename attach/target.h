@@ -32,8 +32,8 @@ struct Registers {
   bool all = false;
   std::uint64_t frame_pointer = 0;  // x86-64: rbp; aarch64: x29
   std::uint64_t link = 0;           // where a leaf function returns to; aarch64: x30
-  // The others that a function must keep for its caller. x86-64: rbx, r12 to r15; aarch64: x19 to
-  // x28.
+  // Other registers that a function must preserve for its caller. x86-64: rbx, r12 to r15; aarch64:
+  // x19 to x28.
   std::array<std::uint64_t, 10> kept{};
   std::uint64_t thread_pointer = 0;  // x86-64: fs_base; aarch64: tpidr_el0
   // Bits of a return address that hold its signature (aarch64: pointer authentication); 0: unknown.
@@ -123,8 +123,7 @@ class Target {
   // Fills `into` from the target's memory; all of it or an Error that names the address. Never
   // touches memory that is not mapped there.
   virtual Status read(Addr address, std::span<std::byte> into) const = 0;
-  // Does many small reads in few system calls. Each request gets the number of bytes read; never
-  // fails as a whole.
+  // Does many small reads in few system calls; sets `got` of each. Never fails as a whole.
   virtual void read_many(std::span<ReadRequest> requests) const = 0;
 
   // As read when the target was opened; see refresh_maps of LiveTarget.
@@ -139,18 +138,18 @@ class Target {
   // Reads one thread again, to see whether it moved while its stack was read. kGone if it has
   // exited.
   virtual Result<ThreadState> thread(pid_t tid) const = 0;
-  // The same, but only what shows whether it moved need be filled in: state, call, registers,
-  // switches, tracer and target_tid.
+  // Reads at least what shows whether it moved: state, call, registers, switches, tracer and
+  // target_tid.
   virtual Result<ThreadState> motion(pid_t tid) const { return thread(tid); }
   // Returns the signals that a thread blocks now (bit n-1: signal n); nullopt if unknown.
   virtual std::optional<std::uint64_t> blocked_signals(pid_t /*tid*/) const { return std::nullopt; }
 
-  // Stops these threads, all together, calls `look`, and releases them. Those that have not stopped
-  // after `patience` are left out; if none has stopped, `look` is not called. `threads` is the last
-  // known state of each: one that has blocked since is spared, since a stop makes some calls fail
-  // with EINTR (and it can be read without one). `look` may read the target, and should do nothing
-  // else: they wait for it. It may run in another thread than the caller's, which waits for it.
-  // kUnsupported: this target's threads do not run (a core file), or cannot be stopped.
+  // Stops these threads, all together, calls `look`, and releases them. Leaves out threads that
+  // have not stopped after `patience`; does not call `look` if none has. `threads` is the last
+  // known state of each: one that has blocked since is spared, because a stop makes some calls fail
+  // with EINTR (and a blocked thread can be read without a stop). `look` should only read the
+  // target, since the threads wait for it. It may run in a thread other than the caller's, which
+  // waits. kUnsupported: this target's threads do not run (a core file), or cannot be stopped.
   virtual Result<Stop> while_stopped(
       std::span<const ThreadState> /*threads*/,
       std::chrono::milliseconds /*patience*/,

@@ -113,8 +113,8 @@ void TaskFiles::read_counters(ThreadState& state) {
   }
 }
 
-// The order: what shows that the thread has run comes first, and its registers come before the
-// counters. If it moves in between, they differ from those of another reading.
+// The order: first what shows that the thread has run, then its registers, then the counters. If it
+// moves in between, the counters differ from another reading's.
 Result<ThreadState> TaskFiles::state(pid_t tid) {
   ODDRANK_TRY(const std::string stat_text, read(tid, "stat", kMaxStatLine));
   ODDRANK_TRY(const ProcStat stat, parse_proc_stat(stat_text));

@@ -1,9 +1,8 @@
-// The files of a process's threads in /proc/PID/task, read again and again with few system calls:
-// the folder stays open, and so do two files of the first threads, until the object is gone.
+// The files of a process's threads in /proc/PID/task, for repeated reads with few system calls: the
+// folder stays open as long as the object, and so do two files of each of the first threads.
 //
-// Whether a thread has run is told by its schedstat: how long it has run, and how often it was
-// given a CPU. Reading it costs a seventh of what its status costs, which has the counts of context
-// switches.
+// The schedstat of a thread shows whether it has run: for how long, and how often it got a CPU. It
+// costs a seventh of the status, which has the counts of context switches.
 #pragma once
 
 #include <sys/types.h>
@@ -30,24 +29,24 @@ class TaskFiles {
   Result<ThreadState> motion(pid_t tid);
 
  private:
-  // What state() found, to be compared with.
+  // What state() found, for comparison.
   struct Seen {
     ThreadState state;
-    std::string ran;  // its schedstat, before anything else was read; "" if that tells nothing
+    std::string ran;  // its schedstat, read before anything else; "" if it is of no use
     UniqueFd ran_file;
     UniqueFd call_file;
   };
 
   Result<std::string> read(pid_t tid, const char* file, std::size_t limit) const;
   UniqueFd open(pid_t tid, const char* file) const;
-  // Fills in what is in its sched and status.
+  // Fills in fields from its sched and status.
   void read_counters(ThreadState& state);
   // Returns what the thread does now, if it has not run since it was seen; nullopt if it may have.
   std::optional<ThreadState> unmoved(const Seen& seen, pid_t tid) const;
 
   pid_t pid_;
   UniqueFd folder_;
-  std::size_t files_left_;  // that may be kept open
+  std::size_t files_left_;  // that may still be kept open
   // Whether the main thread is not traced, and has the same number in all pid namespaces.
   bool plain_ = false;
   std::unordered_map<pid_t, Seen> seen_;

@@ -1,10 +1,10 @@
 // Stops threads of a live process for as long as they are read: PTRACE_SEIZE and
 // PTRACE_INTERRUPT, which send no signal, never PTRACE_ATTACH.
 //
-// The effect of a stop on a thread (Linux 5 and 6): a running thread continues unaffected. A
-// blocked thread wakes up; the kernel then restarts most calls, but epoll_wait, semop, sigtimedwait
-// and receiving with a time limit fail with EINTR, which a program may not expect. Hence the last
-// look (state_check.h) right before each stop.
+// The effect of a stop (Linux 5 and 6): a running thread continues unaffected. A blocked thread
+// wakes up; the kernel then restarts most calls, but epoll_wait, semop, sigtimedwait and receiving
+// with a time limit fail with EINTR, which a program may not expect. Hence the last check
+// (state_check.h) right before each stop.
 //
 // Not for: choosing the threads that need it (stacks/stop_choice.h).
 #pragma once
@@ -20,12 +20,12 @@
 
 namespace oddrank::attach {
 
-// Implements Target::while_stopped. All are requested first, then waited for.
+// Implements Target::while_stopped. Requests all stops first, then waits for them.
 //
-// A thread that met a signal when it stopped gets that signal when it is released. One that SIGSTOP
-// had stopped stays stopped. All of this runs in a thread of ours that exits afterwards: its exit
-// also releases threads that did not stop in time (in state D), which cannot be released otherwise.
-// So does our death by any signal.
+// If the stop meets a signal that is on its way to a thread, the thread gets it when it is
+// released. A thread that SIGSTOP had stopped stays stopped. All of this runs in a thread of ours
+// that exits afterwards: its exit (or our death by any signal) also releases threads that did not
+// stop in time (in state D), which cannot be released otherwise.
 //
 // kUnsupported: no thread of our own could be started.
 Result<Stop> stop_threads(pid_t pid,

@@ -1,10 +1,10 @@
-// How long threads have not run. The kernel notes when each last had a CPU (se.exec_start of
+// How long threads have not run. The kernel notes when each thread last had a CPU (se.exec_start of
 // /proc/TID/sched, readable by every user), in milliseconds of that CPU's own clock. That clock
 // (rq_clock_task, kernel/sched/core.c) stops while a hypervisor takes the CPU away and, in kernels
 // with CONFIG_IRQ_TIME_ACCOUNTING, during interrupts; /proc/stat shows both for each CPU. So the
 // clocks of two CPUs differ, by minutes after days of uptime. The result here is the least possible
-// time. If the possible times differ too much, the clock of the thread's CPU is read by a thread of
-// ours that runs there for some 20 us (visit_cpu.h); without that there is no result.
+// time. If the possible times differ too much, a thread of ours runs on the thread's CPU for some
+// 20 us to read its clock (visit_cpu.h); without that there is no result.
 #pragma once
 
 #include <sys/types.h>
@@ -32,19 +32,19 @@ std::vector<CpuPauses> parse_cpu_pauses(std::string_view text);
 
 class RunClock {
  public:
-  // `own`: of a thread that runs at that moment, such as our own.
+  // `own`: of a thread that runs now, such as our own.
   RunClock(const RunMoment& own, std::vector<CpuPauses> pauses);
-  // Reads the calling thread's own. Returns nullopt if this kernel does not show it.
+  // Reads the calling thread's. Returns nullopt if this kernel does not show it.
   static std::optional<RunClock> here();
 
   // Returns the least time for which the thread has not run, exact to about 10 ms; the possible
-  // clocks differ by less than a second or a tenth. The clock of our own CPU is known, so there the
-  // result is exact. Returns nullopt if it is unknown.
+  // times differ by less than a second or a tenth. On our own CPU, whose clock is known, it is
+  // exact. Returns nullopt if it is unknown.
   std::optional<std::chrono::microseconds> not_run_for(const RunMoment& thread) const;
-  // The same; may visit that CPU if it is unknown otherwise, unless all visits together have taken
-  // 100 ms.
+  // Returns the same; visits the CPU if it is otherwise unknown, until all visits together have
+  // taken 100 ms.
   std::optional<std::chrono::microseconds> find_not_run_for(const RunMoment& thread);
-  // Reads the thread's file first; `cpu` is field 39 of its stat line.
+  // Returns the same after reading the thread's file; `cpu` is field 39 of its stat line.
   std::optional<std::chrono::microseconds> find_not_run_for(pid_t pid, pid_t tid, int cpu);
 
  private:
@@ -63,7 +63,7 @@ class RunClock {
   std::vector<CpuPauses> pauses_;
   bool counts_interrupts_ = false;
   std::map<int, std::optional<RunMoment>> visited_;
-  std::chrono::microseconds visiting_{0};  // how long it has taken
+  std::chrono::microseconds visiting_{0};  // how long all visits have taken
 };
 
 }  // namespace oddrank::attach

@@ -1,4 +1,4 @@
-// When a thread last ran, by the clock of the CPU on which it did.
+// When a thread last ran, by the clock of the CPU that it ran on.
 #pragma once
 
 #include <chrono>

@@ -13,7 +13,7 @@ using Bytes = std::span<const std::byte>;
 
 inline constexpr std::uint64_t kPage = 4096;
 
-// Returns the value that the bytes begin with; nullopt if they are too few.
+// Returns the value that the bytes begin with; nullopt if there are too few.
 template <typename T>
 std::optional<T> front_of(Bytes bytes) {
   T value;

@@ -22,9 +22,8 @@ namespace oddrank::attach {
 struct CoreSegment {  // PT_LOAD: one mapping of the process
   std::uint64_t start = 0;
   std::uint64_t end = 0;     // exclusive
-  std::uint64_t offset = 0;  // in the core, of its first byte
-  // How many of its bytes were written to the core; its writer left out the rest, mostly because it
-  // is in a file.
+  std::uint64_t offset = 0;  // of its first byte in the core
+  // Bytes of it in the core; the core's writer left out the rest, mostly because it is in a file.
   std::uint64_t written = 0;
   bool readable = false;
   bool writable = false;
@@ -33,7 +32,7 @@ struct CoreSegment {  // PT_LOAD: one mapping of the process
 
 class CoreFile {
  public:
-  // kUnsupported: compressed (the hint says how to undo it), not a core, of a 32-bit process, of
+  // kUnsupported: compressed (the hint says how to undo it), not a core, of a 32-bit process or of
   // another machine. kBadData: damaged, or cut before its notes. The text names the file.
   static Result<CoreFile> open(const std::string& path);
 
@@ -46,13 +45,12 @@ class CoreFile {
   // the core does not hold them.
   std::span<const std::byte> bytes_at(std::uint64_t address, std::uint64_t size) const;
 
-  // Returns the rights with which the files that it names are opened: those of the core's owner.
+  // Returns the rights of the core's owner, with which the files that it names are opened.
   const Rights& owner() const { return owner_; }
   // Returns when it was written, in seconds since the epoch.
   std::int64_t written() const { return written_; }
 
-  // Returns the size of the file, and the size that it would have if it were complete, according to
-  // its headers.
+  // Return the size of the file, and the size of the complete file according to its headers.
   std::uint64_t size() const { return file_.span().size(); }
   std::uint64_t whole_size() const { return whole_size_; }
   bool truncated() const { return size() < whole_size_; }

@@ -2,9 +2,9 @@
 //
 // A core holds little of a library beyond its first page, so its code must come from the file.
 // Another file may have that name now. The first page in the core decides: the build id that it
-// points to must be that of the file, or, if the core holds no build id, the page itself must be
-// the same. If the core holds no page of a file, the file is trusted only if it is older than the
-// core and was not deleted by then.
+// points to must be the file's, or, if the core holds no build id, the page itself must be the
+// same. If the core holds no page of a file, the file is trusted only if it is older than the core
+// and was not deleted by then.
 #pragma once
 
 #include <cstdint>
@@ -46,11 +46,11 @@ class CoreModules {
   // Each `file` is an index into paths(). Opens the file for reading if it can be trusted; the
   // caller owns the fd.
   Result<UniqueFd> open(std::size_t file) const;
-  // Opens a file that one of the others names (a source file): below the sysroot, or else where it
-  // was compiled. The core holds nothing to verify it, so it must not be newer than the core.
+  // Opens a file that another one names (a source file): below the sysroot, or else where it was
+  // compiled. The core cannot verify it, so it must not be newer than the core.
   Result<UniqueFd> open_named(const std::string& path) const;
   // Returns its bytes from `offset` on; empty if they do not exist, are not trusted, or belong to a
-  // data file, whose contents then are unknown.
+  // data file, whose contents at that time are unknown.
   std::span<const std::byte> bytes_at(std::size_t file, std::uint64_t offset) const;
   // Returns its loadable segments, from the core's copy of its headers or the file's; empty if
   // there are neither.

@@ -20,7 +20,7 @@ namespace oddrank::attach {
 
 struct CoreThread {  // NT_PRSTATUS
   pid_t tid = 0;     // in the pid namespace of the core's writer
-  int signal = 0;    // that it was about to take, or that ended the process
+  int signal = 0;    // it was about to take it, or it ended the process
   StoppedRegisters stopped;
   std::uint64_t cpu_us = 0;
   std::uint64_t blocked_signals = 0;  // bit n-1: signal n

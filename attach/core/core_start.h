@@ -14,8 +14,8 @@ namespace oddrank::attach {
 struct CoreStart {
   std::vector<std::string> arguments;
   Environment environment;  // the kept variables only (proc_environ.h)
-  // Whether the arguments and the environment after them were found. A program that sets its title
-  // in `ps` may have overwritten both.
+  // The arguments and the environment after them were found. A program that sets its title in `ps`
+  // may have overwritten both.
   bool found = false;
 };
 

@@ -2,8 +2,8 @@
 //
 // Memory comes from the core; parts that its writer omitted because they are in a file (code and
 // constants of libraries) come from that file, if it is the same build (core_modules.h). Threads
-// are as they were when the core was written: one in a system call has state S, with that call and
-// its arguments; any other has state R. All have all registers. Nothing moves.
+// are as when the core was written: a thread in a system call has state S, with that call and its
+// arguments; any other has state R. All registers are known. Nothing moves.
 #pragma once
 
 #include <memory>
@@ -21,7 +21,7 @@ namespace oddrank::attach {
 class CoreTarget final : public Target {
  public:
   // `sysroot`: a folder that is searched for the process's files first, by their whole path or by
-  // name alone; "" for none. Errors as of CoreFile::open.
+  // name alone; "" for none. Errors as in CoreFile::open.
   static Result<std::unique_ptr<CoreTarget>> open(const std::string& path,
                                                   const std::string& sysroot = {});
 

@@ -1,9 +1,9 @@
-// The rights with which a file is opened that somebody else has named: those of the process that
-// named it, not ours. A node's root reads jobs of users who do not trust each other, and a symbolic
-// link in a user's folder must not show him (or the report) a file of root.
+// Opens a file that a process has named with that process's rights, not ours. A node's root reads
+// jobs of users who do not trust each other, and a symbolic link in a user's folder must not show
+// them (or the report) a file of root.
 //
-// Source: credentials(7), setfsuid(2), capabilities(7). All of it is per thread, and the kernel
-// checks it at open(2) and connect(2), so threads that stop others keep their own rights.
+// Source: credentials(7), setfsuid(2), capabilities(7). The rights are per thread, and the kernel
+// checks them at open(2) and connect(2), so threads that stop others keep their own.
 #pragma once
 
 #include <sys/types.h>
@@ -19,22 +19,22 @@ struct Rights {
   uid_t user = 0;
   gid_t group = 0;
   std::vector<gid_t> groups;  // supplementary
-  bool ours = false;          // whoever we are, with our capabilities; the rest does not count
+  bool ours = false;          // our own, with our capabilities; the other fields do not count
 };
 
 // Returns the rights of a process. kGone; kPermission: it runs with the ids of several users, or
 // its program is setuid or setgid. The user that started it chose its environment, and has fewer
-// rights than it has. (Limit: a process that runs a program of another user by exec after its
-// environment was read counts as that user.)
+// rights. (Limit: if a process executes another user's program after its environment was read, it
+// counts as that user.)
 Result<Rights> rights_of(pid_t pid);
 
-// Returns the rights with which something of this owner may lead us to other files: his, if we are
-// root and he is not; else our own.
+// Returns the rights for opening files to which something of this owner leads us: the owner's, if
+// we are root and the owner is not; else our own.
 Rights rights_of_owner(uid_t user, gid_t group);
 
-// While it lives, this thread opens files with these rights and without any capability. Move-only;
-// the destructor restores what was, also what the kernel resets when ids change: the signal on the
-// parent's death, and whether others may examine this process. Not nested.
+// While it exists, this thread opens files with these rights and without any capability. Move-only;
+// the destructor restores the former state, also what the kernel resets when ids change: the signal
+// on the parent's death, and whether others may examine this process. Not nested.
 class ActAs {
  public:
   // kPermission: we are neither that user nor root.

@@ -9,10 +9,10 @@
 
 namespace oddrank::attach {
 
-// Tries first /proc/PID/map_files: the file itself, which the process could open when it mapped it,
-// even if it was deleted since or lies in another mount namespace (needs CAP_CHECKPOINT_RESTORE).
-// Then the path, as the process (open_named.h). Fails with kNotFound if the mapping has no file
-// ("[heap]"), with kUnsupported if it is not a regular file.
+// Tries /proc/PID/map_files first: the file itself, even if it was deleted or is in another mount
+// namespace (needs CAP_CHECKPOINT_RESTORE); the process could open it when it mapped it. Then opens
+// the path with the process's rights (open_named.h). Fails with kNotFound if the mapping has no
+// file ("[heap]"), with kUnsupported if it is not a regular file.
 Result<UniqueFd> open_mapped(pid_t pid, const Mapping& mapping);
 
 }  // namespace oddrank::attach

@@ -1,6 +1,5 @@
-// Opens what a process names: paths out of its environment, its memory, its maps and its
-// configuration. This is the only place that does (tests/architecture), because the process may be
-// another user's, and we root:
+// Opens what a process names: paths from its environment, memory, maps and configuration. Only this
+// file does so (tests/architecture), because the process may be another user's while we are root:
 //
 // - below its own root folder, whatever links say (open_path.h),
 // - with its user, its groups and no capability (open_as.h),
@@ -42,7 +41,7 @@ class NamedFiles {
   Result<std::string> link_text(const std::string& path) const;
   // Examines the file itself, not what a link leads to.
   Result<struct stat> examine(const std::string& path) const;
-  // Returns how full the file system is that a folder lies on.
+  // Returns how full the file system of a folder is.
   Result<struct statvfs> file_system(const std::string& path) const;
   // Returns the names in a folder, at most `limit`, without "." and "..".
   Result<std::vector<std::string>> list(const std::string& path, std::size_t limit) const;
@@ -58,7 +57,7 @@ class NamedFiles {
   NamedFiles(pid_t pid, UniqueFd root, Rights rights)
       : pid_(pid), root_(std::move(root)), rights_(std::move(rights)) {}
 
-  // Finds it with the process's rights, if it is of that type (S_IFREG, ...).
+  // Finds a file of that type (S_IFREG, ...) with the process's rights.
   Result<UniqueFd> find(const std::string& path, mode_t type, const char* type_name) const;
   bool has_open_for_reading(const UniqueFd& fifo) const;
   bool listens(const std::string& path) const;
@@ -68,8 +67,7 @@ class NamedFiles {
   Rights rights_;
 };
 
-// Opens the file that a process has as descriptor `fd`, for reading, if it is a regular one and the
-// process has the right to read it.
+// Opens a process's descriptor `fd` for reading, if it is a regular file that the process may read.
 Result<UniqueFd> open_descriptor(pid_t pid, int fd);
 
 }  // namespace oddrank::attach

@@ -168,8 +168,8 @@ Result<UniqueFd> open_found(const UniqueFd& found, const std::string& path) {
   if (!S_ISREG(info.st_mode) || is_of_kernel(found)) {
     return fail(Errc::kUnsupported, path + " is not a regular file");
   }
-  // The link of our own descriptor leads to that file whatever its name is now. O_NONBLOCK: a file
-  // with a lease of somebody else must not keep us waiting.
+  // The link of our own descriptor leads to that file whatever its name is now. O_NONBLOCK: another
+  // process's lease on the file must not keep us waiting.
   const std::string again = "/proc/self/fd/" + std::to_string(found.get());
   constexpr int kFlags = O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK;
   UniqueFd fd(::open(again.c_str(), kFlags | O_NOATIME));

@@ -1,7 +1,6 @@
 // Finds a file below a root folder as a process with that root folder would, and opens it only if
-// it is a regular one. What is found is held by an O_PATH descriptor, which touches neither a
-// device nor a FIFO, and that very file is opened afterwards: nobody can put another one in its
-// place.
+// it is a regular file. An O_PATH descriptor, which touches neither a device nor a FIFO, holds what
+// was found, and that very file is opened afterwards: it cannot be replaced in between.
 #pragma once
 
 #include <string>
@@ -12,24 +11,24 @@
 
 namespace oddrank::attach {
 
-// Whether a symbolic link at the end of the path is followed. Those before it always are; none
-// leads out of the root folder, and none of /proc/PID/fd and the like is followed.
+// Whether a symbolic link at the end of the path is followed. Links before it always are; but no
+// link leads out of the root folder, and links of /proc/PID/fd and the like are never followed.
 enum class LastLink : bool { kRefused, kFollowed };
 
 // Finds a file of any type, a link itself if it is not followed. `root`: a folder's descriptor;
 // `path`: with or without a first slash. Errors: the errno's code.
 Result<UniqueFd> find_below(const UniqueFd& root, const std::string& path, LastLink last);
 
-// The same by steps of our own, which find_below() takes where the kernel has no openat2(2) (before
-// 5.6, or filtered).
+// Does the same step by step. find_below() calls it if the kernel has no openat2(2) (before 5.6, or
+// filtered).
 Result<UniqueFd> walk_below(const UniqueFd& root, const std::string& path, LastLink last);
 
 // Opens for reading what was found, with our present rights. kUnsupported: it is not a regular
-// file, or one of the kernel's own (/proc, /sys), whose contents depend on who reads. `path`: for
-// the message.
+// file, or the kernel's own (/proc, /sys), whose contents depend on the reader. `path`: for the
+// message.
 Result<UniqueFd> open_found(const UniqueFd& found, const std::string& path);
 
-// Finds and opens with the given rights.
+// Finds and opens a file with the given rights.
 Result<UniqueFd> open_below_as(const UniqueFd& root,
                                const std::string& path,
                                LastLink last,

@@ -1,5 +1,5 @@
-// Opens files that the user of oddrank names, so that neither a FIFO nor a device is ever touched.
-// What a target names is opened by open_named.h.
+// Opens files that the user of oddrank names, without ever touching a FIFO or a device. For files
+// that a target names, see open_named.h.
 #pragma once
 
 #include <string>
@@ -13,13 +13,13 @@ namespace oddrank::attach {
 // file, else with the errno's code; the text names the path.
 Result<UniqueFd> open_regular(const std::string& path);
 
-// Opens `path` below the folder `root` that the user names: symbolic links on the way are resolved
-// as a process with that root would, not against our own.
+// Opens `path` below the folder `root` that the user names: symbolic links are resolved within that
+// root, not against our own.
 Result<UniqueFd> open_regular_below(const std::string& root, const std::string& path);
 
-// Opens a file that was found in a folder or by a pattern: the user named the place, but maybe not
-// the file. If we are root, it is opened with the rights of the user who put it there, or who put
-// the link there that leads to it, so that nobody can show us a file that he may not read himself.
+// Opens a file that was found in a folder or by a pattern, so that the user may not have named it.
+// If we are root, opens it with the rights of the owner of the file, or of the link to it: users
+// must not be able to show us files that they may not read themselves.
 Result<UniqueFd> open_found_file(const std::string& path);
 
 }  // namespace oddrank::attach
