@@ -7,7 +7,7 @@
 namespace oddrank {
 
 // Returns the time of a clock of clock_gettime(2) in microseconds. Start times of processes
-// (/proc/PID/stat) are of CLOCK_BOOTTIME, also within a time namespace.
+// (/proc/PID/stat) use CLOCK_BOOTTIME, also within a time namespace.
 inline std::uint64_t clock_us(clockid_t clock) {
   timespec now{};
   if (::clock_gettime(clock, &now) != 0) {

@@ -25,7 +25,7 @@ class Deadline {
   // Returns the time left: never negative, and rounded up so that poll() with it does not spin
   // through the last millisecond.
   std::chrono::milliseconds left() const;
-  // Returns left() in the form of poll(2).
+  // Returns left() as poll(2) takes it.
   int poll_timeout() const {
     return static_cast<int>(std::min<std::chrono::milliseconds::rep>(left().count(), 1 << 30));
   }

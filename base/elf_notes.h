@@ -1,5 +1,5 @@
-// Reads ELF notes, which hold the build id of a file or of a mapped image, and all that a core file
-// says about threads. The bytes are hostile: every size is checked.
+// Reads ELF notes: the build id of a file or of a mapped image, and a core file's facts about
+// threads. The bytes are hostile: every size is checked.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,7 @@ struct ElfNote {
 };
 
 // Removes the first note from `notes` and returns it. Returns nullopt at the end, or if a size
-// exceeds it. `alignment` is that of the segment or section that holds the notes: 8, or else 4.
+// exceeds it. `alignment`: of the segment or section that holds the notes: 8, or else 4.
 std::optional<ElfNote> take_note(std::span<const std::byte>& notes, std::uint64_t alignment);
 
 // Returns the build id in a run of notes (the bytes of a PT_NOTE segment or an SHT_NOTE section) as

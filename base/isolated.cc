@@ -54,7 +54,7 @@ std::chrono::milliseconds wait_for_any(std::vector<pollfd>& polled,
 
 enum class ChildState { kBusy, kIdle, kEnded };
 
-// Takes what a child has sent. `result` is that of its task.
+// Takes what a child has sent. `result`: its task's.
 ChildState take_from(IsolatedChild& child,
                      const pollfd& output,
                      const pollfd& done,

@@ -1,11 +1,11 @@
 // Runs work that may never return in a forked child with a deadline.
 //
 // Reading a process in state D (its maps, environ, memory) can block the reader in the kernel,
-// where no signal reaches it. So all code that touches a target runs in a child of ours; the parent
-// only reads a pipe. A child that misses its deadline is killed and abandoned: its output so far
-// counts, and the kernel ends its ptrace attachments when it dies. It gives up our stdout and
-// stderr (except stderr with -v), so that no reader waits for it. The bytes of a target or a file
-// are foreign, so a child may do no more than its task needs (confine.h).
+// where no signal reaches it. So all code that touches a target runs in a child; the parent only
+// reads a pipe. A child that misses its deadline is killed and abandoned: its output so far counts,
+// and the kernel ends its ptrace attachments when it dies. It closes our stdout and stderr (except
+// stderr with -v), so that no reader waits for it. The bytes of a target or a file are foreign, so
+// a child may do no more than its task needs (confine.h).
 //
 // Precondition: the caller has one thread only (it forks without exec).
 #pragma once
@@ -33,9 +33,8 @@ struct IsolatedTask {
   // What the child may do besides reading (confine.h).
   Freedom may{};
   // The owner of the bytes that the task reads. Tasks of one owner with the same freedom may share
-  // a child, and run in it one after the other: a child costs more than reading a small process
-  // does. If hostile bytes took over their reader, they could still not falsify results about
-  // another owner.
+  // a child, and run in it one after the other: a child costs more than reading a small process. So
+  // hostile bytes that took over their reader could not falsify results about another owner.
   std::uint64_t owner = kNoOwner;
 };
 
@@ -50,10 +49,10 @@ enum class IsolatedEnd {
 
 struct IsolatedResult {
   IsolatedEnd end = IsolatedEnd::kNotRun;
-  int signal = 0;     // that ended it, 0 if none
-  std::string bytes;  // all that it sent, even if it did not finish
+  int signal = 0;     // the signal that ended it, 0 if none
+  std::string bytes;  // all its output, even if it did not finish
   std::chrono::microseconds took{0};
-  std::string held_up_by;  // kDeadline: the call on a file that it was in (proc/held_up.h)
+  std::string held_up_by;  // kDeadline: its call on a file (proc/held_up.h)
 };
 
 inline constexpr std::size_t kMaxOutput = std::size_t{64} << 20;
@@ -61,13 +60,14 @@ inline constexpr std::size_t kMaxOutput = std::size_t{64} << 20;
 using Meanwhile = std::function<void(const std::vector<IsolatedResult>& so_far)>;
 
 // Runs all tasks, started in order, at most `at_once` at a time; returns results in the order of
-// the tasks. Tasks with an owner that are held up in the kernel do not count: others are started,
-// until 16 children run. Kills a child that sends more than `byte_limit` (kCrashed). Blocks no
-// longer than the tasks' timeouts; time in which the caller itself was stopped (a paused machine, a
-// stopped job) does not count. Leaves no zombie behind, except of a child in state D. `all`: the
-// time for all tasks together. A task that runs at its end has missed its deadline if it had half
-// of its own time, or if a file holds it up; the others are kNoTime. `meanwhile`: called with the
-// results so far, every 250 ms at least; those of tasks that have not ended are kNotRun.
+// the tasks. Tasks with an owner that are held up in the kernel do not count towards that: others
+// are started, until 16 children run. Kills a child that sends more than `byte_limit` (kCrashed).
+// Blocks no longer than the tasks' timeouts; time in which the caller itself was stopped (a paused
+// machine, a stopped job) does not count. Leaves no zombie behind, except of a child in state D.
+// `all`: the time for all tasks together. If that is over, a running task has missed its deadline
+// if it had half of its own time or a file holds it up; other tasks are kNoTime. `meanwhile`:
+// called with the results so far, at least every 250 ms; tasks that have not ended are kNotRun in
+// them.
 std::vector<IsolatedResult> run_isolated(
     const std::vector<IsolatedTask>& tasks,
     std::size_t at_once,
@@ -75,7 +75,7 @@ std::vector<IsolatedResult> run_isolated(
     std::chrono::milliseconds all = std::chrono::milliseconds::max(),
     const Meanwhile& meanwhile = {});
 
-// A task that runs while the caller does other things (also run_isolated).
+// A task that runs while the caller does other things (even run_isolated).
 class PendingTask {
  public:
   // Starts it.
@@ -87,9 +87,9 @@ class PendingTask {
   // Kills it if it was not finished.
   ~PendingTask();
 
-  // Waits for the task's end, as run_isolated does. The timeout counts from the start of the task;
-  // what the child has sent by now counts even if that time is over. A child whose output does not
-  // fit into a pipe (64 KiB) waits for this call. Call once.
+  // Waits for the task's end, like run_isolated. The timeout counts from the start of the task;
+  // output that the child has already sent counts even if that time is over. A child whose output
+  // does not fit into a pipe (64 KiB) waits for this call. Call once.
   IsolatedResult finish(std::size_t byte_limit = kMaxOutput);
 
  private:
@@ -101,8 +101,8 @@ class PendingTask {
 // parent is gone.
 bool send_bytes(int fd, const std::string& bytes);
 
-// Closes all descriptors but stdin, stdout, stderr and `kept`: for a process that was forked and
-// must not keep its parent's pipes and sockets open. Before Linux 5.9 as far as /proc lists them.
+// Closes all descriptors but stdin, stdout, stderr and `kept`: a forked process must not keep its
+// parent's pipes and sockets open. Before Linux 5.9 only those that /proc lists.
 void close_inherited(int kept);
 
 }  // namespace oddrank

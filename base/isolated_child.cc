@@ -74,9 +74,9 @@ constexpr bool kSanitized = __has_feature(address_sanitizer) != 0;
 constexpr bool kSanitized = false;
 #endif
 
-// Lets go of our stdout and stderr: a child in state D has them open for as long as its file system
-// does not answer, and whoever reads them (srun, a pipe) would wait for their end. What it says
-// beside its answer is for -v, and of sanitizers.
+// Closes our stdout and stderr: a child in state D would have them open as long as its file system
+// does not answer, and their reader (srun, a pipe) would wait for their end. Only -v and sanitizers
+// need them.
 void leave_outputs() {
   const bool says_something = log_enabled(LogLevel::kInfo) || kSanitized;
   const UniqueFd null(::open("/dev/null", O_WRONLY | O_CLOEXEC));

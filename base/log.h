@@ -1,5 +1,5 @@
-// Log lines on stderr. stdout is only for the report. error: the user must act. warning: the result
-// is poorer than it should be. info (-v): what is being done. debug (-vv): why. A log line never
+// Log lines on stderr. stdout is only for the report. Levels: error: the user must act. warning:
+// the result lacks something. info (-v): what is being done. debug (-vv): why. A log line never
 // replaces a returned Error.
 #pragma once
 

@@ -17,8 +17,8 @@ inline constexpr Machine kOurMachine = Machine::kAarch64;
 #error "oddrank reads processes of x86-64 and aarch64 only"
 #endif
 
-// By how many bytes a mutex of the C library is larger than the 40 on x86-64, where offsets of
-// members behind one were measured.
+// By how many bytes a mutex of the C library is larger than on x86-64 (40), where offsets of
+// members behind a mutex were measured.
 inline constexpr std::uint32_t kMutexGrowth = kOurMachine == Machine::kAarch64 ? 8 : 0;
 
 // Returns "x86-64" or "aarch64".

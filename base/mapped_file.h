@@ -31,7 +31,7 @@ class MappedFile {
   // Returns the bytes; empty if nothing is mapped. Moving the object does not move the bytes.
   std::span<const std::byte> span() const { return {at_, size_}; }
 
-  // Gives up the memory of the pages touched so far; a page that is touched later is read again.
+  // Releases the memory of the pages touched so far; they are read again when needed.
   void forget_pages() const;
 
  private:

@@ -1,5 +1,5 @@
-// Counts memory that foreign bytes may need before it is allocated. A file of some kilobytes can
-// describe gigabytes; a reader that asks here first never allocates them.
+// Limits the memory that foreign bytes may need, before it is allocated: a file of some kilobytes
+// can describe gigabytes.
 #pragma once
 
 #include <cstddef>
@@ -14,8 +14,8 @@ class MemoryBudget {
   // Returns the budget of an input: `fixed` bytes whatever its size, and `times` its size.
   static MemoryBudget of_input(std::size_t size, std::size_t times, std::size_t fixed);
 
-  // Takes room for `count` objects of `size` bytes. Returns false if there is not enough, and then
-  // for every later call.
+  // Takes memory for `count` objects of `size` bytes. Returns false if there is not enough, and
+  // from then on.
   bool take(std::size_t count, std::size_t size = 1);
   std::size_t left() const { return over_ ? 0 : left_; }
   bool over() const { return over_; }

@@ -2,8 +2,8 @@
 // a terminal, a file or a browser: names and paths may hold escape sequences, broken UTF-8, or code
 // points that turn the text around them.
 //
-// Names and values pass printable() where a sentence is made of them; the whole output passes
-// printable_text() where it is written (cli/output.h, base/log.h), so that nothing is forgotten.
+// Names and values pass printable() where they are put into a sentence; all output passes
+// printable_text() where it is written (cli/output.h, base/log.h), so that none is forgotten.
 #pragma once
 
 #include <cstddef>
@@ -17,8 +17,8 @@ namespace oddrank {
 // direction, separators of lines, tags) and broken UTF-8 become '?'.
 std::string printable(std::string_view text, std::size_t limit = 4096);
 
-// Does the same with a whole output: keeps line ends and tabs, and escape sequences of colours if
-// `colors` (no others).
+// Does the same to a whole output: keeps line ends and tabs, and with `colors` escape sequences of
+// colours (no others).
 std::string printable_text(std::string_view text, bool colors = false);
 
 // Counts the columns on a terminal: one for each code point (also for wide scripts).

@@ -15,16 +15,16 @@ namespace oddrank {
 // worth reading). Fails with the errno of open or read; `what` names path and reason.
 Result<std::string> read_file(const std::string& path, std::size_t limit = std::size_t{16} << 20);
 
-// Does the same with an open file, from its present position; `path` is for the message.
+// Does the same with an open file, from its present position; `path` is for messages.
 Result<std::string> read_all(int fd, const std::string& path, std::size_t limit);
 
-// Does the same with a file whose text one read(2) returns whole: files of /proc with one record (a
+// Does the same with a file that one read(2) returns whole: files of /proc with one record (a
 // thread's stat, status, syscall, wchan, sched; not maps). A read that does not fill the buffer is
 // the last one, which saves a system call for each file.
 Result<std::string> read_record(const std::string& path, std::size_t limit);
 
 // Do the same with an open file, from its present position, or (reread_record) from its start;
-// `path` is for the message.
+// `path` is for messages.
 Result<std::string> read_record_of(int fd, const std::string& path, std::size_t limit);
 Result<std::string> reread_record(int fd, const std::string& path, std::size_t limit);
 

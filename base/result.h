@@ -1,5 +1,5 @@
 // Errors as values: Error, Result<T>, Status, and the macro that passes an error on.
-// Nothing in oddrank throws; exceptions of third-party code end in the .cc that calls it.
+// Nothing in oddrank throws; the .cc that calls a library catches its exceptions.
 #pragma once
 
 #include <string>

@@ -11,13 +11,12 @@
 namespace oddrank {
 
 // Returns the word as a shell reads it unchanged as one word: in single quotes, unless all its
-// characters are harmless in every shell. Every word of a command that is not ours (a path, a host,
-// an id) passes through here.
+// characters are harmless in every shell. Every foreign word of a command (a path, a host, an id)
+// passes through here.
 std::string shell_quoted(std::string_view word);
 
 // Returns the words that a shell makes of the text: blanks separate them, except in quotes or
-// behind a backslash. Nothing is expanded: all other characters stand for themselves. kUsage: a
-// quote that is not closed.
+// behind a backslash. Nothing is expanded. kUsage: a quote that is not closed.
 Result<std::vector<std::string>> split_as_shell(std::string_view text);
 
 }  // namespace oddrank

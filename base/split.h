@@ -7,7 +7,7 @@
 
 namespace oddrank {
 
-// Returns "a", "b", "", "c" for "a,b,,c" by ','; no pieces for an empty text.
+// Returns "a", "b", "", "c" for "a,b,,c" and ','; no pieces for an empty text.
 inline std::vector<std::string_view> split(std::string_view text, char separator) {
   std::vector<std::string_view> pieces;
   while (!text.empty()) {

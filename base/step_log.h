@@ -1,4 +1,4 @@
-// Logs steps of work with the time that each one took (-v).
+// Logs steps of work with the time of each (-v).
 #pragma once
 
 #include <chrono>

@@ -1,5 +1,5 @@
 // Numbers of system calls that not every machine has: aarch64 has only the newer form of each. A
-// call that this machine lacks gets a number that no thread is ever in.
+// call that this machine lacks gets an impossible number.
 #pragma once
 
 #include <sys/syscall.h>

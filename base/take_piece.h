@@ -1,5 +1,5 @@
-// Takes pieces from an untrusted text one by one: if it consists of empty lines, a list of all
-// pieces (base/split.h) would be many times as large as the text.
+// Takes pieces from an untrusted text one by one: for a text of empty lines, a list of all pieces
+// (base/split.h) would be many times as large as the text.
 #pragma once
 
 #include <string_view>

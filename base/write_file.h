@@ -1,9 +1,8 @@
 // Writes whole files safely into folders where other users can write.
 //
 // A file is written under a random name beside the target (O_EXCL: no other user can have made it),
-// in a folder that is held by its descriptor, and then renamed. So a reader never sees half of it,
-// a full disk leaves the old file intact, and a link in the target's place is replaced, not
-// followed.
+// in a folder that is held by its descriptor, and then renamed. So a reader never sees half of a
+// file, a full disk leaves the old file intact, and a link is replaced, not followed.
 #pragma once
 
 #include <sys/types.h>
@@ -19,9 +18,9 @@ namespace oddrank {
 // Captures and reports contain paths, command lines and values of variables.
 inline constexpr mode_t kPrivateMode = 0600;
 
-// Writes the file, with exactly this mode. A failure (also of a limit on file sizes, if SIGXFSZ is
-// ignored) leaves nothing behind but the old file. Writes directly to stdout ("-", /dev/stdout), to
-// an open descriptor (/dev/fd/7), and to a device or FIFO of our own or root's. kPermission: it is
+// Writes the file, with exactly this mode. A failure (also by a limit on file sizes, if SIGXFSZ is
+// ignored) leaves only the old file behind. Writes directly to stdout ("-", /dev/stdout), to an
+// open descriptor (/dev/fd/7), and to a device or FIFO of our own or root's. kPermission: it is
 // another user's; kNotFound: no process reads the FIFO.
 Status write_file(const std::string& path, std::string_view bytes, mode_t mode = kPrivateMode);
 
@@ -31,7 +30,7 @@ Status write_file_in(int folder,
                      std::string_view bytes,
                      mode_t mode = kPrivateMode);
 
-// Fails if a file of so many bytes cannot be written there: makes and removes one. Call it before
+// Fails if a file of `bytes` bytes cannot be written there: makes and removes one. Call it before
 // long work whose result goes there. Pipes, devices and descriptors always succeed.
 Status check_writable(const std::string& path, std::size_t bytes);
 

@@ -10,7 +10,7 @@
 namespace oddrank {
 
 // A new folder in TMPDIR or /tmp, which only its owner may enter. The destructor removes it with
-// all that is in it. Move-only.
+// its contents. Move-only.
 class TempFolder {
  public:
   // `prefix`: the beginning of its name.

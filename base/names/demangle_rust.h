@@ -2,8 +2,8 @@
 // ("_R..."). Rust comes with many Python packages (tokenizers, safetensors, polars).
 //
 // libiberty's rust_demangle_callback is not used: it bounds its recursion but not its output (back
-// references make 400 MB out of a symbol of 235 bytes, and the callback cannot stop it), and it has
-// no form without generic arguments. Debian offers libiberty as a static library only, without a
+// references expand a symbol of 235 bytes to 400 MB, and the callback cannot stop it), and it
+// cannot leave out generic arguments. Debian offers libiberty as a static library only, without a
 // stable interface, and advises against its use.
 #pragma once
 

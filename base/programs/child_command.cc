@@ -127,7 +127,8 @@ void reap_failed_child(pid_t pid) {
 std::string found_on_path(const std::string& program) {
   const char* const path = ::getenv("PATH");
   for (const std::string_view folder : split(path == nullptr ? "/usr/bin:/bin" : path, ':')) {
-    // The working folder may be anybody's: an empty element of PATH would run his scontrol.
+    // Another user may own the working folder: an empty element of PATH would run that user's
+    // scontrol.
     if (!folder.starts_with('/')) {
       continue;
     }

@@ -1,8 +1,8 @@
 // One client program (scontrol, srun, ...) that was started and is watched without blocking.
 //
-// It runs in a process group of its own, so that Ctrl-C at the terminal reaches us and not it; the
-// kernel sends it SIGTERM if we die. To wait for its exit, use run_command.h; to run several at
-// once, poll what add_pollfds() adds for each and call read_output().
+// It runs in its own process group, so that Ctrl-C at the terminal reaches only us; the kernel
+// sends it SIGTERM if we die. To wait for its exit, use run_command.h; to run several at once, poll
+// the descriptors from add_pollfds() and call read_output().
 #pragma once
 
 #include <poll.h>
@@ -33,7 +33,7 @@ struct ProgramCall {
   bool readable_by_us = false;
   // The program gets SIGTERM but never SIGKILL, and may take long to exit. srun needs this: while
   // it waits for a node to take its task, it acts on SIGTERM only after its own message timeout (10
-  // to 20 s in 22.05). A killed srun leaves a step that SLURM lists as running until the job ends.
+  // to 20 s in 22.05). If srun is killed, SLURM lists its step as running until the job ends.
   bool never_kill = false;
 };
 
@@ -70,9 +70,9 @@ class ChildCommand {
 
   // Signals the whole process group.
   void signal(int number);
-  // Sends SIGTERM, waits for `grace` at most, then sends SIGKILL, also to what remains of its
-  // process group, and waits for 200 ms at most; output still goes to `sink`. Returns nullopt if
-  // the command did not exit in time (state D, or never_kill); then init reaps it once we exit.
+  // Sends SIGTERM, waits for at most `grace`, then sends SIGKILL to it and the rest of its process
+  // group, and waits for at most 200 ms; output still goes to `sink`. Returns nullopt if the
+  // command did not exit in time (state D, or never_kill); then init reaps it once we exit.
   std::optional<ProgramEnd> stop(std::chrono::milliseconds grace, const OutputSink& sink);
 
  private:
@@ -82,7 +82,7 @@ class ChildCommand {
         out_(std::move(out)),
         err_(std::move(err)),
         never_kill_(never_kill) {}
-  // Returns whether it has exited, and does not reap it.
+  // Returns whether it has exited, without reaping it.
   bool has_exited();
   bool wait_for_end(std::chrono::milliseconds patience, const OutputSink& sink);
 

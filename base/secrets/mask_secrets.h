@@ -1,10 +1,10 @@
 // Masks secrets in command lines, variables of environments and programs, URLs, paths and lines of
-// logs, since captures and reports are passed around. No other code does.
+// logs, since captures and reports are passed around. All masking is here.
 //
 // Heuristic. A secret is known by its name (secret_names.h), by its place (a password in a URL, an
 // option of a well-known program), or by its shape (a token's beginning, a run too random for a
-// name). It masks to the end of the argument, since blanks and commas may be parts of a password.
-// tests/unit/base/secrets/ has the corpus that measures it.
+// name). The mask extends to the end of the argument, since blanks and commas may be parts of a
+// password. The corpus that measures it: tests/unit/base/secrets/.
 #pragma once
 
 #include <span>
@@ -18,7 +18,7 @@ namespace oddrank {
 // Replaces each secret in a text ("password=abc") by "***". A text of more than 64 KiB is cut.
 std::string mask_text(std::string_view text);
 
-// Returns the value of a variable, masked: whole if its name is a secret's.
+// Returns the value of a variable, masked; wholly if its name is a secret's.
 std::string mask_value(std::string_view name, std::string_view value);
 
 // Returns the arguments as one line: masked, control characters replaced, cut at `limit` bytes.

@@ -9,11 +9,12 @@ namespace oddrank {
 
 // Returns whether a value under this name is a secret. Names are compared word by word, in any of
 // the usual spellings: "api-key", "HF_TOKEN", "dbPassword", "userpass" -> true. Names that only
-// sound so are not: "tokenizer", "pad_token_id", "num_key_value_heads", "bypass", "password_file".
+// look like it are not: "tokenizer", "pad_token_id", "num_key_value_heads", "bypass",
+// "password_file".
 bool names_secret(std::string_view name);
 
-// Returns whether the value cannot be a secret: a boolean, null, a count of layers. Small numbers
-// are innocent unless the name says PIN or password.
+// Returns whether the value cannot be a secret: a boolean, null, a small number (unless the name
+// says PIN or password).
 bool is_innocent_value(std::string_view name, std::string_view value);
 
 // Returns the length of the summary of a Python object at the beginning of the text ("<dict of 3>",

@@ -11,8 +11,8 @@ namespace oddrank {
 // Reads the arguments of one command line in their order.
 class OptionReader {
  public:
-  // Returns the first byte of the argument that is secret; nullopt if its place does not make it
-  // one. (mask_text looks for secrets within it.)
+  // Returns the first byte of the argument that is secret; nullopt if its place does not make it a
+  // secret. (mask_text searches for secrets within it.)
   std::optional<std::size_t> secret_from(std::string_view argument);
   // Returns whether the next argument is a script of a shell ("bash -c" came before). Then do not
   // pass it to secret_from.
@@ -23,7 +23,7 @@ class OptionReader {
   void note_option(std::string_view argument);
   std::optional<std::size_t> attached_value(std::string_view argument) const;
 
-  std::string option_;  // whose value comes next; "" if none does
+  std::string option_;  // the option whose value comes next; "" if none
   bool secret_next_ = false;
   bool plain_p_ = false;   // the option before was "-p"
   bool flag_ = false;      // the option may have no value: "--use-auth"

@@ -96,7 +96,7 @@ Mixture mixture_of(std::string_view run) {
 }
 
 // Returns whether a run is too random for a name that a person gave. Among random letters of both
-// cases with digits, 62 of 100 neighbours differ in class; among those of one case, 40.
+// cases with digits, 62 of 100 neighbours differ in class; with letters of one case, 40.
 // `path`: a part of a path; there one case with digits is a hash that a cache made (Inductor,
 // Triton, Spack, Nix).
 bool is_random(std::string_view run, bool path) {

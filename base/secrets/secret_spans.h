@@ -19,17 +19,18 @@ inline constexpr std::string_view kSecretMask = "***";
 
 using SecretSpans = std::vector<SecretSpan>;
 
-// Values after a secret's name: "--api-key=x", "TOKEN=x", "\"password\": \"x\"", "Authorization:
-// x",
-// "?sig=x". A value in quotes ends with them, any other with the text; `script`: with the shell's
-// word.
+// Finds values after a secret's name: "--api-key=x", "TOKEN=x", "\"password\": \"x\"",
+// "Authorization: x",
+// "?sig=x". A value in quotes ends with them, any other with the text, or in a `script` with the
+// shell's word.
 void find_named_values(std::string_view text, bool script, SecretSpans& spans);
 
-// "scheme://user:password@host", "https://token@host", and "user:password@host" without a scheme.
+// Finds "scheme://user:password@host", "https://token@host", and "user:password@host" without a
+// scheme.
 void find_url_secrets(std::string_view text, SecretSpans& spans);
 
-// Texts that look like secrets: tokens with a known beginning, JSON web tokens, private keys, words
-// after "Bearer" and "Basic", and runs of characters that are too random for a name.
+// Finds texts that look like secrets: tokens with a known beginning, JSON web tokens, private keys,
+// words after "Bearer" and "Basic", and runs of characters that are too random for a name.
 void find_secret_shapes(std::string_view text, SecretSpans& spans);
 
 }  // namespace oddrank

@@ -35,7 +35,7 @@ std::string_view scheme_before(std::string_view text, std::size_t at) {
   return text.substr(begin, at - begin);
 }
 
-// With these schemes, a user without a password is a token: nobody logs in there by name alone.
+// With these schemes, a user without a password is a token: a name alone does not log in.
 bool is_web(std::string_view scheme) {
   return scheme == "http" || scheme == "https";
 }

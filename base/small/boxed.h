@@ -1,5 +1,5 @@
-// An optional value, stored elsewhere: std::optional in the room of one pointer, for large values
-// that few objects have. The names mean the same as in std::optional.
+// An optional value on the heap: a std::optional of the size of a pointer, for large values that
+// few objects have. The names mean the same as in std::optional.
 #pragma once
 
 #include <memory>

@@ -1,4 +1,4 @@
-// A value that is the default in most objects: these take the room of a pointer, and share one
+// A value that is the default in most objects: these take the size of a pointer and share one
 // default value.
 #pragma once
 

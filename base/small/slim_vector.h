@@ -1,8 +1,8 @@
-// A vector in the room of one pointer, for lists that are mostly empty or short.
+// A vector of the size of one pointer, for lists that are mostly empty or short.
 //
-// A large job's capture has millions of threads with a handful of lists each: three words for each
-// list, most of them empty, were a fifth of a report's memory. The length is stored before the
-// items. The names mean the same as in std::vector; only those in use exist.
+// A large job's capture has millions of threads with a handful of mostly empty lists each: with
+// three words for each list, these took a fifth of a report's memory. The length is stored before
+// the items. The names mean the same as in std::vector; only those in use exist.
 #pragma once
 
 #include <algorithm>
@@ -105,8 +105,8 @@ SlimVector<T>& SlimVector<T>::operator=(SlimVector&& other) noexcept {
   return *this;
 }
 
-// The items move if there is no room for more. Lengths beyond 32 bits cannot occur: a capture may
-// not take so much memory (snapshot/format/row_costs.h).
+// The items move if the capacity does not suffice. Lengths beyond 32 bits cannot occur: a capture
+// may not take so much memory (snapshot/fields/row_table.h).
 template <typename T>
 void SlimVector<T>::reserve(std::size_t capacity) {
   if (capacity <= this->capacity()) {
@@ -156,7 +156,7 @@ void SlimVector<T>::erase(T* first, T* last) {
   }
 }
 
-// As std::erase_if.
+// Like std::erase_if.
 template <typename T, typename Predicate>
 void erase_if(SlimVector<T>& items, const Predicate& predicate) {
   items.erase(std::remove_if(items.begin(), items.end(), predicate), items.end());
