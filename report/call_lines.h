@@ -1,4 +1,4 @@
-// Lines of a report from flight recorders: the last calls of ranks, and the step that they are in.
+// Lines of a report from flight recorders: the last calls of ranks, and their steps.
 #pragma once
 
 #include <string>

@@ -13,10 +13,10 @@ namespace oddrank::report {
 std::string utc_words(std::uint64_t us);
 
 // Returns "7/8 ranks on 4/4 nodes, 2026-11-28 00:19:03 UTC within 15 ms, 1 in part, job 4711
-// (pretrain)": the time at which the first rank was read, and the time from then to the last one.
+// (pretrain)": when the first rank was read, and how long after it the last one.
 std::string coverage_words(const aggregate::Diagnosis& report);
 
-// Returns "ranks 4-5", or "pid 4711" of a process without a rank; at most `columns` wide.
+// Returns "ranks 4-5", or "pid 4711" for a process without a rank; at most `columns` wide.
 std::string unread_title(const aggregate::Unread& unread, std::size_t columns);
 
 // Returns whether these words ("ranks 0-3", "pids 7,9", "4 processes") stand for several.

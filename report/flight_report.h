@@ -24,8 +24,8 @@ struct FlightReport {
 
 // Returns the verdict, coverage and notes as text; ends with a newline.
 std::string flight_report_text(const FlightReport& report);
-// Verdict, coverage and collectives as in format 1 of `oddrank node --json`; in addition, per group
-// and rank, the highest enqueued number and the lowest one that has not ended.
+// Returns verdict, coverage and collectives as in format 1 of `oddrank node --json`; in addition,
+// for each group and rank, the highest enqueued number and the lowest one that has not ended.
 std::string flight_report_json(const FlightReport& report);
 
 }  // namespace oddrank::report

@@ -1,5 +1,5 @@
-// Limits the threads and tasks that the JSON report lists, so that programs can read the report of
-// any job. Private to report/.
+// Limits the threads and tasks in the JSON report, so that programs can read the report of any job.
+// Private to report/.
 #pragma once
 
 #include <cstddef>
@@ -15,13 +15,13 @@ inline constexpr std::size_t kMaxListedFrames = 4096;
 // Returns how many objects the list of a process's threads and tasks has.
 std::size_t listed_objects(const aggregate::JobView& view, const snapshot::ProcessCapture& process);
 
-// The room that a process's threads and tasks share.
+// The limit that a process's threads and tasks share.
 class ListingRoom {
  public:
   explicit ListingRoom(const aggregate::JobView& view) : view_(view) {}
 
   // Takes room for a thread with its variables, and returns how many of its frames fit, the
-  // innermost first. A long stack is cut, not left out; 0: there is no room for the thread.
+  // innermost first. A long stack is cut, not left out; 0: the thread does not fit.
   std::size_t take(const snapshot::ThreadCapture& thread);
   // Takes room for a task; false if the task does not fit.
   bool take(const snapshot::AsyncTask& task);

@@ -94,8 +94,8 @@ std::string header(const aggregate::JobView& view,
   return text;
 }
 
-// Returns whether the same thread has held this GIL since the first sample: whoever takes a GIL
-// that another wants sleeps before, so a holder that never went to sleep took it before.
+// Returns whether the same thread has held this GIL since the first sample: a thread sleeps before
+// it takes a GIL that another one wants, so a holder that never slept took it earlier.
 bool is_held_throughout(const ProcessCapture& process, std::int64_t gil) {
   return std::any_of(process.threads.begin(), process.threads.end(), [gil](const auto& thread) {
     return thread.holds_gil && thread.gil == gil && !thread.samples.empty() &&
@@ -105,7 +105,7 @@ bool is_held_throughout(const ProcessCapture& process, std::int64_t gil) {
 
 // Returns ", wants the GIL, for about 0.5 s or longer". A thread that waits for the GIL wakes after
 // each switch interval (5 ms unless the program changed it) to request it, so its switches measure
-// the time. They count the waits before as well, unless nobody else can have had the GIL.
+// the time. They include earlier waits, unless no other thread can have had the GIL.
 std::string gil_words(const ProcessCapture& process, const ThreadCapture& thread) {
   if (!thread.holds_gil && !thread.wants_gil) {
     return {};

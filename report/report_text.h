@@ -11,8 +11,8 @@
 
 namespace oddrank::report {
 
-// Return the whole text, which ends with a newline. `view`, or `capture`: the one from which the
-// report was made (all_threads needs it).
+// Return the whole text, which ends with a newline. `view`, `capture`: those that the report was
+// made from (for all_threads).
 std::string report_text(const aggregate::Diagnosis& report,
                         const aggregate::JobView& view,
                         const TextOptions& options);

@@ -32,8 +32,8 @@ class Style {
   std::string frame_line(const aggregate::ShownFrame& frame, std::size_t indent) const;
 
   // Returns at most `limit` frames of a stack (all if full stacks are requested), innermost first:
-  // the inner end and the user's own frames, with a line in place of those left out between them.
-  // If all fit, the rounds of a recursion after the first are one line.
+  // the inner end and the user's own frames, with a line in place of the frames left out between.
+  // If all fit, the further rounds of a recursion are one line.
   std::string stack_lines(const aggregate::FoldedStack& stack,
                           std::size_t indent,
                           std::size_t limit) const;

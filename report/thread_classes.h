@@ -19,9 +19,9 @@ struct ThreadClass {
   std::vector<std::int32_t> tids() const;
 };
 
-// Groups the threads of a process. The main thread is a class of its own, the first one if it was
-// read. So is every thread if `all`, and with `locals` each thread whose local variables were read.
-// Idle pools come last, in the order of their words.
+// Groups the threads of a process. The main thread, if it was read, is the first class, and alone
+// in it. With `all`, every thread is alone; with `locals`, each thread whose local variables were
+// read. Idle pools come last, in the order of their words.
 std::vector<ThreadClass> classify_threads(const aggregate::JobView& view,
                                           const snapshot::ProcessCapture& process,
                                           bool all,

@@ -1,4 +1,4 @@
-// The verdict in JSON, in the form that it has in every report. Private to report/.
+// The verdict in JSON, the same in every report. Private to report/.
 #pragma once
 
 #include "aggregate/verdict.h"

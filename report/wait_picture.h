@@ -1,5 +1,5 @@
 // The wait-for graph as drawn: ranks at the same place are one node. Groups that differ only by
-// their process group are one, too, with their calls; otherwise jobs of thousands would be
+// their process group are one node, too, and so are their calls; otherwise large jobs would be
 // unreadable.
 #pragma once
 
@@ -25,7 +25,7 @@ struct PictureNode {
 struct PictureEdge {
   std::size_t from = 0;  // the node that waits
   std::size_t to = 0;
-  std::string on;  // the wait, of the first edge that this one represents
+  std::string on;  // the wait of the first edge that this one represents
   bool assumed = false;
 };
 

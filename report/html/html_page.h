@@ -8,7 +8,7 @@ namespace oddrank::report {
 // Returns the page, with marks for the parts to fill in: <!--title-->, <!--style-->, <!--text-->,
 // <!--data-->, <!--script-->.
 std::string_view html_page();
-// Return what replaces <!--style--> and <!--script-->.
+// Return the texts for <!--style--> and <!--script-->.
 std::string_view html_style();
 std::string_view html_script();
 

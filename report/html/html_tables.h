@@ -1,5 +1,4 @@
-// Texts, frames and stacks of an HTML report, each once, with the numbers by which rows refer to
-// them.
+// Texts, frames and stacks of an HTML report, each once; rows refer to them by number.
 #pragma once
 
 #include <cstddef>

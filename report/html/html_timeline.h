@@ -1,6 +1,6 @@
 // What ranks did in each sample and between samples, as data of the HTML report: the place and
 // state of each deciding thread, its CPU use, and how often it woke. Ranks of one group that did
-// the same are one row; those that moved have rows of their own.
+// the same share a row; ranks that moved have their own rows.
 #pragma once
 
 #include <cstdint>

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t kUnreadColumns = 200;
 
-// Returns a class of page.css; "" for the default colour, that of a culprit.
+// Returns a class of page.css; "" for the default colour, a culprit's.
 std::string_view tone_class(aggregate::Tone tone) {
   return tone == aggregate::Tone::kFine ? "fine" : tone == aggregate::Tone::kOpen ? "open" : "";
 }

@@ -1,5 +1,5 @@
-// The layout of a job as axes (dp × pp × tp), if its process groups show one. The grid of ranks is
-// drawn by it.
+// The layout of a job as axes (dp × pp × tp), if its process groups show one; for the grid of
+// ranks.
 #pragma once
 
 #include <cstddef>
@@ -16,9 +16,8 @@ struct MeshLayout {
   std::vector<std::size_t> order;  // by rank of the view: its place, counted along all axes
 };
 
-// Returns axes that give each rank a place of its own and leave no place empty; if there are
-// several choices, the one with the most axes. The groups of other ranks show the place of a rank
-// that was not read.
+// Returns axes that give each rank its own place and leave no place empty; of several choices, the
+// one with the most axes. The groups of other ranks show the place of a rank that was not read.
 MeshLayout mesh_layout(const aggregate::JobView& view);
 
 }  // namespace oddrank::report

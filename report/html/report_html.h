@@ -13,7 +13,7 @@
 
 namespace oddrank::report {
 
-// Returns the page. `report` is of the capture that `view` shows.
+// Returns the page. `report` and `view`: of the same capture.
 std::string report_html(const aggregate::Diagnosis& report, const aggregate::JobView& view);
 
 }  // namespace oddrank::report

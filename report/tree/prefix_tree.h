@@ -1,6 +1,6 @@
 // The stacks of all deciding threads in one tree, with the outermost frame at the root and the
-// ranks on each branch. Native and Python frames together. If a counter of the program shows which
-// branch is behind (temporal_order.h), that one comes first.
+// ranks on each branch. If a counter of the program shows which branch is behind
+// (temporal_order.h), that branch comes first.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +19,8 @@ struct TreeNode {
   // Indices of PrefixTree::nodes: in the order of time if it is known, else most ranks first.
   std::vector<std::size_t> children;
   std::string key;      // equal for equal frames: name, file, line
-  std::string counter;  // "step=1206": what decides its place among its siblings; "" = nothing
+  std::string counter;  // "step=1206": the counter that decides its place among its siblings; "" =
+                        // none
   bool behind = false;  // by that counter: no sibling is further behind
 };
 
@@ -34,7 +35,7 @@ PrefixTree build_prefix_tree(const aggregate::JobView& view);
 struct TreeWay {
   std::vector<std::size_t> nodes;
   std::size_t count = 0;            // number of ranks at its end
-  std::vector<std::int32_t> ranks;  // those of them that have a number, ascending
+  std::vector<std::int32_t> ranks;  // their numbers, if they have some, ascending
 };
 
 // Returns one path for each place where ranks are, in the order of the tree.

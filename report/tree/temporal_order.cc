@@ -233,7 +233,7 @@ void Orderer::order(std::size_t node) {
   if (heard.empty()) {
     return;
   }
-  // The one that tells the most apart; among equals, that of the outermost loop.
+  // The variable that distinguishes the most; among equals, the outermost loop's.
   const Testimony& best =
       *std::min_element(heard.begin(), heard.end(), [](const Testimony& a, const Testimony& b) {
         return std::tuple(b.told, a.depth, a.order) < std::tuple(a.told, b.depth, b.order);
