@@ -1,5 +1,4 @@
-// Asks the nodes of a job, however they are reached: the common part of job, hosts, kube and
-// doctor.
+// Asks the nodes of a job, however they are reached: shared by job, hosts, kube and doctor.
 #pragma once
 
 #include <string>
@@ -13,10 +12,10 @@
 namespace oddrank::cli {
 
 struct NodeQuestion {
-  // The command line of oddrank on a node ("agent", "--framed", ...). Arguments that say which job,
-  // and how to capture it, are added.
+  // The command line of oddrank on a node ("agent", "--framed", ...). The job's arguments and the
+  // capture's options are added.
   std::vector<std::string> command;
-  std::string agent = {};       // the path of this program there; empty: as here
+  std::string agent = {};       // the path of this program there; empty: the same as here
   const char* nodes = "nodes";  // what the progress line calls them
   bool quiet = false;           // no progress line
 };

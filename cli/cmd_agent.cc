@@ -28,10 +28,9 @@ struct AgentOptions {
   FileMode mode;
   std::string box;      // folder for the answer; stdout then only names the file
   std::string shipped;  // path of this program if it is a copy that was sent; else empty
-  std::string run;      // the word of whoever started this agent (reach/wire/frames.h)
+  std::string run;      // the starter's word for this run (reach/wire/frames.h)
   bool framed = false;
-  bool after_stdin =
-      false;  // begin with a line on stdin: whoever is to read the answer listens then
+  bool after_stdin = false;  // begin with a line on stdin: then the reader of the answer listens
   node::NodeRequest request;
   NodeCapture capture;
 };

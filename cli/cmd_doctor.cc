@@ -35,7 +35,7 @@ struct DoctorOptions {
   std::string json;
   FileMode mode;
   std::string shipped;  // path of this program if it is a copy that was sent; else empty
-  std::string run;      // the word of whoever started this part (reach/wire/frames.h)
+  std::string run;      // the starter's word for this run (reach/wire/frames.h)
   bool framed = false;  // runs as one node's part
   node::NodeRequest request;
   NodeCapture capture;

@@ -303,7 +303,7 @@ int watch_command(WatchCommand& options) {
     log_line(LogLevel::kWarning, metrics.error().what);
   }
   watch::run_watch(options.watch, setup.hooks(), &*beside);
-  ::_exit(0);  // nobody waits for us, and destructors are the command's business
+  ::_exit(0);  // no process waits for us, and destructors are the command's business
 }
 
 int watch_node(WatchCommand& options) {

@@ -44,7 +44,7 @@ bool are_parts(const Capture& capture, const std::vector<JobShare>& jobs) {
   return all.size() == sum;
 }
 
-// How much a job needs somebody to look at it.
+// Returns how urgently a job needs attention.
 int urgency(const aggregate::Verdict& verdict) {
   const int stalled = aggregate::is_stall(verdict.kind) ? 1 : 0;
   return verdict.culprits.empty() ? stalled : 2;

@@ -7,7 +7,7 @@
 
 namespace oddrank::cli {
 
-// A type of its own: mode_t is an unsigned number like others.
+// A separate type, since mode_t is an ordinary unsigned number.
 struct FileMode {
   mode_t bits = kPrivateMode;
 };

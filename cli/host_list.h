@@ -1,5 +1,5 @@
-// The hosts that a user names ("n0,n2", "n[0-3,7]", "eve@n1", or "@file" with some on each line),
-// and how they are reached.
+// The hosts that a user names ("n0,n2", "n[0-3,7]", "eve@n1", or "@file" with such words on each
+// line), and how they are reached.
 #pragma once
 
 #include <cstddef>
@@ -14,8 +14,8 @@
 namespace oddrank::cli {
 
 // Returns each host once, in the order of first mention. In a file, '#' begins a comment, and
-// numbers of slots (MPI's hostfiles) are ignored. Errors: kNotFound and kPermission (the file),
-// kUsage (no host, or text that is not a list of hosts).
+// slot counts (MPI's hostfiles) are ignored. Errors: kNotFound and kPermission (the file), kUsage
+// (no host, or text that is not a list of hosts).
 Result<std::vector<std::string>> read_host_list(const std::vector<std::string>& words);
 
 struct HostsReach {
@@ -27,8 +27,8 @@ struct HostsReach {
 // Adds --ssh and --via.
 void add_reach_options(Command& command, HostsReach& reach);
 
-// Returns the front end for these hosts. Errors: as read_host_list(), and a --via command that
-// cannot be used (kUsage).
+// Returns the front end for these hosts. Errors: those of read_host_list(), and a --via command
+// that cannot be used (kUsage).
 Result<std::unique_ptr<reach::FrontEnd>> reach_hosts(const std::vector<std::string>& words,
                                                      const HostsReach& reach);
 

@@ -6,9 +6,9 @@
 
 namespace oddrank::cli {
 
-// Returns the joined capture. What the nodes sent is foreign, so this confines the process for good
-// (base/confine.h): nothing can be started afterwards. Precondition: one thread. Nodes that did not
-// answer, or whose answer cannot be read, are in the capture with the reason.
+// Returns the joined capture. The answers are foreign bytes, so this confines the process for good
+// (base/confine.h): it cannot start programs afterwards. Precondition: one thread. Nodes without a
+// readable answer are in the capture with the reason.
 snapshot::Capture join_answers(snapshot::JobInfo job, const reach::GatherResult& gathered);
 
 }  // namespace oddrank::cli

@@ -20,12 +20,12 @@ struct KnownOptions {
   std::vector<std::string> hidden;
 };
 
-// Returns the known word that is most like `word`: it begins with it, or differs by one or two
-// typing mistakes; "" if no word does, or if two are equally near.
+// Returns the known word nearest to `word`: it begins with `word`, or differs by one or two typing
+// mistakes; "" if there is none, or two are equally near.
 std::string nearest_word(std::string_view word, const std::vector<std::string>& known);
 
-// Looks for an option that does not exist, and for "-p PID" (the form of other tools). nullopt: no
-// such mistake.
+// Finds an option that does not exist, or "-p PID" (the form of other tools); nullopt: no such
+// mistake.
 std::optional<Mistake> find_mistake(std::span<char* const> words, const KnownOptions& known);
 
 // Returns the hint for a number in place of a command; "" if the word is not a number.

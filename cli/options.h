@@ -16,7 +16,7 @@ namespace oddrank::cli {
 class Command;
 class Option;
 
-// How nodes are captured, and the user's options for it as given: these are passed to the agents.
+// How nodes are captured, and the user's options for it as given, for the agents.
 struct NodeCapture : node::CaptureOptions {
   std::vector<std::string> given;
 };
@@ -32,13 +32,13 @@ struct OutputOptions {
   bool all_threads = false;
   bool full_stacks = false;
   bool locals = false;
-  bool explain = false;                 // how the verdict was reached
-  bool quiet = false;                   // only the verdict's sentence
-  bool redact = false;                  // all outputs, also the saved capture
-  std::optional<std::size_t> repeat_s;  // the pause between captures; none: only one is made
-  std::function<void(const std::string&)> print;  // takes the text instead of stdout, if it is set
-  std::optional<serve::ListenAddress> serve;  // the reports are shown there instead of on stdout
-  // Takes the HTML report, and its sentence, if it is set.
+  bool explain = false;                           // how the verdict was reached
+  bool quiet = false;                             // only the verdict's sentence
+  bool redact = false;                            // all outputs, also the saved capture
+  std::optional<std::size_t> repeat_s;            // the pause between captures; none: one capture
+  std::function<void(const std::string&)> print;  // if set, takes the text instead of stdout
+  std::optional<serve::ListenAddress> serve;      // shows the reports there instead of on stdout
+  // If set, takes the HTML report and its sentence.
   std::function<void(std::string page, std::string sentence)> take_page;
 };
 
@@ -54,14 +54,14 @@ void add_core_options(Command& command, NodeCapture& options);
 Option add_fr_option(Command& command, std::vector<std::string>& patterns);
 // Adds --locals[=DEPTH] and --addresses.
 void add_locals_options(Command& command, NodeCapture& capture);
-// Adds them for a command that both reads and prints.
+// Adds both for a command that reads and prints.
 void add_locals_options(Command& command, NodeCapture& capture, OutputOptions& output);
 // Adds --locals for a command that only prints.
 void add_locals_output(Command& command, OutputOptions& output);
 
 // Adds --send-to.
 void add_send_option(Command& command, std::string& folder);
-// Returns the words between the blanks of a command line that an option holds.
+// Splits a command line that an option holds at its blanks.
 std::vector<std::string> command_words(const std::string& text);
 
 }  // namespace oddrank::cli

@@ -11,14 +11,13 @@
 
 namespace oddrank::cli {
 
-// Prints an Error and its hint on stderr and returns the exit status that belongs to it.
+// Prints an Error and its hint on stderr, and returns status_of() its code.
 ExitStatus report_error(const Error& error);
 
-// Returns the exit status that an error stands for.
+// Returns the exit status for an error.
 ExitStatus status_of(Errc code);
 
-// Checks, before anything is captured, that no two outputs go to one file or both to stdout.
-// kUsage.
+// Checks, before anything is captured, that no two outputs go to one file or to stdout. kUsage.
 Status check_outputs(const OutputOptions& options);
 
 // Fails with kUsage if an output goes to stdout, which `option` needs for itself.

@@ -6,8 +6,8 @@
 namespace oddrank::cli {
 
 // Returns "the job's output /x/slurm-7.out has had no new line for 47 min". Returns "" if the file
-// cannot be read from here within a second (its file system may be what hangs) or was written less
-// than a minute ago.
+// cannot be read from here within a second (its file system may hang) or was written less than a
+// minute ago.
 // Precondition: one thread (it forks).
 std::string output_age_note(const std::string& path);
 

@@ -1,8 +1,8 @@
 // The command line: subcommands, their options and help. Wraps the part of CLI11 that our commands
 // need. Only parser.cc includes CLI11, which compiles slowly.
 //
-// Variables that options fill must live as long as the parser. Nothing here throws; our own
-// mistakes (two options with one name) end the program at once.
+// Variables that options fill must live as long as the parser. Nothing here throws; mistakes in
+// definitions (two options with one name) end the program at once.
 #pragma once
 
 #include <sys/types.h>
@@ -117,7 +117,7 @@ class Parser {
   };
   Parsed parse(int argc, char** argv);
 
-  // Returns all that is defined so far and not hidden.
+  // Returns everything that is defined so far and not hidden.
   CommandTree tree() const;
 
  private:

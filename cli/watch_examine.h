@@ -1,4 +1,4 @@
-// Examines a capture of the watch: finds the verdict, adds the pasts of ranks, writes files.
+// Examines a capture of the watch: finds the verdict, adds the past of ranks, writes files.
 #pragma once
 
 #include <cstddef>
@@ -30,7 +30,7 @@ Status check_keep(const KeepOptions& options);
 Result<watch::Examination> examine(const watch::TakenCapture& taken, const KeepOptions& options);
 
 // Fails if no metrics can be written as that file. Called when a watch begins. Does not make the
-// folder: a collector reads from one that exists. Uses a child with a deadline.
+// folder, since a collector reads from an existing one. Uses a child with a deadline.
 Status check_metrics(const std::string& path);
 
 // Writes the metrics as that file, or removes it (null). Uses a child with a deadline.
@@ -38,7 +38,8 @@ void publish_metrics(const watch::WatchMetrics* metrics,
                      const std::string& path,
                      const std::string& name);
 
-// Writes the past of a rank into the folder, or removes it if it has no words. Uses a child, too.
+// Writes the past of a rank into the folder, or removes it if it has no words. Uses a child with a
+// deadline.
 void leave_past(const watch::PastFile& past, const KeepOptions& options);
 
 }  // namespace oddrank::cli

@@ -4,7 +4,7 @@
 // 2, rank 0 for rank 3, and rank 1 for rank 0.
 //
 // The processes end when oddrank ends: the destructor ends them, or the kernel if oddrank is
-// killed. The folder of the job then stays; otherwise the destructor removes it.
+// killed. Only in the latter case, the folder of the job stays.
 #pragma once
 
 #include <sys/types.h>
@@ -36,12 +36,12 @@ class DemoJob {
   // signal. kGone: a rank exited; kTimeout.
   Status wait_until_hung(const Deadline& deadline, const std::atomic<int>& ended);
 
-  // In the order of the ranks.
+  // Returns them in the order of the ranks.
   std::vector<pid_t> pids() const;
   std::string script() const { return folder_.path() + "/demo/train.py"; }
-  // Returns the path of the named pipe. If "data" is written to it, the job goes on to its end.
+  // Returns the path of the named pipe. If "data" is written to it, the job runs to its end.
   std::string pipe() const;
-  // Reads what the ranks print, so that no full pipe holds them up, and returns whether all have
+  // Reads the ranks' output, so that no full pipe holds them up, and returns whether all have
   // exited.
   bool has_ended();
 

@@ -1,5 +1,5 @@
-// The command line as plain data, made from the definitions that also parse it, so that man pages
-// and completions cannot differ from the program (cli/parser.h makes it).
+// The command line as plain data, for man pages and completions. cli/parser.h makes it from the
+// definitions that also parse the command line, so it cannot differ from the program.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
-// The common part of the commands that capture and report: node, job, hosts and kube. They report
-// once, with --watch again and again on the terminal, or with --serve for browsers.
+// Shared by the commands that capture and report: node, job, hosts and kube. They report once, with
+// --watch repeatedly on the terminal, or with --serve for browsers.
 #pragma once
 
 #include <functional>
@@ -16,14 +16,14 @@ namespace oddrank::cli {
 Option add_live_options(Command& command, OutputOptions& options);
 
 using TakeCapture = std::function<Result<snapshot::Capture>()>;
-// Has deliver()'s parameters; the last one is the capture before this one, or null.
+// Has deliver()'s parameters; the last one is the previous capture, or null.
 using ShowCapture = std::function<ExitStatus(
     const snapshot::Capture&, const OutputOptions&, const snapshot::Capture*)>;
 
-// Checks the outputs, captures, shows, and returns the exit status. With --watch it does so until
-// Ctrl-C; then the last report stays, and its exit status counts. If a later capture fails, the
-// report before it stays on the screen, with the error. `about`: what is read ("job 4711"), for the
-// title of the live page.
+// Checks the outputs, captures, shows, and returns the exit status. With --watch it repeats that
+// until Ctrl-C; then the last report stays, and its exit status counts. If a later capture fails,
+// the previous report stays on the screen, with the error. `about`: for the title of the live page,
+// "job 4711".
 int make_report(const OutputOptions& options,
                 const std::string& about,
                 const TakeCapture& take,

@@ -19,8 +19,8 @@ class ProgressLine {
   ProgressLine(ProgressLine&&) = delete;
   ProgressLine& operator=(ProgressLine&&) = delete;
 
-  // `waiting_for`: the slow ones, and what each does; may be empty. `doing`: why it takes longer;
-  // printed once, as soon as it changes.
+  // `waiting_for`: the slow ones and their activities; may be empty. `doing`: why it takes longer;
+  // printed once for each change.
   void update(std::size_t done,
               std::size_t total,
               const std::string& waiting_for = "",

@@ -30,7 +30,7 @@ void paint(std::string_view text) {
   while (!text.empty()) {
     const ssize_t written = ::write(STDOUT_FILENO, text.data(), text.size());
     if (written <= 0) {
-      return;  // the terminal is gone, and nobody looks any more
+      return;  // the terminal is gone
     }
     text.remove_prefix(static_cast<std::size_t>(written));
   }

@@ -1,6 +1,5 @@
-// Shows a text on the terminal in the place of the one before, as watch(1) does, but in the normal
-// screen and without changing the terminal's modes, so that a killed oddrank leaves the terminal as
-// it was.
+// Replaces a text on the terminal by the next one, like watch(1), but in the normal screen and
+// without changing the terminal's modes, so that a killed oddrank leaves the terminal as it was.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
-// --serve: the HTML report as a live page (serve/live_page.h). Each report is made in a child, as
-// by a run of the same command without --serve: it writes the requested files each time.
+// --serve: the HTML report as a live page (serve/live_page.h). Each report is made in a child, like
+// by a run of the same command without --serve, which also writes the requested files.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 namespace oddrank::cli {
 
 // Serves until Ctrl-C, SIGTERM or SIGHUP, and returns 0 then. Returns the exit status of the error
-// if it cannot serve or the first capture fails. `about` as in make_report. Precondition:
+// if it cannot serve or the first capture fails. `about`: see make_report. Precondition:
 // options.serve.
 int serve_report(const OutputOptions& options,
                  const std::string& about,
