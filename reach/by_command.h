@@ -1,5 +1,5 @@
-// Agents that a command of the user starts (--via): any remote shell, or a scheduler's command that
-// runs a program on one of its hosts.
+// Agents that the user's own command starts (--via): any remote shell, or a scheduler's command
+// that runs a program on one of its hosts.
 #pragma once
 
 #include <cstddef>

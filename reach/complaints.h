@@ -7,7 +7,7 @@
 
 namespace oddrank::reach {
 
-// A complaint that is passed on is cut at this many bytes.
+// Complaints are cut at this many bytes.
 inline constexpr std::size_t kMaxComplaint = 200;
 
 // Returns a program's line without the blanks around it and without its level: "srun: error: x",
@@ -17,7 +17,7 @@ std::string_view without_level(std::string_view line);
 // Returns the first line that is not empty, without its level; "" if there is none.
 std::string first_complaint(std::string_view said);
 
-// Returns the last line that is not empty, as it is; "" if there is none.
+// Returns the last line that is not empty, unchanged; "" if there is none.
 std::string_view last_line(std::string_view said);
 
 }  // namespace oddrank::reach

@@ -22,11 +22,11 @@ class FrontEnd {
   FrontEnd(FrontEnd&&) = delete;
   FrontEnd& operator=(FrontEnd&&) = delete;
 
-  // Finds the job and its hosts; called once, first. Returns the facts about the job for a report,
-  // with the hosts by their names in answers. Errors: no such job (kNotFound), and errors of the
-  // front end.
+  // Finds the job and its hosts; called once, first. Returns the facts about the job for a report;
+  // its hosts are named as in answers. Errors: no such job (kNotFound), and errors of the front
+  // end.
   virtual Result<snapshot::JobInfo> find_job(const Deadline& deadline) = 0;
-  // Returns the arguments of `oddrank agent` that say which job it is.
+  // Returns the arguments of `oddrank agent` that name the job.
   virtual std::vector<std::string> job_arguments() const { return {}; }
   // Starts an agent on each host and returns their answers, within a time that follows from the
   // options. Hosts without an answer are not an error: their rows say why. Errors: nothing can be

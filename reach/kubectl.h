@@ -19,8 +19,9 @@ struct KubectlOptions {
   std::vector<std::string> kubectl{"kubectl"};  // the program and the user's options for it
   std::string name_space = {};                  // "": kubectl's own default
   std::string container = {};                   // "": each pod's default one, or else its first
-  // If not "", a debug container of this image is started beside that one (kubectl debug), instead
-  // of exec. The image's entrypoint is the agent. Such a container stays in the pod's record.
+  // If not "", a debug container of this image is started beside the container (kubectl debug)
+  // instead of exec. The image's entrypoint is the agent. Such a container stays in the pod's
+  // record.
   std::string debug_image = {};
   std::string debug_profile = "sysadmin";  // its rights (--profile); "": kubectl's default
 };
@@ -31,13 +32,14 @@ struct Pod {
   std::string container;
 };
 
-// The pods of a job, or those that a label selector chooses (one of the two is given).
+// The pods of a job, or the pods that a label selector matches (one of the two is given).
 struct PodChoice {
   std::string job;
   std::string selector;
 };
 
-// Pods are the hosts in reports. Pods that do not run have a row that says so.
+// Starts agents in pods, which are the hosts in reports. The row of a pod that does not run says
+// so.
 class KubePods : public RemoteShells {
  public:
   // Precondition: `options.kubectl` names a program.

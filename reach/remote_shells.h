@@ -1,5 +1,5 @@
 // Starts one agent on each host by a program that runs a shell script there (ssh, kubectl exec),
-// and returns their answers, as slurm/gather.h does with srun.
+// and returns their answers, like slurm/gather.h with srun.
 //
 // The agent is our own binary at the same path. If a host lacks it, it is sent through the
 // program's stdin into a temporary folder, which is removed when the agent has exited.
@@ -23,7 +23,7 @@ struct ShellLimits {
   std::size_t at_once = 64;
 };
 
-// How the program that reaches a host ended, if no answer came.
+// How the program that should reach a host ended without an answer.
 struct ShellFailure {
   std::size_t node = 0;
   ProgramEnd end;
@@ -38,7 +38,7 @@ class RemoteShells : public FrontEnd {
  public:
   explicit RemoteShells(ShellLimits limits) : limits_(limits) {}
 
-  // Returns only the hosts: they are given, and nothing else is known.
+  // Returns only the given hosts: nothing else is known.
   Result<snapshot::JobInfo> find_job(const Deadline& deadline) override;
   // Errors: no such program here (kNotFound). Returns within ceil(hosts / at_once) x (node_timeout
   // + longest_delay + slack).
@@ -48,7 +48,7 @@ class RemoteShells : public FrontEnd {
   virtual std::size_t size() const = 0;
   // Returns the host's name in reports and in its agent's answer.
   virtual std::string host(std::size_t node) const = 0;
-  // Returns whether a host that lacks the binary can be sent it.
+  // Returns whether the binary can be sent to a host that lacks it.
   virtual bool can_ship() const { return true; }
   // Returns the command that runs remote_script() on the host. `ship`: the binary is sent on stdin.
   virtual ProgramCall call(std::size_t node, const AgentOptions& options, bool ship) const = 0;
@@ -61,13 +61,13 @@ class RemoteShells : public FrontEnd {
   ShellLimits limits_;
 };
 
-// Returns whether this is the exit status of a POSIX shell for a program that is missing, or may
-// not be run.
+// Returns whether this is a POSIX shell's exit status for a program that is missing or may not be
+// run.
 bool is_lacking(const ProgramEnd& end);
 
 // Returns the script for a POSIX shell on that host.
 std::string remote_script(const AgentOptions& options, std::string_view host, bool ship);
-// Returns a command line for any shell there that runs this script in a POSIX shell.
+// Returns a command line for any shell on that host that runs this script in a POSIX shell.
 std::string remote_command(const AgentOptions& options, std::string_view host, bool ship);
 
 }  // namespace oddrank::reach

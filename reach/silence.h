@@ -8,23 +8,23 @@
 namespace oddrank::reach {
 
 struct Silence {
-  std::chrono::milliseconds timeout{0};  // or the part of it that passed
+  std::chrono::milliseconds timeout{0};  // or the elapsed part
   bool interrupted = false;              // by the user, before the timeout
   bool heard = false;                    // its agent started
   std::uint64_t received = 0;            // frames of its answer
   std::uint64_t total = 0;               // 0: no frame came
   std::string exit;                      // of its agent: "exited with status 2"
   std::string complaint;                 // of its agent, or of a program that answered in its place
-  bool no_copy_runs = false;             // the program is not there, and no copy could be run
+  bool no_copy_runs = false;             // the node lacks the program, and could not run a copy
   // Sentences from the starter of the agents (srun, ssh, kubectl); each may be empty.
   std::string not_started;  // why it could not start one there
   std::string ended;        // it exited before the node answered
-  std::string of_all;       // its complaint about no single node
+  std::string of_all;       // its complaint that names no node
   std::string known;        // other facts about the node: "SLURM says: down (bad memory)"
 };
 
-// Returns "node did not answer in 20 s; SLURM says: not responding", without the host's name. What
-// happened comes first, in the starter's words if it has printed any.
+// Returns "node did not answer in 20 s; SLURM says: not responding", without the host's name. The
+// event comes first, in the starter's words if it has printed any.
 std::string why_silent(const Silence& silence);
 
 }  // namespace oddrank::reach

@@ -16,26 +16,26 @@ struct NodeAnswer {
   std::string host;
   bool answered = false;
   bool heard = false;  // its agent has started
-  // The bytes that the agent passed to encode_frames(). If it has not answered: its last draft;
-  // empty: none.
+  // The bytes that the agent passed to encode_frames(); without an answer, its last draft; empty:
+  // none.
   std::string payload;
   std::string why;                     // there is no answer: a sentence without the host
-  std::chrono::milliseconds after{0};  // when it came, since the gathering began
+  std::chrono::milliseconds after{0};  // when it came, from the start of the gathering
   std::string agent_text;              // the agent's stderr, bounded; may be empty
-  std::string doing;                   // why it answers later, in its agent's words; may be empty
+  std::string doing;                   // why it takes longer, in its agent's words; may be empty
   // The node lacks the program. `copied_to`: the folder of the copy that ran as its agent; empty if
   // none could run.
   bool lacks_program = false;
   std::string copied_to;
   bool from_memory = false;  // the agent was started from memory by python3 (slurm/shipment.h)
 
-  // Keeps an answer or a draft that came this long after the gathering began. Returns whether it is
-  // the (only) answer.
+  // Stores an answer or a draft. `when`: from the start of the gathering. Returns whether it is the
+  // (only) answer.
   bool take(Payload sent, std::chrono::milliseconds when);
 };
 
 struct GatherResult {
-  std::vector<NodeAnswer> nodes;  // one for each node that was asked, in that order
+  std::vector<NodeAnswer> nodes;  // one for each node, in the order of the request
   std::vector<std::string> notes;
   bool interrupted = false;
   std::chrono::milliseconds took{0};
@@ -49,19 +49,20 @@ struct GatherProgress {
   std::size_t done = 0;  // nodes that have answered
   std::size_t total = 0;
   // The slowest three: "n3 (not started), n7 (reading), n9 (reading) and 4 more". Nodes whose agent
-  // has not started come first. Before the first answer, only those, once half of all have started.
+  // has not started come first. Before the first answer it has only those, and only once half of
+  // all agents have started.
   std::string waiting_for;
-  std::string doing;  // "waits are young, sampling again (3)", if a node reports that
+  std::string doing;  // a node's activity: "waits are young, sampling again (3)"
 };
 
 // Called after each answer, and every 20 ms or so between answers.
 using ProgressSink = std::function<void(const GatherProgress&)>;
 
-// What every node is to do, however it is reached.
+// What every node has to do, however it is reached.
 struct AgentOptions {
   std::string agent_path;               // absolute; the same on every node, or copied there
   std::vector<std::string> agent_args;  // "agent --framed ..."; --host and the like are added
-  // A random word that the agents repeat with each line, so that no answer of another run counts.
+  // A random word that the agents repeat in each line, so that another run's answers do not count.
   std::string run = {};
   std::chrono::milliseconds node_timeout{20000};
   // How much later an agent may answer if it gives a reason (NodeAnswer::doing).

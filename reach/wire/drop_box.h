@@ -1,5 +1,5 @@
-// Sends large answers through a shared folder, for jobs of thousands of nodes: srun's one stdout
-// then carries one line for each node that names the file, instead of the answer itself.
+// Sends large answers through a shared folder, for jobs of thousands of nodes: then the only stdout
+// of srun carries a line with a file name for each node, not the answer itself.
 //
 // The line is sent after the file is written, so no folder has to be polled: on NFS a new name is
 // looked up when it is first used, while a listing may be half a minute old.
@@ -31,9 +31,9 @@ class DropBox {
   DropBox& operator=(DropBox&& other) noexcept;
 
   const std::string& folder() const { return folder_; }
-  // Returns the file that an agent's note names, at most 128 MiB; text that is not a note is the
-  // answer itself. kBadData: the name leads out of the folder, or the file is not a regular one of
-  // our own user.
+  // Returns the contents of the file that an agent's note names, at most 128 MiB; text that is not
+  // a note is the answer itself. kBadData: the name leads out of the folder, or the file is not a
+  // regular file of our own user.
   Result<std::string> open_note(std::string_view note) const;
 
  private:

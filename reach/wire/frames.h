@@ -10,15 +10,15 @@
 //   @odd2 HOST RUN STREAM SEQ/TOTAL CRC BASE64.
 //
 //   HOST    node name as SLURM knows it (SLURMD_NODENAME)
-//   RUN     the word with which the agent was started; "-" for none
+//   RUN the word that the agent was started with; "-" for none
 //   STREAM  64-bit hex; new for every payload, so that two senders of one host do not mix
 //   SEQ     0 .. TOTAL-1; TOTAL is the number of frames of the payload. 0/0: without
 //           bytes "the sender has started"; with bytes the sender's current activity, in words
 //   CRC     crc32 (zlib), hex, of "HOST RUN STREAM SEQ/TOTAL BASE64"
 //
 // A frame counts once, anywhere in a line and in any order. Text whose CRC is wrong is not a frame.
-// A payload that lacks a frame is never passed on, but is listed as incomplete. A payload that
-// begins with "draft" and a newline is the part that its sender has so far.
+// A payload that lacks a frame is never passed on, but listed as incomplete. A payload that begins
+// with "draft" and a newline is its sender's result so far.
 //
 // A job's own processes may write to the same pipe, and a node may lie. So a frame counts only for
 // the node that it came from (by SLURM's label, or the ssh connection), and only with the word of
@@ -44,9 +44,9 @@ std::uint64_t new_stream_id();
 // Returns "oddrank-" and such an id: a unique name for a file or folder.
 std::string unique_name();
 
-// The sender's own claim of who it is.
+// Who the sender claims to be.
 struct Sender {
-  std::string host;  // bytes that a host name cannot have become '_'; cut at 255 bytes
+  std::string host;  // bytes that are invalid in host names become '_'; cut at 255 bytes
   std::uint64_t stream = 0;
   std::string run = {};  // as --run gave it; empty: none
 };
@@ -59,7 +59,7 @@ inline constexpr std::size_t kMaxDoing = 120;
 std::string encode_doing(const Sender& sender, std::string_view words);
 // Returns all frames of a payload (an empty one has one frame).
 std::string encode_frames(const Sender& sender, std::string_view payload);
-// Returns the frames of an incomplete payload (a draft), in a stream of their own.
+// Returns the frames of a draft, in a separate stream.
 std::string encode_draft(const Sender& sender, std::string_view payload);
 
 // The senders whose frames count on one pipe. By default all, for any host and run.
@@ -103,8 +103,8 @@ class FrameCollector {
 
   // Returns payloads that became complete since the last call.
   std::vector<Payload> take_complete();
-  // Returns senders whose hello or first frame has arrived but whose payload is incomplete; several
-  // for a host that had several senders.
+  // Returns senders whose hello or first frame has arrived but whose payload is incomplete; a host
+  // may have several senders.
   std::vector<IncompletePayload> incomplete() const;
   // Returns true once a hello, a frame or a payload of this host has arrived.
   bool heard_of(std::string_view host) const { return hosts_.find(host) != hosts_.end(); }
@@ -113,7 +113,7 @@ class FrameCollector {
   std::string doing_of(std::string_view host) const;
   // Returns task number -> host, as known from frames; -1 is the label of lines without one.
   const std::map<int, std::string>& hosts_of_labels() const { return label_hosts_; }
-  // Returns sentences on frames that were dropped because of their sender; one for each sender.
+  // Returns a sentence for each sender whose frames were dropped.
   const std::vector<std::string>& refusals() const { return refusals_; }
   // Returns lines without a frame or part of one, by label: the first limits.text bytes of each.
   const std::map<int, std::string>& text() const { return text_; }
@@ -135,7 +135,7 @@ class FrameCollector {
   void take_line(std::string_view line);
   bool take_frames(std::string_view text, int label);
   bool keep_half(std::string_view text, int label);
-  // Returns whether the frame counts; notes why it does not.
+  // Returns whether the frame counts; if not, notes why.
   bool may_speak(const Frame& frame, int label);
   void add(const Frame& frame, int label);
   void complete(Stream& stream);

@@ -1,6 +1,6 @@
 // Finds the error of a node's wall clock, and corrects the times in its capture.
 //
-// A capture says, by its own node's clock, when each process was read. By our clock, this was
+// A capture says when each process was read, by its own node's clock. By our clock, this was
 // between the start of the agents and the arrival of the answer. If the capture's times are outside
 // of that range, the clocks differ: comparing times of two nodes would be wrong (the spread of the
 // samples, the matching of dumps), but times within the node stay comparable. So all wall times of
@@ -23,7 +23,7 @@ struct Stay {
 
 // Returns how far the clock of the capture's node is ahead of ours (negative: behind); 0 if it is
 // within two seconds or no process was read. An error smaller than the time that the agents took
-// may be missed. The result is off by the time that the agent needed after its last sample: some
+// may be missed. The result is inexact by the time from the agent's last sample to its answer: some
 // seconds.
 std::int64_t clock_ahead_us(const snapshot::Capture& capture, const Stay& stay);
 
