@@ -28,14 +28,13 @@ class Attempt {
   // Reads pending output. Returns false once srun has exited.
   bool advance();
   bool running() const { return !ended_; }
-  // Returns whether srun has exited, and we have not asked it to.
+  // Returns whether srun has exited without our request.
   bool ended_by_itself() const { return ended_ && !terminated_; }
   Deadline::Clock::time_point end() const { return end_; }
   void add_pollfds(std::vector<pollfd>& polled) const { child_.add_pollfds(polled); }
-  // Asks srun to end its step. We cause the output that follows, so it does not become part of
-  // words().
+  // Asks srun to end its step. The following output is our doing, so it is not added to words().
   void terminate();
-  // Reads pending output and gives up: an srun that still runs is left to exit by itself.
+  // Reads pending output and gives up: a running srun is left to exit by itself.
   void leave();
 
   std::vector<reach::Payload> take_payloads() { return out_.take_complete(); }
@@ -77,7 +76,7 @@ class Attempt {
   std::string program_;
   std::optional<SentCopy> copy_;
   reach::FrameCollector out_;
-  reach::FrameCollector err_;  // for its labels only: no frames come on stderr
+  reach::FrameCollector err_;  // only for its labels: no frames come on stderr
   SrunWords words_;
   bool terminated_ = false;
   bool ended_ = false;

@@ -48,7 +48,7 @@ std::string in_brackets(std::string text) {
   return text.empty() ? std::string() : " (" + text + ")";
 }
 
-// Says who can diagnose the job, to somebody who cannot.
+// Returns a hint on which user can diagnose the job.
 std::string owner_hint(const Job& job, std::int64_t uid) {
   const std::string command =
       "`sudo -u " + shell_quoted(job.user) + " oddrank job " + shell_quoted(job.label) + "`";

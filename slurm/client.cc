@@ -15,8 +15,8 @@
 namespace oddrank::slurm {
 namespace {
 
-// Variables that select the cluster and authenticate us. SLURM_CONF_SERVER and SLURM_SACK_* are
-// those of "configless" nodes, SLURM_JWT of token authentication.
+// Variables that select the cluster and authenticate us. SLURM_CONF_SERVER and SLURM_SACK_* belong
+// to "configless" nodes, SLURM_JWT to token authentication.
 constexpr std::array<std::string_view, 8> kKept = {
     "SLURM_CONF=", "SLURM_CONF_SERVER=", "SLURM_CLUSTERS=",    "SLURM_JWT=",
     "SLURM_ROOT=", "SLURM_SACK_KEY=",    "SLURM_SACK_SOCKET=", "SLURM_AUTH_SOCKET="};

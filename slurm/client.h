@@ -39,8 +39,7 @@ std::string first_complaint(std::string_view said);
 // Returns a client's line without "scontrol: error: ", "slurm_load_jobs error: " and so on.
 std::string_view without_prefix(std::string_view line);
 
-// Return the errors for a controller that does not answer within our deadline, and for a missing
-// program.
+// Return the errors for a controller that does not answer in time, and for a missing program.
 Error controller_away();
 Error no_slurm(std::string_view program);
 

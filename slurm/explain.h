@@ -1,4 +1,4 @@
-// Says, after a gathering, why nodes did not answer, from the messages of srun, the agents and
+// Explains after a gathering why nodes did not answer, from the messages of srun, the agents and
 // SLURM.
 #pragma once
 

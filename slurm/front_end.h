@@ -13,16 +13,16 @@ namespace oddrank::slurm {
 
 class SlurmFrontEnd : public reach::FrontEnd {
  public:
-  // `id`: as parse_job_id() takes it; empty: our user's only running job.
+  // `id`: for parse_job_id(); empty: our user's only running job.
   explicit SlurmFrontEnd(std::string id, StepOptions options = {});
 
-  // Errors: as find_job() and own_running_job().
+  // Errors: those of slurm::find_job() and own_running_job().
   Result<snapshot::JobInfo> find_job(const Deadline& deadline) override;
   std::vector<std::string> job_arguments() const override;
-  // Errors: as slurm::gather().
+  // Errors: those of slurm::gather().
   Result<reach::GatherResult> gather(const reach::AgentOptions& options) const override;
 
-  // After find_job().
+  // Precondition: find_job().
   const Job& job() const { return job_; }
   // Returns whether `id` named a step.
   bool is_step() const { return !asked_.step.empty(); }

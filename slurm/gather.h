@@ -8,10 +8,10 @@
 // If a node lacks the file, a copy is sent (shipment.h) to the first folder from which it can run,
 // or else runs from memory. The agent deletes its copy; we remove copies whose agent did not start.
 //
-// Nodes that are silent when most others have started, or when srun gave up, are retried once, each
-// with its own srun, so that a dead node affects no others. When gather() returns, every srun of
-// ours has exited or was terminated, with its step and agents. An srun that waits for a node that
-// does not answer SLURM exits by itself at SLURM's message timeout.
+// Nodes that are silent when most others have started, or when srun has given up, are retried once,
+// each with its own srun, so that a dead node affects no others. When gather() returns, every srun
+// of ours has exited or was terminated, with its step and agents. If an srun waits for a node that
+// does not answer SLURM, it exits by itself at SLURM's message timeout.
 #pragma once
 
 #include <chrono>

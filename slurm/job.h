@@ -1,4 +1,4 @@
-// A job as SLURM knows it: owner, nodes, times; and why its ranks may not be there to read.
+// A job as SLURM knows it: owner, nodes, times, and why its ranks may be missing.
 #pragma once
 
 #include <sys/types.h>
@@ -17,7 +17,7 @@ namespace oddrank::slurm {
 
 struct Step {
   std::string id;     // "0", "batch", "extern"
-  std::string name;   // of its program
+  std::string name;   // its program's
   std::string state;  // "RUNNING"
   std::int32_t tasks = -1;
   std::string node_list;
@@ -25,8 +25,8 @@ struct Step {
   bool operator==(const Step&) const = default;
 };
 
-// One component of a heterogeneous job ("4711+1"): an allocation of its own, reached only with
-// srun's --het-group.
+// One component of a heterogeneous job ("4711+1"): a separate allocation, reached only with srun's
+// --het-group.
 struct HetPart {
   int group = 0;  // the number after the '+'
   std::string node_list;
@@ -37,8 +37,8 @@ struct HetPart {
 };
 
 struct Job {
-  // The number for srun --jobid: of an array's task, not of the array; of the first component of a
-  // heterogeneous job, which the ranks see (22.05).
+  // The number for srun --jobid: an array's task has its own; a heterogeneous job has its first
+  // component's, which the ranks see (22.05).
   std::string id;
   std::string label;  // the users' name for it: "5_1" for an array's task, else the id
   std::string name;
@@ -49,7 +49,7 @@ struct Job {
   std::string node_list;           // "n[0-3]"; empty while it has none
   std::vector<std::string> hosts;  // node_list expanded, in SLURM's order
   std::int32_t node_count = -1;
-  std::int32_t tasks = -1;  // of the step below, else of the job; with torchrun these are launchers
+  std::int32_t tasks = -1;  // of `step`, else of the job; with torchrun these are launchers
   std::string step;         // the step of the ranks: the requested one, else the largest; "" = none
   std::vector<Step> steps;
   std::int64_t elapsed_s = -1;
@@ -59,18 +59,17 @@ struct Job {
   std::int32_t restarts = -1;   // number of restarts; -1 = unknown
   std::string end_time;         // as SLURM prints it: the planned end while it runs
   std::string exit_code;        // "0:15" = status and signal
-  // All running components of a heterogeneous job, whichever was requested: its ranks wait for each
-  // other. `hosts` and `tasks` are then those of all components.
+  // All running components of a heterogeneous job, whichever was requested, since its ranks wait
+  // for each other. `hosts` and `tasks` then cover all components.
   std::vector<HetPart> parts;
   std::size_t records = 0;  // jobs with this id; more than 1: an array, or a het job
-  // The running tasks of the array whose id was asked for: "5_1", "5_3". Empty if it is not an
-  // array.
+  // The running tasks ("5_1", "5_3") if the requested id is an array's; else empty.
   std::vector<std::string> tasks_of_array;
 
   bool operator==(const Job&) const = default;
 };
 
-// "4711", "4711_3" (array task), "4711+1" (part of a het job), each also with ".0" (step).
+// An id: "4711", "4711_3" (array task), "4711+1" (part of a het job), each also with ".0" (step).
 struct JobId {
   std::string job;
   std::string step;  // empty: not given

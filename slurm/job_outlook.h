@@ -1,4 +1,4 @@
-// How much longer a job will exist, for the reader of a report.
+// How much longer a job will run, for the reader of a report.
 #pragma once
 
 #include <string>

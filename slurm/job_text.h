@@ -14,7 +14,7 @@
 
 namespace oddrank::slurm {
 
-// Returns whether the text is a number as SLURM numbers jobs and steps.
+// Returns whether the text is a number of a job or step.
 bool is_job_number(std::string_view text);
 
 // Parses the output of `scontrol show job`. Returns the first running record, else the first.

@@ -27,7 +27,7 @@ struct SentCopy {
 struct AgentStep {
   std::string job;                 // Job::id
   std::vector<std::string> nodes;  // where; one agent on each
-  bool whole_job = true;           // `nodes` are all of the job's, and need no naming
+  bool whole_job = true;           // `nodes` are all nodes of the job, and need not be named
   std::vector<HetPart> parts;      // Job::parts
   std::string agent_path;          // absolute, the same on all nodes
   std::vector<std::string> agent_args;
@@ -48,7 +48,7 @@ struct SrunWords {
   bool aborted = false;   // SLURM ended all agents because of one node
   std::string complaint;  // the first message of any other kind; may be empty
 
-  // Returns whether the agent of this host ended, and neither SLURM nor we have ended it.
+  // Returns whether the agent of this host ended, but not because of SLURM or us.
   bool ended_by_itself(const std::string& host) const;
 };
 

@@ -1,4 +1,4 @@
-// The user's running jobs, and the only one of them (`--me`).
+// The user's running jobs, and the only one (`--me`).
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@
 namespace oddrank::slurm {
 
 struct OwnJob {
-  std::string id;  // as `oddrank job` takes it
+  std::string id;  // for `oddrank job`
   std::string name;
   std::string hosts;  // "n[0-3]"
 };

@@ -1,7 +1,7 @@
 // Copies this program to the nodes of a job that lack it, and says why that fails.
 //
-// It uses sbcast, not srun --bcast: if a folder is missing or full on a node, the latter leaves a
-// step without tasks, which SLURM lists until the job ends (22.05), and does not print the reason.
+// It uses sbcast, not srun --bcast: if a folder is missing or full on a node, srun leaves a step
+// without tasks, which SLURM lists until the job ends (22.05), and does not print the reason.
 // sbcast copies to all nodes of the job, so the caller must remove the copy on nodes where no agent
 // starts and deletes it.
 #pragma once
@@ -21,13 +21,13 @@ namespace oddrank::slurm {
 // A way to run a copy of this program on a node.
 struct CopyWay {
   std::string folder;  // where the copy goes
-  // For a folder from which programs may not run ("noexec"): the node's python3 reads the copy into
+  // For a folder where programs may not run ("noexec"): the node's python3 reads the copy into
   // memory (memfd_create) and runs it there.
   bool from_memory = false;
 };
 
-// Returns the folders of a node that a copy is sent to, in this order: /tmp, /dev/shm,
-// $SLURM_TMPDIR and $TMPDIR of our own environment, /run/user/UID.
+// Returns the folders of a node for a copy, in this order: /tmp, /dev/shm, $SLURM_TMPDIR and
+// $TMPDIR of our own environment, /run/user/UID.
 std::vector<std::string> copy_folders();
 
 // Returns all ways, in the order in which they are tried: each folder, and then each from memory.
@@ -47,8 +47,8 @@ Status send_program(const Job& job,
                     const std::string& path,
                     const Deadline& deadline);
 
-// Runs these steps, which remove copies, at the same time; returns when they have ended, after
-// three seconds at most.
+// Runs these steps, which remove copies, in parallel; returns when they have ended, after three
+// seconds at most.
 void run_removals(const std::vector<AgentStep>& steps);
 
 // Returns "n[0-1]: No such file or directory" from sbcast's output; "" if that names no node.
