@@ -2,8 +2,9 @@
 //
 // An alarm is due after `stalled_for` without motion, but never before one and a half times the
 // longest quiet time that this job has survived: an evaluation or a checkpoint that once took ten
-// minutes may take fifteen. PyTorch's watchdog ends the job, and its dumps blame the waiters: so
-// the alarm comes before its limit, if that is known and the job has not already survived it.
+// minutes may take fifteen. PyTorch's watchdog ends the job, and its dumps blame the waiters. So
+// the alarm comes before the watchdog's limit, if that is known and the job has not already
+// survived it.
 //
 // Each stall raises at most three alarms: at the limit, at twice and at four times the limit.
 #pragma once
@@ -25,8 +26,8 @@ class Alarm {
 
   // Returns the quiet time after which a first alarm is due.
   Duration limit() const;
-  // Returns true if a capture is due after this quiet time. If it is less than at the last alarm,
-  // the job has moved in between and the next stall is a new one.
+  // Returns true if a capture is due after this quiet time. If the time is shorter than at the last
+  // alarm, the job has moved in between, and this stall is a new one.
   bool is_due(Duration quiet);
   // Notes that a capture at this quiet time showed a stall.
   void raise(Duration quiet);

@@ -22,17 +22,17 @@ class LastPlaces {
   // `start`: when the watch of this rank began.
   explicit LastPlaces(WallTime start) : start_(start) {}
 
-  // `moved`: whether it has moved since the sample before; false for the first one.
+  // `moved`: since the sample before; false for the first one.
   void add(const RankSign& sign, bool moved, WallTime now);
 
-  // Returns for how long it has not moved, since the time in words(); 0 if that is the start of the
+  // Returns how long it has not moved, since the time in words(); 0 if that is the start of the
   // watch.
   std::chrono::milliseconds still_for(WallTime now) const;
 
   // Returns "last moved at 14:03:12 (5 min before this capture), last seen in poll (io.py:7);
-  // before: step (train.py:20) 14:02:42". The time is that of the last sample that saw it move, or
-  // the kernel's last run of its main thread if that was earlier. If neither is known, "has not
-  // moved since the watch began at 14:03:12 (...)". Local time; at most 360 bytes.
+  // before: step (train.py:20) 14:02:42". The time is the last sample's that saw it move, or the
+  // kernel's last run of its main thread if that was earlier. If neither is known, "has not moved
+  // since the watch began at 14:03:12 (...)". Local time; at most 360 bytes.
   std::string words(WallTime now) const;
 
  private:
@@ -46,8 +46,8 @@ class LastPlaces {
   std::deque<Place> places_;  // latest first
   WallTime start_;
   std::optional<WallTime> moved_at_;  // by a sample
-  // When its main thread last ran, as first seen since its last motion: later values may come from
-  // something that stopped the thread, which makes it run.
+  // When its main thread last ran, by the first sample after its last motion: later values may come
+  // from a tool that stopped the thread, which makes it run.
   std::optional<WallTime> ran_at_;
 };
 
@@ -61,8 +61,8 @@ struct PastFile {
 
 // Returns "FOLDER/.past-NAME-rank5".
 std::string past_path(const std::string& folder, const std::string& name, std::int32_t rank);
-// Write and read the contents of such a file. decode_past: nullopt if the text is cut off or not a
-// past.
+// Convert to and from the contents of such a file. decode_past: nullopt if the text is cut off or
+// not a past.
 std::string encode_past(const PastFile& past);
 std::optional<PastFile> decode_past(std::string_view text);
 

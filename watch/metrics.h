@@ -13,7 +13,7 @@ namespace oddrank::watch {
 
 struct RankMetric {
   std::int32_t rank = -1;
-  std::chrono::milliseconds still{0};  // without motion, as the samples have seen it
+  std::chrono::milliseconds still{0};  // without motion, by the samples
 };
 
 struct WatchMetrics {

@@ -26,7 +26,7 @@ bool RankMotion::is_new(std::uint64_t place) {
   return is_new;
 }
 
-// Counts are read only in quiet times; those of an earlier quiet time say nothing about this one.
+// Counts are read only in quiet times; counts of an earlier quiet time say nothing about this one.
 bool RankMotion::has_changed(const Count& now, Count& before) {
   if (!now) {
     return false;
@@ -35,7 +35,7 @@ bool RankMotion::has_changed(const Count& now, Count& before) {
   return earlier && earlier != now;
 }
 
-// One line is no motion of a rank that stands at the same place: somebody else may have written it.
+// One line is no motion of a rank at the same place: another process may have written it.
 bool RankMotion::keeps_logging(const RankSign& sign) {
   // A log that shrank was restarted.
   if (log_known_ && sign.log_bytes != log_bytes_ && !sign.log_by_watcher) {

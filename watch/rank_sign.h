@@ -1,5 +1,5 @@
-// One short sample of a rank's motion. Plain data: made by code that may read processes, judged by
-// watch/rank_motion.h. Travels through the pipe of an isolated reader.
+// One short sample of a rank's motion. Plain data: an isolated reader makes it and sends it through
+// its pipe, watch/rank_motion.h judges it.
 #pragma once
 
 #include <sys/types.h>
@@ -19,11 +19,11 @@ struct RankSign {
   std::string trouble;     // why its frames could not be read; "" if they were read or not wanted
   char state = '?';        // of the main thread
   std::uint64_t switches =
-      0;  // of context, of the main thread: unchanged means that it did not run
-  // For how long the main thread has not run, by the kernel's clocks (attach/clocks/run_clock.h);
+      0;  // context switches of the main thread: unchanged means that it did not run
+  // How long the main thread has not run, by the kernel's clocks (attach/clocks/run_clock.h);
   // -1 = unknown, or it runs.
   std::int64_t unrun_ms = -1;
-  // Its frames were read in this sample. Otherwise the fields below are of an earlier sample.
+  // Its frames were read in this sample. Otherwise the fields below are from an earlier sample.
   bool frames_read = false;
   // One number for each relevant thread: a hash of functions, lines and whole numbers among the
   // locals.

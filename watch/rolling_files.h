@@ -8,7 +8,7 @@
 
 namespace oddrank::watch {
 
-// Returns "stall-4711-20261121-140312.500": `name` is the job or host ( characters other than
+// Returns "stall-4711-20261121-140312.500": `name` is the job or host (characters other than
 // letters, digits, '.', '-', '_' become '_'). The time is UTC, so that no clock change reverses the
 // order.
 std::string stall_stem(const std::string& name, std::chrono::system_clock::time_point when);

@@ -1,5 +1,5 @@
-// The user's command at a stall: a shell line that gets the report, in a process group of its own,
-// with a deadline.
+// The user's command at a stall: a shell line that gets the report, in its own process group, with
+// a deadline.
 //
 // It gets the JSON's path as $1 and ODDRANK_JSON, the capture's as ODDRANK_CAPTURE, ODDRANK_KIND
 // and ODDRANK_SUMMARY; and the watcher's environment without the variables of a rank (RANK,
@@ -43,7 +43,7 @@ class StallHook {
   const Deadline& deadline() const { return deadline_; }
   // Returns, once the command has exited, "" on success, else the failure and its last line.
   std::string complaint() const;
-  // Returns the last lines that it has written to stdout and stderr, 4 KiB at most.
+  // Returns its last lines on stdout and stderr, at most 4 KiB.
   std::vector<std::string> said() const;
 
  private:

@@ -21,7 +21,7 @@
 
 namespace oddrank::watch {
 
-// Everything that a watcher writes into the job's log begins with these words.
+// The beginning of all lines of a watcher in the job's log.
 inline constexpr std::string_view kWatcherWords = "oddrank watch: ";
 
 struct WatchOptions {
@@ -30,13 +30,14 @@ struct WatchOptions {
   std::string on_stall;  // for /bin/sh; "" = nothing
   std::chrono::milliseconds capture_patience{120000};
   std::chrono::milliseconds hook_patience{60000};
-  // False: another watcher captures this job; this one only keeps its rank's past for it.
+  // False: another watcher captures this job; this one only keeps its rank's past for that watcher.
   bool captures = true;
 };
 
 struct SampleRequest {
   std::vector<RankSign> before;  // of the previous sample; empty at first
-  bool frames = false;           // read the frames of leaders that ran since; else only run counts
+  bool frames = false;           // read the frames of deciding threads that ran since; else only
+                                 // run counts
   bool groups = false;           // read the backends of their process groups too
   bool launches = false;         // read NCCL's and PyTorch's counts of calls too
 };
@@ -63,18 +64,18 @@ struct TakenCapture {
 struct WatchHooks {
   // Samples every rank that exists now or was in `before`.
   std::function<std::vector<RankSign>(const SampleRequest& request)> sample;
-  // Returns programs that write a capture to that file and exit by themselves, the one for the
-  // whole job first. The next one runs only if it wrote nothing.
+  // Returns programs that write a capture to that file and exit by themselves; first the one for
+  // the whole job. Each further one runs only if those before wrote nothing.
   std::function<std::vector<std::vector<std::string>>(const std::string& file)> capture_commands;
   std::function<Result<Examination>(const TakenCapture& taken)> examine;
   // Returns a variable of the ranks' environment, "" if it is not set.
   std::function<std::string(const std::string& name)> variable;
-  // Stores the past of a rank where the capturing watcher finds it, or removes it if it has no
-  // words. Only called if `captures` is false.
+  // Stores the past of a rank for the capturing watcher, or removes it if it has no words. Only
+  // called if `captures` is false.
   std::function<void(const PastFile& past)> leave_past;
-  // Publishes what is known, after each sample; null at the end of the watch. May be empty.
+  // Publishes the metrics after each sample; null at the end of the watch. May be empty.
   std::function<void(const WatchMetrics* metrics)> publish;
-  // Called while no rank exists. Returns true if the watch is to end.
+  // Called while no rank exists. Returns true if the watch should end.
   std::function<bool()> is_over;
 };
 

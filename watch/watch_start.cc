@@ -48,8 +48,8 @@ void go_first_when_memory_ends() {
   [[maybe_unused]] const ssize_t written = ::write(score.get(), "1000", 4);
 }
 
-// A launcher sends signals to every process of a job. Most concern only the command; those of the
-// watch must not arrive before it can take them (watch.cc).
+// A launcher sends signals to every process of a job. Most concern only the command; the watch's
+// own signals must not arrive before it can handle them (watch.cc).
 void prepare_signals() {
   for (const int number : {SIGHUP, SIGQUIT, SIGALRM, SIGUSR2}) {
     ::signal(number, SIG_IGN);

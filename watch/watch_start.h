@@ -1,10 +1,10 @@
 // Starts a watcher beside a command, not around it.
 //
 // The started process itself becomes the command (exec in place), so that pid, parent, signals,
-// exit status, core dumps and job control are exactly the command's own: no process stands in
-// between, which would have to pass them on and could harm the command by dying. The watcher is its
-// orphaned grandchild: in a session of its own, with stdin and stdout on /dev/null, on the caller's
-// stderr (the job's log), with lower priority, first to be killed if memory runs out, and named
+// exit status, core dumps and job control are exactly the command's own: there is no process in
+// between that has to pass them on and could harm the command by dying. The watcher is its orphaned
+// grandchild: in a session of its own, with stdin and stdout on /dev/null, on the caller's stderr
+// (the job's log), with lower priority, first to be killed if memory runs out, and named
 // "oddrank-watch". It holds a pidfd that it opened before the command started, and exits when the
 // command does.
 //
@@ -30,9 +30,9 @@ struct BesideCommand {
   UniqueFd end;  // becomes readable when it exits; invalid before Linux 5.3, see has_ended()
 };
 
-// Returns twice: in the watcher, with the command to watch; and with nothing in the process that
-// becomes the command, once the watcher is ready. If the watcher does not start within 10 s, prints
-// that on stderr and returns anyway: the command must run. Precondition: one thread.
+// Returns twice: in the watcher, with the command to watch; and, once the watcher is ready, with
+// nothing in the process that becomes the command. If the watcher does not start within 10 s,
+// prints that on stderr and returns anyway: the command must run. Precondition: one thread.
 std::optional<BesideCommand> split_off_watcher();
 
 // Becomes the command; argv ends with a null pointer. Restores the disposition of SIGPIPE. Returns

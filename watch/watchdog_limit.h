@@ -5,8 +5,8 @@
 // process after TORCH_NCCL_HEARTBEAT_TIMEOUT_SEC, 480 unless set (ProcessGroupNCCL.hpp), unless
 // TORCH_NCCL_ENABLE_MONITORING=0. It fires only if that thread hangs as well. A timeout given to
 // init_process_group(timeout=) replaces the 10 or 30 min if it can be read
-// (collectives/torch/meeting_place.h). The timeout of a single new_group(timeout=) cannot be read;
-// if a job outlives the limit computed here, it has another one.
+// (collectives/torch/meeting_place.h). The timeout of a new_group(timeout=) cannot be read; if a
+// job outlives the limit computed here, its real limit differs.
 #pragma once
 
 #include <chrono>
