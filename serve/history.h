@@ -18,7 +18,7 @@ struct KeptReport {
   std::string sentence;
   std::shared_ptr<const std::string> page;
   std::shared_ptr<const std::string> capture;
-  // If not 0, this is the report of capture `later`, with what has changed since `earlier`.
+  // If not 0: this is the report of capture `later`, with the changes since `earlier`.
   std::uint64_t earlier = 0;
   std::uint64_t later = 0;
 
@@ -34,7 +34,7 @@ class History {
       : max_reports_(max_reports), max_bytes_(max_bytes) {}
 
   // Adds a report, drops the oldest ones beyond the limits (never the new one), and returns its id.
-  // A comparison replaces the comparison before it.
+  // A comparison replaces the previous comparison.
   std::uint64_t add(Product product, std::chrono::steady_clock::time_point at);
   std::uint64_t add_comparison(Product product,
                                std::chrono::steady_clock::time_point at,

@@ -2,8 +2,8 @@
 //
 // At most 128 connections, 8 KiB of header, 1 KiB of body. A request must arrive within 15 s; a
 // client must take a part of an answer every 20 s, and all of it within 10 minutes. If all
-// connections are in use, the oldest one whose client has not shown the token is closed, or else
-// the new one: a client that never sends or never reads does not keep others out. All requests are
+// connections are in use, closes the oldest one whose client has not shown the token, or else the
+// new one: a client that never sends or never reads does not keep others out. All requests are
 // answered at once, so `answer` must not block.
 #pragma once
 

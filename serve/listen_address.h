@@ -14,8 +14,8 @@ struct ListenAddress {
   std::uint16_t port = 0;          // 0: any free one
 };
 
-// Reads "8080", ":8080", "10.0.0.7:8080", "localhost:8080", "[::1]:8080"; "" is the default. Names
-// of hosts other than localhost are not looked up: a name may have several addresses. kUsage.
+// Reads "8080", ":8080", "10.0.0.7:8080", "localhost:8080", "[::1]:8080"; "" is the default. Host
+// names other than localhost are refused, since a name may have several addresses. kUsage.
 Result<ListenAddress> parse_listen_address(std::string_view text);
 
 // Returns whether only processes of this machine reach it.

@@ -1,5 +1,5 @@
-// Serves reports as a page that renews itself: joins server (http_server.h), requests (route.h) and
-// reports (live_reports.h).
+// Serves reports as a page that renews itself: connects server (http_server.h), requests (route.h)
+// and reports (live_reports.h).
 #pragma once
 
 #include <atomic>
@@ -19,14 +19,14 @@ struct LiveOptions {
   std::optional<std::chrono::seconds> renew;
   std::string about;        // the beginning of the page's title
   std::string own_name;     // this machine's name
-  bool shows_words = true;  // show a reading's stderr, which may have names that --redact hides
+  bool shows_words = true;  // show a reading's stderr, which may contain names that --redact hides
 };
 
-// Reads once, and serves until `ended` is not 0. Calls `opened` with the URL, which has the token,
-// once it answers clients. Fails if it cannot serve, or, with the reading's error, if the first
-// reading fails; it serves nothing then. Leaves no process behind.
+// Reads once, and serves until `ended` is not 0. Once it answers clients, calls `opened` with the
+// URL, which contains the token. Fails if it cannot serve; or, with the reading's error and without
+// serving, if the first reading fails. Leaves no process behind.
 //
-// Precondition: one thread (it forks, worker.h). Makes none.
+// Precondition: one thread (it forks, worker.h). Starts no thread.
 Status serve_reports(const LiveOptions& options,
                      Makers makers,
                      const std::atomic<int>& ended,

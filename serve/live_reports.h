@@ -1,5 +1,5 @@
 // The reports of the live page. Makes a new one on request or when it is due, one at a time and at
-// least 5 s after the one before, and keeps the earlier ones, also if a reading fails.
+// least 5 s after the previous one, and keeps the earlier ones, even if a reading fails.
 //
 // Callers pass the time: there is no clock here. Precondition of methods that start work: one
 // thread (worker.h).
@@ -19,7 +19,7 @@
 
 namespace oddrank::serve {
 
-// How reports are made; both run in a child. `earlier`: the capture before, to show changes; null
+// How reports are made; both run in a child. `earlier`: the previous capture, to show changes; null
 // for the first one.
 struct Makers {
   std::function<Result<Product>(const std::string* earlier)> read;
@@ -29,8 +29,8 @@ struct Makers {
 enum class Begun {
   kStarted,
   kBusy,      // another one is being made
-  kTooEarly,  // the last one has just been made
-  kUnknown,   // no such reports to compare, or no more
+  kTooEarly,  // the last report has just been made
+  kUnknown,   // the reports to compare do not exist (any more)
   kFailed,    // no process for it; trouble() says why
 };
 
@@ -47,16 +47,15 @@ class LiveReports {
   Begun compare(std::uint64_t earlier, std::uint64_t later, Time now);
   // Takes finished reports, and begins what is due. Call it several times a second.
   void tick(Time now);
-  // Ends the work that is under way.
+  // Ends the current work.
   void stop();
 
   const History& history() const { return history_; }
-  // Why the last reading failed; nullopt if it did not.
+  // Returns why the last reading failed; nullopt if it did not.
   const std::optional<Error>& trouble() const { return trouble_; }
   bool busy() const { return work_.has_value(); }
   bool comparing() const { return work_ && work_->earlier != 0; }
-  // Return the age of the current work, and the last line that it printed; 0 and "" if there is
-  // none.
+  // Return the age of the current work, and its last printed line; 0 and "" without one.
   std::chrono::milliseconds busy_for(Time now) const;
   std::string last_line() const { return work_ ? work_->worker.last_line() : std::string(); }
   // Return the time until a reading may be requested, and until one begins by itself (nullopt:

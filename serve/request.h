@@ -16,7 +16,7 @@ struct Request {
   std::string host;
   std::string origin;
   std::string site;    // Sec-Fetch-Site
-  std::string marker;  // X-Oddrank: no page of another site can send it
+  std::string marker;  // X-Oddrank: another site's page cannot send it
 };
 
 struct Answer {

@@ -3,9 +3,9 @@
 // The token in the path is checked first: without it, everything is kNowhere, and the client learns
 // nothing. But even with it, another site must not make a browser act:
 // - The Host field must name this server by an IP address or one of its names. A foreign name that
-//   was made to point here (DNS rebinding) is refused.
-// - A request that makes oddrank work (POST) needs the field X-Oddrank, which browsers let no other
-//   site send unasked. Origin and Sec-Fetch-Site must not show another site.
+// points here (DNS rebinding) is refused.
+// - A request that makes oddrank work (POST) needs the field X-Oddrank, which browsers do not let
+// other sites send unasked. Origin and Sec-Fetch-Site must not show another site.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ namespace oddrank::serve {
 enum class Place {
   kNowhere,    // also: the token is wrong
   kRefused,    // by Host or Origin, or without X-Oddrank
-  kNoMethod,   // neither GET nor POST, or not the one for this place
+  kNoMethod,   // not GET or POST, or the wrong one for this place
   kPage,       // GET /TOKEN/
   kScript,     // GET /TOKEN/live.js
   kStyle,      // GET /TOKEN/live.css

@@ -1,4 +1,4 @@
-// The secret in the URL of the live page: a client that knows it may read the reports.
+// The secret in the URL of the live page: a client with it may read the reports.
 #pragma once
 
 #include <string>

@@ -41,8 +41,7 @@ class Worker {
   // Returns the last line of its stderr, printable and short; "" if none.
   const std::string& last_line() const { return last_line_; }
 
-  // Ends it as Ctrl-C does, so that it ends its agents on other machines; kills it after
-  // `patience`.
+  // Ends it like Ctrl-C, so that it ends its agents on other machines; kills it after `patience`.
   void stop(std::chrono::milliseconds patience);
 
  private:
