@@ -17,20 +17,19 @@ struct CallSite {
   std::uint64_t target = 0;  // kDirect: its target, past a linker stub (PLT)
 };
 
-// Reads the bytes before `return_address`. The beginnings of instructions are not marked, so
-// kIndirect may be chance. So may kDirect, but then its target is hardly the function that is
+// Reads the bytes before `return_address`. The starts of instructions are not marked, so kIndirect
+// may be chance. kDirect may be chance, too, but then its target is hardly the function that is
 // sought.
 CallSite call_before(std::uint64_t return_address, UnwindMemory& memory);
 
 // Returns the target of the first direct jump from one range of code into another: a tail call,
-// after which the other function returns in place of the first. Bytes may look like a jump by
-// chance, but hardly like one into a small range.
+// after which the other function returns in place of the first. By chance, bytes may look like a
+// jump, but hardly like a jump into a small range.
 std::optional<std::uint64_t> jump_between(const elf::ElfRange& from,
                                           const elf::ElfRange& into,
                                           UnwindMemory& memory);
 
-// Returns whether the code at `address` is the one that signal handlers return to: it calls
-// sigreturn(2).
+// Returns whether signal handlers return to the code at `address`: it calls sigreturn(2).
 bool returns_from_signal(std::uint64_t address, UnwindMemory& memory);
 
 // Returns whether the code at `address` ends the thread at once: nothing called this function.

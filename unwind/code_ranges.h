@@ -1,6 +1,6 @@
-// Facts from symbols about code that no unwind table describes: where the function that contains an
-// address begins, and whether anything can have called it. They are evidence for the caller of such
-// code (frame_search.h).
+// Facts from symbols about code without an unwind table: where the function at an address begins,
+// and whether anything can have called it. They are evidence for the caller of such code
+// (frame_search.h).
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ struct CodeAround {
   enum class Kind : std::uint8_t {
     kFunction,  // of a symbol
     kRoom,      // between two symbols: the function begins anywhere from `start` on
-    kMapping,   // no symbol is near: the same
+    kMapping,   // no symbol is near: the same applies
   };
   Kind kind = Kind::kMapping;
   const elf::Module* module = nullptr;  // nullptr: made at run time
@@ -32,13 +32,13 @@ class CodeRanges {
   CodeRanges(const attach::Target& target, elf::ModuleMap& modules, UnwindMemory& memory)
       : target_(target), modules_(modules), memory_(memory) {}
 
-  // Returns the known range, and remembers it, since it takes a pass over the module's symbols. An
-  // address without a mapping has an empty range.
+  // Returns the known range; caches it, since it takes a pass over the module's symbols. An address
+  // without a mapping has an empty range.
   const CodeAround& around(std::uint64_t address);
 
   // Returns where the code at `pc` begins if a call of `target` leads there, directly or by a jump
-  // of the called function; 0 if not. It is certain only for kFunction; otherwise the true call is
-  // the one with the greatest result, because functions do not overlap.
+  // of the called function; 0 if not. It is certain only for kFunction; otherwise the call with the
+  // greatest result is the true one, because functions do not overlap.
   std::uint64_t called_start(std::uint64_t target, std::uint64_t pc);
 
  private:

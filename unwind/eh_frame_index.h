@@ -10,8 +10,8 @@
 namespace oddrank::unwind {
 
 struct FrameDescription {
-  std::uint64_t start = 0;  // first address of the code it is for
-  std::uint64_t entry = 0;  // where the entry (FDE) itself lies
+  std::uint64_t start = 0;  // first address of its code
+  std::uint64_t entry = 0;  // address of the entry (FDE) itself
 };
 
 // Builds the index from the bytes of .eh_frame, which lies at `address`; all addresses are the

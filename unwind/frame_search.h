@@ -1,7 +1,7 @@
 // Finds the callers of frames for which the unwind tables are not enough.
 //
 // First case: frames whose address depends on the frame pointer, which is unknown for a blocked
-// thread that was not stopped. Where code keeps a frame pointer (everything on some distributions,
+// thread that was not stopped. If code keeps a frame pointer (everything on some distributions,
 // libffi everywhere) and no inner function saved it, the unwind table says "the frame ends at rbp +
 // 16" (on aarch64, "at x29 + 32"), and the stack would end there. But the return address lies
 // somewhere above the stack pointer, and in the code it follows a call of this very function. So
@@ -9,11 +9,11 @@
 // candidates in order and keeps the first that unwinds well.
 //
 // Second case: frames of code that no table describes: made at run time (JIT), assembler, or a C
-// library that was built without tables (musl). There the call leads to the function of the
+// library that was built without tables (musl). There the call must lead to the function of the
 // thread's pc, as far as that is known (code_ranges.h).
 //
-// The kernel calls signal handlers: above such a frame lies the address of the code that returns
-// from the signal, which is a candidate, too.
+// The kernel calls signal handlers: the address of the code that returns from the signal is above
+// such a frame, and is a candidate, too.
 #pragma once
 
 #include <cstdint>
@@ -33,18 +33,18 @@ struct FrameCandidate {
   std::uint64_t return_address = 0;
   std::uint64_t frame_end = 0;  // the caller's stack pointer
   bool end_is_guess = false;
-  std::uint64_t frame_pointer = 0;               // the frame's own, as most code keeps it
+  std::uint64_t frame_pointer = 0;               // the frame's own, in most code
   std::optional<std::uint64_t> callers_pointer;  // the caller's frame pointer, if it keeps one
-  // The beginning of this function if the call before the return address leads to it. If that is
-  // unknown (an indirect call), this is 0, and the candidate counts only if it completes the stack.
+  // The start of this function if the call before the return address leads to it. 0 if that is
+  // unknown (an indirect call): then the candidate counts only if it completes the stack.
   std::uint64_t called = 0;
   bool proven() const { return called != 0; }
   bool elsewhere = false;  // a direct call of another function, which may have jumped to this one
-  bool to_kernel = false;  // no call: the address to which a handler of signals returns
+  bool to_kernel = false;  // no call: a signal handler returns to this address
 };
 
-// Returns the candidate whose return address, without a signature, lies on the stack at `at`;
-// nullopt if no frame can be there. Each machine's is in machine/NAME_calls.cc.
+// Returns the candidate whose return address, without a signature, is on the stack at `at`; nullopt
+// if no frame can be there. Each machine has its own in machine/NAME_calls.cc.
 std::optional<FrameCandidate> candidate_at(std::uint64_t at,
                                            std::uint64_t return_address,
                                            UnwindMemory& memory);
@@ -59,8 +59,9 @@ std::vector<FrameCandidate> find_frames(const attach::MemoryMap& maps,
                                         std::uint64_t function_start);
 
 // Does the same for a frame without any table, whose code is at `pc`. A call counts as proof if it
-// leads to a function that may contain `pc`, and no other call to one that begins nearer. Without
-// symbols nearby this proof is weak, and does not come first. Calls of other functions come last.
+// leads to a function that may contain `pc` and no other call leads to one that begins nearer.
+// Without symbols nearby this proof is weak, and does not come first. Calls of other functions come
+// last.
 std::vector<FrameCandidate> find_callers(const attach::MemoryMap& maps,
                                          UnwindMemory& memory,
                                          std::uint64_t stack_pointer,

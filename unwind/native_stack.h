@@ -17,8 +17,8 @@ struct NativeFrame {
   std::uint64_t pc = 0;    // absolute; in outer frames the return address
   std::uint64_t cfa = 0;   // canonical frame address; orders native frames relative to others
   std::uint8_t flags = 0;  // snapshot::FrameFlag
-  int signal = 0;          // of a signal frame: which one was delivered; 0 = unknown
-  std::vector<attach::PreservedValue> words = {};  // only of code for which keep_words() was asked
+  int signal = 0;          // in a signal frame: which signal was delivered; 0 = unknown
+  std::vector<attach::PreservedValue> words = {};  // only for the code of keep_words()
 };
 
 struct NativeStack {

@@ -26,7 +26,7 @@ class NativeUnwinder {
   NativeUnwinder(NativeUnwinder&&) = delete;
   NativeUnwinder& operator=(NativeUnwinder&&) = delete;
 
-  // From now on, keeps the words of frames whose code lies in one of these ranges: registers first.
+  // From now on, keeps the words of frames whose code is in one of these ranges: registers first.
   void keep_words(std::vector<elf::ElfRange> code);
 
   // Unwinds a thread that was blocked when its registers were read. At most `limit` frames.

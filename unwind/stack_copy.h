@@ -16,9 +16,9 @@ struct CopiedMemory {
   std::vector<std::byte> bytes;
 };
 
-// The copy of one thread: the stack that it is on, from its stack pointer (and the red zone below)
-// to the top of the mapping; if that is an alternate signal stack, its own stack as well. Parts
-// that could not be read, or are beyond the limits, are missing.
+// The copy of one thread: its current stack, from the stack pointer (and the red zone below) to the
+// top of the mapping; if that is an alternate signal stack, its own stack as well. Parts that could
+// not be read, or are beyond the limits, are missing.
 using StackCopy = std::vector<CopiedMemory>;
 
 class StackCopier {

@@ -188,7 +188,7 @@ NativeStack StackWalk::walk(unw_cursor_t& cursor,
     if (taken.result < 0) {
       stack.end = space_.notes.bad_memory && !taken.no_table ? StackEnd::kBadMemory
                                                              : StackEnd::kNoUnwindInfo;
-      // Without a table nobody knows what is in the registers: a frame pointer that leads on has
+      // Without a table the meaning of the registers is unknown: a frame pointer that leads on has
       // been found on the stack (search_caller), and any other value leads nowhere.
       stack.needs_registers = space_.notes.needs_registers && !taken.no_table;
       return stack;

@@ -8,8 +8,8 @@
 // stack ends there. The caller of code without a table is searched for, too (bare_callers.cc).
 // Frames that were found by a search are marked as heuristic.
 //
-// Outer frames hold return addresses; libunwind itself looks one byte before them for tables,
-// except after a signal frame. Private to unwind/.
+// Outer frames hold return addresses; libunwind itself looks up tables for the byte before, except
+// after a signal frame. Private to unwind/.
 #pragma once
 
 #include <libunwind.h>
@@ -49,30 +49,29 @@ class StackWalk {
   bool was_certain() const { return guessed_.empty() && trials_left_ == kMaxTrials; }
 
  private:
-  // How many frames are followed to check a guess, and how often in one stack.
+  // How many frames are followed to check a guess, and how many guesses are checked in one stack.
   static constexpr std::size_t kMaxTrialFrames = 512;
   static constexpr std::size_t kMaxTrials = 64;
 
-  // The known facts about the signals in whose handlers the frames are.
+  // Facts about the signals whose handlers the frames are in.
   struct Signals {
     bool inside = false;
     std::optional<std::uint64_t> blocked;
   };
-  // The caller of a frame without a table; with the rest of the stack if that was unwound to check
-  // it.
+  // The caller of a frame without a table; with the rest of the stack if it was unwound as a check.
   struct Caller {
     std::uint64_t return_address = 0;
     std::optional<NativeStack> rest;
   };
   // The place where a step begins.
   struct Place {
-    std::uint64_t pc = 0;  // as the frame is shown: with a return address
+    std::uint64_t pc = 0;  // as shown for the frame: the return address
     std::uint64_t stack_pointer = 0;
-    bool returns = false;  // the cursor is at a return address, which may be that of the last call
+    bool returns = false;  // the cursor is at a return address, perhaps the last call's
     bool innermost = false;
   };
   struct Step {
-    int result = 0;  // as that of unw_step
+    int result = 0;  // as from unw_step
     bool out_of_signal = false;
     bool no_table = false;
     bool heuristic = false;
@@ -81,11 +80,11 @@ class StackWalk {
 
   bool is_code(std::uint64_t pc) const;
   // Adds the registers that the frame at `own` has changed, and the words from its stack pointer to
-  // its end. `caller`: one step further.
+  // its end. `caller`: one step further out.
   void keep_frame(unw_cursor_t& own, unw_cursor_t& caller, NativeFrame& frame);
   // Returns the signal for which the kernel made the frame; 0 if that is uncertain.
   // `stack_pointer`: in the trampoline. `blocked`: the signals that are blocked in its handler;
-  // afterwards those that were before it.
+  // afterwards, those blocked before it.
   int delivered_signal(std::uint64_t stack_pointer, std::optional<std::uint64_t>& blocked);
 
   NativeStack walk(unw_cursor_t& cursor,
@@ -103,10 +102,10 @@ class StackWalk {
   // signal trampoline; takes the step itself if the trampoline has no table and libunwind failed.
   bool leave_signal(unw_cursor_t& before, unw_cursor_t& cursor, int& stepped);
 
-  // Those below are in bare_callers.cc.
+  // The following are in bare_callers.cc.
 
-  // Finds the caller of `frame`, which has no table and whose code is at `pc`. Moves `cursor` there
-  // from the place to which libunwind's step, with that result, led by the frame pointer.
+  // Finds the caller of `frame`, which has no table and whose code is at `pc`. Moves `cursor`
+  // there; so far it is where libunwind's step, with that result, led by the frame pointer.
   std::optional<Caller> search_caller(unw_cursor_t& frame,
                                       unw_cursor_t& cursor,
                                       std::uint64_t pc,
@@ -115,10 +114,10 @@ class StackWalk {
                                       const Signals& signals);
   // Returns the caller that libunwind found by the frame pointer, and places `cursor` there.
   Caller caller_by_pointer(unw_cursor_t& frame, unw_cursor_t& cursor, std::uint64_t stack_pointer);
-  // Places `cursor` at the candidate's caller; false if that is impossible. `pointer`: whether to
-  // trust the candidate's frame pointer.
+  // Places `cursor` at the candidate's caller; false if that is impossible. `pointer`: trust the
+  // candidate's frame pointer.
   bool begin_at(const FrameCandidate& candidate, bool pointer, unw_cursor_t& cursor);
-  // Unwinds from there on, and returns the frames if they reach the end of the stack.
+  // Unwinds from `cursor` on; returns the frames if they reach the end of the stack.
   std::optional<NativeStack> complete_from(const unw_cursor_t& cursor,
                                            std::uint64_t stack_pointer,
                                            const Signals& signals);
@@ -127,7 +126,7 @@ class StackWalk {
   // Returns whether the candidate's caller, at `cursor`, has no table either, but a call further
   // out leads to exactly its function.
   bool is_linked(const FrameCandidate& candidate, unw_cursor_t cursor);
-  // Returns whether nothing called the function that returns to `return_address`, or is at it.
+  // Returns whether nothing called the function that `return_address` belongs to.
   bool is_outermost(std::uint64_t return_address);
 
   const attach::Target& target_;

@@ -38,15 +38,15 @@ class UnwindMemory {
   std::uint64_t stack_end() const {
     return stacks_.empty() ? 0 : stacks_.front().address + stacks_.front().bytes.size();
   }
-  // Returns whether this thread needed other memory than that stack and the files of modules.
+  // Returns whether this thread needed memory other than that stack and the files of modules.
   bool read_others() const { return read_others_; }
 
-  // While set, the pages that are read belong to unwind tables and to what these point at. They do
-  // not change, so they are kept for all threads, and do not count as other memory.
+  // While set, reads are for unwind tables and what they point to. These do not change, so the
+  // pages are kept for all threads, and do not count as other memory.
   void set_reading_tables(bool reading) { reading_tables_ = reading; }
 
-  // Keeps bytes that are not the target's, and returns the address at which they can then be read:
-  // one in the kernel's half, which no target can use.
+  // Keeps bytes that are not the target's, and returns the address for reading them: in the
+  // kernel's half, which no target can use.
   std::uint64_t hold(std::vector<std::byte> bytes);
 
   // Reads eight bytes, at any alignment; returns nullopt if they cannot be read.

@@ -204,7 +204,7 @@ int UnwindSpace::find_info(unw_word_t ip, unw_proc_info_t* info, int need_unwind
   notes.no_table = notes.no_table || found < 0;
   if (found >= 0 && info->unwind_info != nullptr && signature_of(*registers) != 0) {
     // The first four members of libunwind's struct dwarf_cie_info, the same in 1.1 to 1.8: the
-    // instructions that all functions share, and those of this one.
+    // instructions that all functions share, and this function's.
     std::array<unw_word_t, 4> programs{};
     std::memcpy(programs.data(), info->unwind_info, sizeof programs);
     hide_marks(programs[0], programs[1]);

@@ -1,4 +1,4 @@
-// The "address space" that libunwind reads a process through: callbacks for memory, registers and
+// The "address space" through which libunwind reads a process: callbacks for memory, registers and
 // unwind tables, served from a copy of a thread's stack and from files. libunwind's remote half
 // never touches a process itself.
 //
@@ -47,8 +47,8 @@ class UnwindSpace {
 
   UnwindMemory& memory() { return memory_; }
 
-  // The registers with which cursors begin, and which they read later; they must outlive each
-  // cursor. `frame_pointer` was found by a search, if the registers lack it.
+  // The registers that cursors begin with and read later; they must outlive each cursor.
+  // `frame_pointer`: found by a search, if the registers lack it.
   const attach::Registers* registers = nullptr;
   std::optional<std::uint64_t> frame_pointer;
   std::optional<attach::SyscallState> syscall;
@@ -59,8 +59,8 @@ class UnwindSpace {
   int step(unw_cursor_t& cursor);
   StepNotes notes;
 
-  // Words of the stack that steps have read since begin_log(); nullopt if they read a register,
-  // too: the stack alone does not decide about the frames.
+  // Log the words of the stack that steps read; nullopt if they read a register, too: then the
+  // stack alone does not determine the frames.
   void begin_log() { log_.emplace(); }
   std::optional<std::vector<KnownWalk::Word>> take_log() {
     return std::exchange(log_, std::nullopt);
@@ -84,7 +84,7 @@ class UnwindSpace {
   UnwindMemory memory_;
   unw_addr_space_t space_ = nullptr;
   std::unordered_map<const elf::Module*, std::optional<UnwindTable>> tables_;
-  std::unordered_map<std::uint64_t, std::uint64_t> marks_;  // word -> its bytes that are hidden
+  std::unordered_map<std::uint64_t, std::uint64_t> marks_;  // word -> its hidden bytes
   std::size_t words_left_ = 0;                              // of the current step
   std::optional<std::vector<KnownWalk::Word>> log_;
 };

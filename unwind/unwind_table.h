@@ -13,12 +13,12 @@ namespace oddrank::unwind {
 
 struct UnwindTable {
   std::uint64_t header = 0;   // absolute address that entries are relative to
-  std::uint64_t entries = 0;  // absolute address of the first: two signed 32-bit offsets each
+  std::uint64_t entries = 0;  // absolute address of the first entry: two signed 32-bit offsets each
   std::uint64_t count = 0;
 };
 
 // Finds the table; nullopt if the module has no unwind information, or none in a form that
-// compilers write for x86-64. `memory` holds a table that is built here.
+// compilers write for x86-64. `memory` keeps a table that is built here.
 std::optional<UnwindTable> find_unwind_table(const elf::Module& module,
                                              elf::ModuleMap& modules,
                                              UnwindMemory& memory);

@@ -1,5 +1,5 @@
-// The register numbers of libunwind's half for our machine, and how its steps differ. Each machine
-// has its own source, NAME_registers.cc. Private to unwind/.
+// The register numbers of libunwind for our machine, and how its steps differ. Each machine has its
+// own source, NAME_registers.cc. Private to unwind/.
 #pragma once
 
 #include <libunwind.h>
@@ -32,7 +32,7 @@ struct RegisterName {
 // Returns the register with libunwind's number; kOther for all that we do not use.
 RegisterName name_of_register(int number);
 
-// The numbers of the registers that a function must keep for its caller: frame pointer and kKept.
+// Returns the numbers of the registers that a function must preserve: frame pointer and kKept.
 std::span<const int> kept_registers();
 
 // Returns libunwind's number of the frame pointer.
@@ -45,11 +45,12 @@ std::uint64_t signature_of(const attach::Registers& registers);
 bool led_out_of_signal(unw_cursor_t& before, unw_cursor_t& after);
 
 // Offsets in the kernel's frame for a signal (struct rt_sigframe, at the trampoline's stack
-// pointer) of the mask of the signals that were blocked before, and of the siginfo.
+// pointer): of the mask of signals blocked before, and of the siginfo.
 struct SignalFrame {
   std::uint64_t mask = 0;
   std::uint64_t info = 0;
 };
+// Returns them for our machine.
 SignalFrame signal_frame();
 
 // Returns the registers of the interrupted code, which the kernel saved at the trampoline's stack
@@ -57,7 +58,7 @@ SignalFrame signal_frame();
 std::optional<attach::Registers> interrupted_registers(std::uint64_t stack_pointer,
                                                        UnwindMemory& memory);
 
-// Returns whether libunwind claims a step or an end if tables and registers are not enough: it
+// Returns whether libunwind claims a step or an end even if tables and registers do not suffice: it
 // follows the link register, or nothing.
 bool has_false_steps();
 
