@@ -26,8 +26,8 @@ class CythonLines {
   // `code`: the C file, not trusted. Keeps at most 2^20 statements.
   explicit CythonLines(std::string_view code);
 
-  // Returns the source of a line of the C file; nullopt above the first one. Correct only for lines
-  // of the module's own functions, not of Cython's helpers.
+  // Returns the source of a line of the C file; nullopt above the first one. Correct only for the
+  // module's own functions, not for Cython's helpers.
   std::optional<CythonPlace> at(std::uint32_t line) const;
 
  private:

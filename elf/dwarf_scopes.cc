@@ -88,7 +88,7 @@ std::string cut(const char* text, std::size_t limit) {
   return text == nullptr ? std::string() : std::string(text, ::strnlen(text, limit));
 }
 
-// Returns those of `addresses` that the entry's code covers.
+// Returns the `addresses` that the entry's code covers.
 Addresses covered(Dwarf_Die& entry, const Addresses& addresses) {
   std::vector<bool> is_inside(addresses.size());
   Dwarf_Addr base = 0;

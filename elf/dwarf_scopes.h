@@ -26,8 +26,8 @@ struct SourceScope {
   std::uint32_t line = 0;
 };
 
-// Innermost first. The last is the function that was called; the others were inlined, each into the
-// next one, whose line is the place of that call.
+// Innermost first. The last is the called function; the others were inlined, each into the next
+// one, whose line is the place of that call.
 using SourceScopes = std::vector<SourceScope>;
 
 class DwarfFile {

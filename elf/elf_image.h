@@ -1,5 +1,5 @@
 // One ELF file, opened for reading: segments, sections, symbols, build id, unwind tables. Knows
-// nothing of processes; addresses are the file's own (before the load bias is added).
+// nothing about processes; addresses are the file's own (before the load bias is added).
 //
 // Bytes of the file are hostile: every offset and count is checked, a damaged file causes errors or
 // fewer symbols, never a crash.
@@ -54,14 +54,14 @@ class ElfImage {
   // (".cold"), too.
   std::vector<ElfRange> functions_with_prefix(std::string_view prefix) const;
 
-  // Returns the innermost function that contains the address, or the room between functions.
+  // Returns the innermost function that contains the address, or the gap between functions.
   CodeRange code_around(std::uint64_t address) const;
   // Returns the program's entry point; 0 if the file is not a program.
   std::uint64_t entry() const;
 
   // Returns whether the file has .symtab: then a local symbol that is not found does not exist.
   bool has_own_symbols() const;
-  // Adds what the search finds.
+  // Searches the symbols, and adds the results to `search`.
   void find_variables(VariableSearch& search) const;
 
   // Returns the file's bytes at an address of a loadable segment; an empty span if there are none.
@@ -69,8 +69,8 @@ class ElfImage {
 
   // Names a sorted list of addresses in one pass over the symbol tables: result[i] is the symbol
   // (as in the file) that contains addresses[i], or "". An address that no symbol's size covers
-  // gets no name: a nearby name is a wrong name. The same pass does the search, if there is one:
-  // most of what a pass takes is to bring the tables here.
+  // gets no name: a nearby name is a wrong name. The same pass does `search`, if given: most of its
+  // cost is fetching the tables.
   std::vector<std::string> names_of(std::span<const std::uint64_t> sorted_addresses,
                                     VariableSearch* search = nullptr) const;
 

@@ -29,9 +29,9 @@ struct NamedRange {
   ElfRange range;
 };
 
-// A search for static variables of functions: every defined one of one of the sizes in that range
-// of addresses whose name has the prefix, with its name as in the file. Size and address are
-// compared first: names are spread over tens of megabytes.
+// A search for static variables of functions: finds all defined variables with such a size, address
+// and prefix of the name; names are as in the file. Size and address are compared first: names are
+// spread over tens of megabytes.
 struct VariableSearch {
   std::string_view prefix;
   std::array<std::uint64_t, 2> sizes{};

@@ -19,12 +19,12 @@ class FileBytes {
   static Result<FileBytes> map(UniqueFd fd);
   explicit FileBytes(std::vector<std::byte> bytes) : copy_(std::move(bytes)) {}
 
-  // Returns the bytes; they stay where they are when the object is moved.
+  // Returns the bytes; moving the object does not move them.
   std::span<const std::byte> span() const {
     return file_.span().empty() ? std::span(copy_) : file_.span();
   }
 
-  // Gives up the memory of a mapped file's pages (MappedFile).
+  // Releases the memory of a mapped file's pages (MappedFile).
   void forget_pages() const { file_.forget_pages(); }
 
  private:

@@ -99,7 +99,7 @@ const CythonLines* Inliner::cython_lines(const AskedModule& module, const std::s
   return lines ? &*lines : nullptr;
 }
 
-// Places of functions that Cython has made become those of its source.
+// Replaces places in functions that Cython has made by the places in its source.
 void Inliner::name_cython(const AskedModule& module, ScopesByAddress& scopes) {
   for (auto& [address, functions] : scopes) {
     for (SourceScope& scope : functions) {

@@ -1,5 +1,5 @@
-// The ELF header of a module as it lies in a target's memory: enough to identify the build and find
-// its unwind table, even if its file cannot be opened.
+// The ELF header of a module in a target's memory: enough to identify the build and find its unwind
+// table, even if its file cannot be opened.
 #pragma once
 
 #include <cstdint>

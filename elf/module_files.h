@@ -1,5 +1,5 @@
 // Finds files for naming: the modules of a capture's processes, and their debug files. A file is
-// used only if its build id is that of the frame.
+// used only if its build id is the frame's.
 #pragma once
 
 #include <sys/types.h>

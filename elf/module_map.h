@@ -43,7 +43,7 @@ class ModuleMap {
   // Finds the module with a mapping at that address; nullptr for anonymous memory.
   const Module* find(std::uint64_t address) const;
 
-  // Returns the ELF image of the module. A failure is remembered, not retried.
+  // Returns the ELF image of the module. A failure is cached, not retried.
   Result<const ElfImage*> image_of(const Module& module);
   // Returns the offset from an address of the file to the target's. Needs the image.
   Result<std::uint64_t> load_bias(const Module& module);

@@ -16,8 +16,8 @@
 
 namespace oddrank::elf {
 
-// A file is identified by its build id, whatever its path in any mount namespace; by its path only
-// if it has no build id (which is empty then).
+// Identifies a file by its build id, whatever its path in a mount namespace; by its path only if it
+// has no build id (empty).
 using ModuleKey = std::pair<snapshot::StringId, snapshot::StringId>;
 // Returns the key of a native frame's module.
 ModuleKey key_of(const snapshot::Frame& frame);
@@ -29,10 +29,10 @@ struct AskedModule {
 };
 using AskedModules = std::map<ModuleKey, AskedModule>;
 
-// Calls visit(index, frame, address) for each native frame of the stack that is a call of its own
-// (not for inlined ones). `address` always lies inside the function. A return address may lie past
-// the end of its function if the call is the last instruction, so one is subtracted from it. A
-// thread's current pc, or its pc when a signal came, is used unchanged.
+// Calls visit(index, frame, address) for each native frame of the stack except inlined ones.
+// `address` always lies inside the function. A return address may be past the end of its function
+// if the call is the last instruction, so one is subtracted from it. A thread's current pc, or its
+// pc when a signal came, is used unchanged.
 template <typename Visit>
 void for_each_native(const snapshot::Tables& tables, const snapshot::Stack& stack, Visit visit) {
   bool exact = true;

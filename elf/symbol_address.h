@@ -11,10 +11,10 @@
 namespace oddrank::elf {
 
 // Returns the address in the target of the first of these symbols that the module defines with that
-// size; null if it defines none, or its symbols cannot be read. They are read from the module's
-// file, or from the target's memory if the file is gone. `size` in bytes, 0: any.
+// size; null if there is none, or the symbols can be read neither from the module's file nor, if
+// that is gone, from the target's memory. `size` in bytes, 0: any.
 //
-// A library's variable may live in the program that uses it (a copy relocation). So ask the program
+// A library's variable may be in the program that uses it (a copy relocation). So ask the program
 // first, or follow a pointer in the library.
 attach::Addr symbol_address(const attach::Target& target,
                             ModuleMap& modules,

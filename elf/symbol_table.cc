@@ -25,7 +25,7 @@ bool may_be_code(const Elf64_Sym& symbol) {
   return is_function(symbol) || ELF64_ST_TYPE(symbol.st_info) == STT_NOTYPE;
 }
 
-// Static variables of inline functions are weak or unique, those of all others are local.
+// Static variables of inline functions are weak or unique, of other functions local.
 bool may_be_of_function(const Elf64_Sym& symbol) {
   return ELF64_ST_BIND(symbol.st_info) != STB_GLOBAL;
 }

@@ -46,7 +46,7 @@ class SymbolTable {
   void append_functions(std::string_view prefix, std::vector<ElfRange>& into) const;
   // Narrows the range of code around `address` by each function and label.
   void narrow(std::uint64_t address, CodeRange& range) const;
-  // Adds each variable that is searched for. `text`: returns a copy of names, or these themselves.
+  // Adds the variables that `search` is for. `text`: returns a copy of a name, or the name itself.
   using Text = std::function<std::string_view(std::string_view)>;
   void append_variables(VariableSearch& search, const Text& text) const;
 
@@ -80,8 +80,8 @@ class SymbolSearch {
 
   std::span<const std::uint64_t> addresses_;
   // [address >> shift_] -> the next address to name; 0 if there is one in the same slice. A library
-  // has a hundred thousand symbols for each address: this rules out nearly all of them at once,
-  // because they end before the next address.
+  // has a hundred thousand symbols for each address: this rules out nearly all at once, because
+  // they end before the next address.
   std::vector<std::uint64_t> next_;
   unsigned shift_ = 0;
   std::vector<Candidate> best_;

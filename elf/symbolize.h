@@ -23,19 +23,19 @@ namespace oddrank::elf {
 // block if a file system does: call it in a child with a deadline (base/isolated.h).
 void name_frames(snapshot::Capture& capture, const ModuleFiles& files);
 
-// The same in two steps, of which only the first reads files: find_names and give_names.
+// The same in two steps, find_names and give_names; only the first one reads files.
 using AddressNames = std::map<std::uint64_t, std::string>;
 using TakeNames = std::function<void(const ModuleKey& module, const AddressNames& names)>;
 
 // A search for variables in the modules' own files, in the same pass over their symbols.
 struct SearchBeside {
-  // Returns what to search for in that file of a module; nullopt if nothing.
+  // Returns what to search for in this file of a module; nullopt if nothing.
   std::function<std::optional<VariableSearch>(std::string_view path, const ElfImage& file)> wanted;
   // Takes what was found, before the names of the module.
   std::function<void(const ElfImage& file, const VariableSearch& done)> take;
 };
 
-// Calls `take` for each module with the names that were found, as soon as they are.
+// Calls `take` with the names of each module as soon as they are found.
 void find_names(const snapshot::Capture& capture,
                 const ModuleFiles& files,
                 const TakeNames& take,
