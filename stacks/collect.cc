@@ -24,10 +24,10 @@ namespace {
 
 using snapshot::StackEnd;
 
-// Per process; those of the main thread come first.
+// Per process; the main thread's come first.
 constexpr std::size_t kMaxLocals = 4096;
 
-// Returns what is missing of the tasks' chains and members; "" if nothing is.
+// Returns what is missing in the tasks' chains and members; "" if nothing is.
 std::string cut_words(const std::vector<cpython::PythonTask>& tasks) {
   const auto with = [&tasks](bool cpython::PythonTask::*cut) {
     return static_cast<std::size_t>(

@@ -24,12 +24,12 @@ struct CollectOptions {
   // harm (stop_choice.h).
   bool stop = true;
   std::size_t frame_limit = 65536;
-  // Called before threads are stopped, with these: for what a stop changes.
+  // Called with the threads before they are stopped, to read what a stop changes.
   std::function<void(std::span<const attach::ThreadState>)> before_stop = {};
-  // Returns whether the frames of a module hold something that is wanted: Collected::kept. Null:
-  // no module.
+  // Returns whether a module's frames hold something that is needed: Collected::kept. Null: none
+  // do.
   bool (*keeps_words)(std::string_view module_path) = nullptr;
-  // Called once at the end if the target is a Python that could be read: for other objects of it.
+  // Called once at the end if the target's Python could be read: to read further objects.
   std::function<void(const cpython::PythonProcess&)> visit_python = {};
 };
 

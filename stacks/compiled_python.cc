@@ -22,8 +22,8 @@ std::optional<MergedFrames> merge_compiled(std::vector<Frame> native,
   if (merged.state != snapshot::MergeState::kMerged) {
     return std::nullopt;
   }
-  // Behind the native frames and the Python frames of loops come those of no loop, then the mark,
-  // which belongs in front of them.
+  // After the native frames and the Python frames of loops come the Python frames without a loop,
+  // then the mark, which belongs in front of them.
   merged.frames.pop_back();
   if (merged.frames.empty() || is_native(merged.frames.back())) {
     return std::nullopt;  // there are enough loops

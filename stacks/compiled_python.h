@@ -1,8 +1,8 @@
-// Threads whose outermost Python code a compiler (Nuitka) has made native code of: its frames are
-// in the chain, so that tracebacks have them, but no evaluation loop runs them.
+// Threads whose outermost Python code was compiled to native code (by Nuitka): its frames are in
+// the chain for tracebacks, but no evaluation loop runs them.
 //
-// Known from the chain: it does not end as CPython ends one. Honest limit: its native frames are
-// not matched with its Python frames one by one.
+// Recognised by the chain, which does not end as CPython ends one. Limit: its native frames are not
+// matched with its Python frames one by one.
 #pragma once
 
 #include <optional>
@@ -14,9 +14,9 @@
 
 namespace oddrank::stacks {
 
-// Merges with the outermost Python frames, those of no loop, behind all native ones; a row
-// "<compiled Python>" stands before them. Both stacks are read to their ends. nullopt if they still
-// do not match.
+// Merges so that the outermost Python frames, which no loop runs, come after all native ones, with
+// a row "<compiled Python>" before them. Precondition: both stacks were read to their ends. nullopt
+// if they still do not match.
 std::optional<MergedFrames> merge_compiled(std::vector<snapshot::Frame> native,
                                            std::vector<snapshot::Frame> python,
                                            snapshot::Tables& tables);

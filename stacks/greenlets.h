@@ -2,8 +2,8 @@
 // but Python only knows the frames of the one that runs. The evaluation loops further out belong to
 // greenlets that are parked.
 //
-// Honest limit: the frames of parked greenlets are not read, and native frames beyond the start of
-// the running one may be left over from another one that began there.
+// Limit: the frames of parked greenlets are not read, and native frames beyond the start of the
+// running one may be left over from another greenlet that began there.
 #pragma once
 
 #include <optional>
@@ -15,7 +15,7 @@
 namespace oddrank::stacks {
 
 // Returns the native frames so that no evaluation loop beyond the start of the running greenlet
-// counts; a row "<parked greenlets>" stands before the first of these. nullopt if there is none.
+// counts; a row "<parked greenlets>" precedes those loops. nullopt if there is none.
 std::optional<std::vector<snapshot::Frame>> apart_from_parked(std::vector<snapshot::Frame> native,
                                                               snapshot::Tables& tables);
 

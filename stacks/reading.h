@@ -1,5 +1,5 @@
-// Reads one process at one moment: each thread's state, its native stack, its Python frames. Mostly
-// no thread is stopped; see reading.cc.
+// Reads one process at one moment: each thread's state, its native stack, its Python frames, mostly
+// without a stop; see reading.cc.
 #pragma once
 
 #include <chrono>
@@ -24,10 +24,10 @@ struct Reading {
   attach::ThreadState state;
   unwind::NativeStack native;
   std::optional<cpython::PythonThread> python;
-  bool moved = true;  // since the state was read; its data may be of two instants
+  bool moved = true;  // since the state was read; its data may be from two instants
   bool gone = false;
   bool held = false;  // it was stopped while it was read
-  // It ran, and its Python frames may be of different moments.
+  // It ran, and its Python frames may be from different moments.
   bool torn = false;
   bool spare = false;     // seen in a call that a stop would end early (stop_choice.h)
   std::string unstopped;  // why it could not be stopped, if that was tried: "it is traced by ..."
@@ -46,10 +46,10 @@ class ProcessReader {
   const std::optional<cpython::PythonProcess>& python() const { return python_; }
   // Moves the last sample out; nullopt like python().
   std::optional<cpython::PythonSample> release_sample();
-  // Returns the Python threads with frames that no thread of the process runs: fork() has left them
-  // behind, in a child of which Python was not told.
+  // Returns the Python threads with frames that no thread of the process runs: left behind in the
+  // child of a fork() that Python did not notice.
   const std::vector<cpython::PythonThread>& left_behind() const { return left_behind_; }
-  // Returns why Python frames are missing that should be there; "" if none is missing.
+  // Returns why expected Python frames are missing; "" if none is missing.
   const std::string& python_trouble() const { return python_trouble_; }
   // Return how many threads were stopped, and for how long: from the first request until all were
   // released.
@@ -71,8 +71,8 @@ class ProcessReader {
   bool is_of_one_moment(const Reading& reading) const;
   // Reads the Python frames of threads that have no native ones until they are of one moment.
   void settle_python(std::vector<Reading>& readings);
-  // Keeps of left_behind_ what is there after the process's threads were listed again: others have
-  // only just ended, or begun.
+  // Lists the process's threads again, and drops from left_behind_ threads that have just ended or
+  // begun.
   void check_left_behind();
 
   const attach::Target& target_;

@@ -1,5 +1,5 @@
 // Decides which threads may be stopped to be read. A stop makes some system calls fail with EINTR,
-// which can end or change the very hang that is diagnosed; threads in such calls are never stopped.
+// which can end or change the diagnosed hang; threads in such calls are never stopped.
 //
 // Source: signal(7), "Interruption of system calls and library functions by stop signals", and
 // Linux 6.18, tried on each call.
@@ -9,7 +9,7 @@
 
 namespace oddrank::stacks {
 
-// Returns whether a stop leaves the thread as it is: it runs, SIGSTOP has stopped it already, or it
+// Returns whether a stop does not affect the thread: it runs, SIGSTOP has already stopped it, or it
 // is blocked in a call that the kernel restarts.
 bool may_be_stopped(const attach::ThreadState& thread);
 
