@@ -4,8 +4,8 @@
 //
 // Each node's agent is a process of this machine that sends its capture as the real one does, in
 // frames through a pipe; a made-up srun starts them all, and labels and mixes their lines as the
-// real one does. So the times are those of starting as many processes, of the pipes, and of our own
-// work; those of SLURM and of reading ranks are not in it (bench/fanout_bench.py has both).
+// real one does. So the times cover the start of as many processes, the pipes, and our own work,
+// but neither SLURM nor the reading of ranks (bench/fanout_bench.py has both).
 #include <poll.h>
 #include <stdlib.h>
 #include <sys/wait.h>

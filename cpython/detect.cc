@@ -172,7 +172,7 @@ Addr find_runtime(const attach::Target& target, const Candidate& candidate) {
 }
 
 // Gives a runtime without _PyRuntime (3.6) its variables as fields, if the file has names for them.
-// Its address, so far that of the list of interpreters, becomes the address of the lowest variable.
+// Its address, so far the list of interpreters, becomes the lowest of their addresses.
 void take_variables(const Candidate& candidate, Runtime& runtime) {
   constexpr std::array<std::pair<const char*, std::uint32_t RuntimeOffsets::*>, 5> kVariables = {{
       {"_Py_Finalizing", &RuntimeOffsets::finalizing},

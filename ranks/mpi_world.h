@@ -1,5 +1,5 @@
 // A process's place in MPI_COMM_WORLD, read from Open MPI's memory. The variables of mpirun say the
-// same, unless those of an outer launcher hide them, or MPI_Comm_spawn started the process.
+// same, unless an outer launcher's variables hide them, or MPI_Comm_spawn started the process.
 //
 // Source: Open MPI 4.1 and 5.0. `ompi_mpi_comm_world_addr` points to the communicator, which may
 // lie in the program (copy relocation). It has a pointer to its group; a group is an object whose

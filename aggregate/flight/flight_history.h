@@ -21,8 +21,8 @@ std::vector<std::int32_t> left_own_pattern(const FlightJob& job,
 // before it repeats: the rank is past its loop, and has not only changed the order.
 bool is_past_pattern(const FlightJob& job, std::int32_t rank);
 
-// Returns the last calls of these ranks, and after them those of the others; ranks with equal calls
-// are one row. Empty if the calls were not kept.
+// Returns the last calls of these ranks, then of the others; ranks with equal calls are one row.
+// Empty if the calls were not kept.
 std::vector<CallHistory> histories_of(const FlightJob& job, const std::vector<std::int32_t>& ranks);
 
 }  // namespace oddrank::aggregate

@@ -91,8 +91,7 @@ class JobView {
   // Returns how many ranks there are. A process without a known rank may be one of the missing
   // ranks, so it is not counted in addition.
   std::size_t expected() const { return ranks_.size() - counted_twice_; }
-  // Returns how many of ranks() are processes with a role other than that of a rank, if there are
-  // ranks as well.
+  // Returns how many of ranks() are processes with another role, if there are ranks as well.
   std::size_t beside_ranks() const;
   std::size_t count(Presence presence) const;
   bool all_read() const {

@@ -79,7 +79,7 @@ Result<UniqueFd> connect_to_step(const std::string& path) {
   if (!fd.valid() || ::connect(fd.get(), target, sizeof address) != 0) {
     return fail(errno_code(errno), "cannot connect to " + path + ": " + errno_text(errno));
   }
-  // Anybody may listen under that name; these are of the process that does.
+  // Any user may listen under that name; these are the listening process's.
   ucred peer{};
   socklen_t size = sizeof peer;
   const bool known =

@@ -1,5 +1,5 @@
-// Checks a verdict against the wait-for graph: everything that it says about who waits for whom
-// must be an edge or a path there.
+// Checks a verdict against the wait-for graph: everything that it says about waits must be an edge
+// or a path there.
 #pragma once
 
 #include <string>

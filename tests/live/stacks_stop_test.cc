@@ -229,7 +229,7 @@ TEST_CASE("stopped: a thread that sleeps in code without tables is left alone") 
   CHECK(names.front().find("sleep_long") != std::string::npos);
   CHECK((name == "tableless" || !test::kReturnAddressInMemory ||
          std::find(names.begin(), names.end(), "outer") != names.end()));
-  // A stop of somebody else's does not take the name of the call away.
+  // Another tool's stop does not take the name of the call away.
   const auto target = attach::LiveTarget::open(pid);
   REQUIRE(target);
   auto seen = (*target)->thread(pid);

@@ -94,7 +94,7 @@ std::string line_of(pid_t pid, const char* name) {
   return line;
 }
 
-// Says what a task does, for whoever has to find out why it hangs.
+// Says what a task does, for a person who has to find out why it hangs.
 std::string doing(pid_t pid) {
   const std::string stat = line_of(pid, "stat");
   const std::size_t name_end = stat.rfind(") ");

@@ -157,7 +157,7 @@ CaptureBuilder join_before_drain() {
   return job;
 }
 
-// Popen.wait() of a filter that reads to the end of its input, which nobody has closed.
+// Popen.wait() of a filter that reads to the end of its input, which is still open.
 CaptureBuilder input_is_not_closed() {
   CaptureBuilder job = job_with_children();
   ThreadSpec waits = blocked(

@@ -51,7 +51,7 @@ ThreadSpec at_named_pipe(const Frames& outer) {
   return spec;
 }
 
-// A worker of a pool opens a named pipe to which nobody writes.
+// A worker of a pool opens a named pipe that no process writes to.
 CaptureBuilder pool_worker_at_a_pipe() {
   CaptureBuilder job = job_that_prepares();
   replace(job, 5, maps_a_pool(7601));

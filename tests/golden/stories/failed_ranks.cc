@@ -164,7 +164,7 @@ CaptureBuilder rank_0_counts_workers() {
   return job;
 }
 
-// One rank was given another port, where nobody listens: it tries again and again.
+// One rank was given another port, where no process listens: it tries again and again.
 CaptureBuilder connects_elsewhere() {
   CaptureBuilder job = job_of(2, 4, Backend::kGloo, in_store_barrier(41));
   ThreadSpec connects = in_store_barrier(41);

@@ -78,7 +78,7 @@ CaptureBuilder a_ring_of_transfers() {
   return job;
 }
 
-// Its agent cannot be started, and nobody knows who has its address.
+// Its agent cannot be started, and it is not known which process has its address.
 CaptureBuilder a_host_that_is_down() {
   CaptureBuilder job = reducing();
   lose(job, 0, 2, {});
@@ -106,7 +106,7 @@ CaptureBuilder two_hosts_unread() {
   return job;
 }
 
-// The link belongs to no call that anybody waits in.
+// The link belongs to no call that a rank waits in.
 CaptureBuilder a_link_nobody_needs() {
   CaptureBuilder job = reducing();
   replace_all(job, {2}, running(train_step(20), 0));

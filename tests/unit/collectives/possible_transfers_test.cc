@@ -84,7 +84,7 @@ TEST_CASE("the batches of a schedule of torch's pipelining") {
       .python("Schedule1F1B._step_microbatches", kSchedulesFile, 1164,
               {{"fwd_recvs", before}, {"fwd_sends", sends}});
   CHECK(peers_text(one) == "send 3");
-  // A list that is longer than its text may hold anybody.
+  // A list that is longer than its text may hold any rank.
   ThreadBuilder cut;
   cut.native(kReceives)
       .python("_wait_batch_p2p", kSchedulesFile, 683)

@@ -168,7 +168,7 @@ TEST_CASE("a process is called by its title, its script, its module or its progr
   CHECK(label({}).empty());
 }
 
-// A driver with a node of its own, and a second node, whose daemon is nobody's child.
+// A driver with a node of its own, and a second node, whose daemon is not the driver's child.
 Node two_nodes(const std::string& second_session) {
   const std::string raylet = "/v/site-packages/ray/raylet --gcs-address=127.0.0.1:6379 ";
   Node node;

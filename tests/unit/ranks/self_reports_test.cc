@@ -87,7 +87,7 @@ TEST_CASE("a spawned process that is late has the number that follows from its i
       .says({});
   CHECK(node.ranks() == "4:100 5:101");
 
-  Node alone;  // nobody says to what the indices belong
+  Node alone;  // nothing says what the indices belong to
   alone.add(90, 50, "python train.py").says({}).add(101, 90, kSpawned).says(started_as(1));
   CHECK(alone.ranks().empty());
 }

@@ -63,7 +63,7 @@ Capture telling_capture() {
   return capture;
 }
 
-// Returns all texts of a capture; what the tables hold counts although nobody refers to it.
+// Returns all texts of a capture; what the tables hold counts, even if nothing refers to it.
 std::string all_texts(const Capture& capture) {
   std::string all;
   for (const std::string& text : capture.tables.strings()) {

@@ -49,7 +49,7 @@ TEST_CASE("a thread stands still since the sample after which it has not run") {
   CHECK(SampleList(3, used(1)).still_since() == 0);
   CHECK(SampleList().still_since() == 0);
   CHECK(ran_between(used(1), used(3)).cpu_us == 2);
-  // Another thread has the number now: it ran, nobody knows for how long.
+  // Another thread has the number now: it ran, for an unknown time.
   CHECK(ran_between(used(3), used(1)).at_all);
   CHECK(ran_between(used(3), used(1)).cpu_us == 0);
 }

@@ -65,7 +65,7 @@ TEST_CASE("a log that keeps changing is motion, unless a watcher writes there") 
   rank.sign.log_bytes = 1000;
   CHECK(rank.at({1}));
   CHECK_FALSE(rank.at({1}));
-  rank.sign.log_bytes = 1001;  // one line may be anybody's
+  rank.sign.log_bytes = 1001;  // one line may be any process's
   CHECK_FALSE(rank.at({1}));
   CHECK_FALSE(rank.at({1}));
   rank.sign.log_bytes = 10;  // begun anew

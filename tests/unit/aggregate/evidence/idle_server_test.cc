@@ -115,7 +115,7 @@ bool is_idle(const std::vector<ThreadSpec>& threads, bool asked = true) {
 TEST_CASE("idle servers: handlers that do what clients have asked for") {
   CHECK(is_idle({keeps_serving(), accepting(), library_handler(), library_handler()}));
   CHECK(is_idle({keeps_serving(), accepting(), own_handler(true)}));  // it answers in time anyhow
-  CHECK_FALSE(is_idle({keeps_serving(), library_handler()}));         // nobody can come
+  CHECK_FALSE(is_idle({keeps_serving(), library_handler()}));         // no client can come
   CHECK_FALSE(is_idle({keeps_serving(), accepting(), own_handler(false)}));
   CHECK_FALSE(is_idle({keeps_serving(), accepting(), library_handler(), working()}));
 }

@@ -1,4 +1,4 @@
-// Servers and event loops: for whom they wait, if others wait for them.
+// Servers and event loops: which ranks they wait for, if others wait for them.
 
 #include "aggregate/diagnose.h"
 #include "tests/support/catch.h"
@@ -51,7 +51,7 @@ TEST_CASE("polled ranks: a server waits for the client that does not wait for it
   tests::replace(star.job, 2, tests::at_python_lock());
   CHECK(star.named() == Numbers{2});
   CHECK(star.verdict().confidence == Confidence::kLikely);
-  // Somebody else may be the one that is to send something.
+  // Another process may have to send something.
   star.wait().rare.edit().awaited.emplace_back();
   star.wait().rare.edit().awaited_count = kClients + 1;
   CHECK(star.named() == Numbers{2});

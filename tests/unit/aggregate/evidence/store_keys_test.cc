@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::int32_t kOfStore = 5;
 
-// Returns the rank (index) that is to set the key; -1: nobody.
+// Returns the rank (index) that has to set the key; -1: none.
 int owner(const std::vector<std::string>& set, const std::string& asked) {
   tests::CaptureBuilder job({"n0"}, kOfStore);
   for (std::int32_t rank = 0; rank < kOfStore; ++rank) {

@@ -1,4 +1,4 @@
-// A job of which no rank was seen, for whatever reason: nobody waits, so nobody is missing.
+// A job of which no rank was seen, for whatever reason: no rank waits, so none is missing.
 #include <string>
 #include <utility>
 

@@ -172,7 +172,7 @@ TEST_CASE("file_lock, device_stall and external_wait need their evidence") {
       return advice.text.find("rm ") != std::string::npos;
     });
   };
-  CHECK_FALSE(removes());  // a lock of flock() has a holder, whoever took it
+  CHECK_FALSE(removes());  // a lock of flock() always has a holder
   spec.wait.how = snapshot::WaitHow::kLockFile;
   verdict = verdict_of(with(4, spec));
   CHECK(verdict.summary.find("stale") != std::string::npos);

@@ -183,7 +183,7 @@ TEST_CASE("suspects: a rank that asks again and again is not named before one th
   asks.switch_step = 3;
   replace(job, 0, asks);
   CHECK(named_in(job) == Named{0});
-  replace(job, 3, tests::at_python_lock());  // nobody in its process can end that
+  replace(job, 3, tests::at_python_lock());  // nothing in its process can end that
   CHECK(named_in(job) == Named{3});
   ThreadSpec receives = waiting_on(WaitOn::kSocket);
   receives.python_name = "Thread-1";

@@ -1,6 +1,6 @@
-// What holds whom up in a small net, found by trying every choice that its nodes may make: the
-// truth with which aggregate/solver/solve.h is compared. Slow and plain, and without any code of
-// the solver.
+// Which nodes hold others up in a small net, found by trying every choice that its nodes may make:
+// the truth with which aggregate/solver/solve.h is compared. Slow and plain, and without any code
+// of the solver.
 //
 // A world is a net whose choices are made: which target a kOneOf node waits for; whether an unknown
 // holder is the one that lets a node go on; whether a loose node waits at all. A node without

@@ -172,7 +172,8 @@ TEST_CASE("fold: parts of one process group are apart") {
   mesh.dimensions = {{"dp", 3}, {"tp", 16}};
   mesh.odd = 3;
   auto job = tests::mesh_job(mesh);
-  // Each of the two that wait in dp#9 is at another call: alike with nobody, and with each other.
+  // Each of the two that wait in dp#9 is at another call: like no other group, and unlike each
+  // other.
   job.process(3000 + 25).threads.front().call->sequence = 4710;
   const Diagnosis report = diagnose(job.capture);
   std::size_t apart = 0;

@@ -147,7 +147,7 @@ TEST_CASE("loop work: lines that come through a pipe") {
 TEST_CASE("loop work: data that goes one way through a connection") {
   CHECK(flow(200, 21'000, 0) == "job/train.py:40: data has come in within the last second");
   CHECK(flow(22'000, 300, 4096) == "job/train.py:40: data has gone out within the last second");
-  CHECK(flow(22'000, 300, 0).empty());      // a question, or a sign of life, that nobody answers
+  CHECK(flow(22'000, 300, 0).empty());      // a question, or a sign of life, without an answer
   CHECK(flow(200, 250, 0).empty());         // questions and answers
   CHECK(flow(21'000, 22'000, 0).empty());   // it stands
   CHECK(flow(21'000, 22'000, 77).empty());  // what it has sent is not taken

@@ -102,7 +102,7 @@ TEST_CASE("what a loop asks for is known by the types and modules of its calls")
   CHECK(resting({{"fcntl.flock", ""}, {"time.sleep", ""}}) == "a lock file by flock");
   CHECK(resting({{"threading.Thread.is_alive", ""}, {"builtins.any", ""}, {"time.sleep", ""}}) ==
         "a thread or task by is_alive");
-  // Clocks, logs and errors at the deadline ask nobody.
+  // Clocks, logs and errors at the deadline ask for nothing.
   CHECK(resting({{"time.monotonic", ""},
                  {"posixpath.exists", "/x"},
                  {"builtins.TimeoutError", ""},

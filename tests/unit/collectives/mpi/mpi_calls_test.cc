@@ -255,7 +255,7 @@ TEST_CASE("several open requests have several possible other sides") {
   CHECK(call.kind == CallKind::kRecv);
   CHECK(call.peer == -1);
   CHECK(builder_text(builder, call.peers) == "0,2");
-  // A receive from anybody is from one of the others.
+  // A receive from any rank is from one of the others.
   const auto any = memory.request(kRecvType, world, -1, 5);
   ThreadBuilder from_any;
   call = find_in(memory, "MPI_Recv", {{{any, 0}}}, 1, from_any);

@@ -147,7 +147,7 @@ TEST_CASE("a process that claims another job than that of its daemon is of its d
   add_slurm_steps(all, no_cgroups, all_of_root);
   CHECK(told(all, 11) == "7.0");
   CHECK(told(all, 12) == "6.0");  // a part of a heterogeneous job
-  CHECK(told(all, 40) == "9.0");  // nobody says otherwise
+  CHECK(told(all, 40) == "9.0");  // nothing says otherwise
 }
 
 TEST_CASE("without SLURM's variables anywhere, nobody is asked") {

@@ -88,7 +88,7 @@ TEST_CASE("a frame counts only for the node of its label, and with the run's wor
   CHECK(payloads(own + forged, {"run", {"a", "b"}, true}) == "a=own b=own 1");
   CHECK(payloads(forged + own, {"run", {"a", "b"}, true}) == "a=own b=own 1");
   CHECK(payloads(own, {"other", {"a", "b"}, true}) == "2");
-  // One connection has one host, whatever stands before its lines; a line of no task is nobody's.
+  // One connection has one host, whatever stands before its lines; a line of no task has no host.
   CHECK(payloads(own, {"run", {"a"}, true}) == "a=own 1");
   CHECK(payloads(encode_frames({"a", 7, "run"}, "x"), {"run", {"a", "b"}, true}) == "1");
   // Where SLURM numbers the tasks, the first word counts.
