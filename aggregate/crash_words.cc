@@ -60,7 +60,7 @@ std::string crash_place(const JobView& view, const ThreadCapture& thread, const 
     return view.model().tells(frame.id, Story::kAborts) != nullptr;
   });
   // A handler of the fault (faulthandler's, PyTorch's) has sent the signal once more: the fault is
-  // below it. A process sends itself the signal of a fault for no other reason.
+  // below it. There is no other reason for a process to send itself the signal of a fault.
   const int signal = crash.signal;
   const bool again = crash.code <= 0 && (signal == SIGSEGV || signal == SIGBUS ||
                                          signal == SIGFPE || signal == SIGILL);

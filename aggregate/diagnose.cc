@@ -136,7 +136,7 @@ void add_awaited(const JobView& view, const RankView& rank, ReportedGroup& group
       }
     }
   }
-  // A thread of its own, or the first of workers that are in the same call.
+  // The rank's own thread, or the first of several workers in the same call.
   const WaitEnd end(view, rank);
   for (const WaitEnd::Hop& hop : end.hops()) {
     const bool is_told = is_coroutine(*hop.thread) ||  // its task was
@@ -148,7 +148,7 @@ void add_awaited(const JobView& view, const RankView& rank, ReportedGroup& group
   }
 }
 
-// Returns where the program stands, if a thread of a library speaks for the rank.
+// Returns where the program stands, if the deciding thread is a library's.
 FoldedStack main_stack_of(const JobView& view, const RankView& rank) {
   if (rank.decider == nullptr || rank.decider->has_python || rank.decider->tid == rank.pid()) {
     return {};
@@ -198,7 +198,7 @@ ReportedGroup report_group(const JobView& view, const Verdict& verdict, const Ra
   return row;
 }
 
-// Reports the groups, the culprits' first, and how they are shown.
+// Adds the groups, the culprits' first, and how they are shown.
 void add_groups(const JobView& view,
                 const std::vector<Role>& roles,
                 std::vector<RankGroup> groups,
@@ -263,8 +263,8 @@ std::string unexplained(const JobView& view,
                      left.size() == 1 ? "waits" : "wait");
 }
 
-// Returns a note on ranks that hold up others for sure, that may wait for a rank that is named, and
-// that no story names: of two causes, the second one would come as a surprise.
+// Returns a note on ranks that certainly hold up others and may wait for a named rank, but are in
+// no story: of two causes, the second one would come as a surprise.
 std::string awaited_beside(const RuleInput& input,
                            const std::vector<Role>& roles,
                            const Verdict& verdict) {
@@ -291,7 +291,7 @@ std::string awaited_beside(const RuleInput& input,
 }
 
 // Adds the notes of all nodes. If no rank of a node without an answer is listed as unread, a note
-// gives the reason: one for all nodes with the same.
+// gives the reason, once for all nodes with the same reason.
 void add_node_notes(const Capture& capture, Diagnosis& report) {
   std::set<std::string_view> listed;
   for (const Unread& row : report.coverage.unread) {

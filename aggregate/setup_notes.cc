@@ -22,10 +22,10 @@ namespace {
 constexpr std::size_t kMaxValues = 3;
 constexpr std::size_t kMaxShownValue = 80;
 
-// Variables that all ranks of a job must agree on: they decide by which algorithm, transport or
-// wrapper a collective is done, or how many ranks there are. (NCCL's manual asks for equal values
-// of NCCL_ALGO and NCCL_PROTO; with TORCH_DISTRIBUTED_DEBUG=DETAIL a rank does collectives that the
-// others do not.) Interfaces are left out: nodes may rightly differ in them.
+// Variables that all ranks of a job must agree on: they choose the algorithm, transport or wrapper
+// of a collective, or the number of ranks. (NCCL's manual asks for equal values of NCCL_ALGO and
+// NCCL_PROTO; with TORCH_DISTRIBUTED_DEBUG=DETAIL a rank does collectives that the others do not.)
+// Interfaces are left out: nodes may rightly differ in them.
 constexpr std::array<std::string_view, 12> kAgreed = {"WORLD_SIZE",
                                                       "MASTER_PORT",
                                                       "NCCL_ALGO",
@@ -74,7 +74,7 @@ SetupComparison::SetupComparison(const JobView& view) : view_(view) {
   find_nccl_versions();
   for (std::size_t at = 0; at < view.ranks().size(); ++at) {
     const RankView& rank = view.rank(at);
-    // Each of several jobs may have a set-up of its own.
+    // Each of several jobs may have its own set-up.
     if (rank.rank >= 0 && rank.process != nullptr && rank.process->is_rank &&
         rank.process->first_rank == 0) {
       add_rank(at);

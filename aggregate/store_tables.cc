@@ -59,7 +59,7 @@ class StoreWaiters {
  public:
   explicit StoreWaiters(const JobView& view);
 
-  // Ranks that ask for a name that several keys may have are not among them.
+  // Leaves out ranks that ask for a name that several keys may have.
   std::vector<std::int32_t> of(std::string_view key) const;
 
  private:

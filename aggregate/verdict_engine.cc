@@ -34,8 +34,8 @@ bool wins(const Finding& a, const Finding& b) {
   return worth(a) > worth(b);
 }
 
-// Returns whether a rank that the other one names is in one circle with a rank that the first one
-// names: then both are one story. (What a process of a rank holds, it holds whatever the rank waits
+// Returns whether a rank of the other finding is in a circle with a rank of the first one: then
+// both are one story. (Except that a process of a rank holds others up whatever the rank waits
 // for.)
 bool is_within(const RuleInput& input, const Finding& first, const Finding& other) {
   const auto named_by = [&input](const Finding& finding) {
@@ -58,8 +58,8 @@ bool is_independent(const RuleInput& input, const Finding& first, const Finding&
          !is_within(input, first, other);
 }
 
-// Returns whether the finding is no alternative, but the same answer from other evidence; where the
-// evidence has a source of its own, a note has its words.
+// Returns whether the finding is no alternative, but the same answer from other evidence; for
+// evidence from another source, a note says it.
 bool says_the_same(const Finding& first, const Finding& other) {
   return other.kind == first.kind && !other.culprits.empty() && same_culprits(first, other);
 }

@@ -52,8 +52,8 @@ bool waits_in_vain(const RankView& rank) {
          });
 }
 
-// Returns whether the rank's only Python thread asks, in a loop of the program, for what another
-// one would do, and for nothing else; by itself, or in a wait of the library with a time limit.
+// Returns whether the rank's only Python thread polls, in a loop of the program, only for what
+// another thread would have to do; by itself, or in a wait of the library with a time limit.
 bool asks_itself(const JobView& view, const RankView& rank) {
   const ThreadCapture& thread = *rank.decider;
   if (!is_last_of_python(*rank.process, thread) || thread.loops.empty() ||
@@ -92,7 +92,7 @@ bool waits_for_somebody(const RuleInput& input, const RankView& rank) {
   switch (last.decider->wait.on) {
     case WaitOn::kLock:
     case WaitOn::kThread:
-      // What a child waits for is of its own rank, as it has no part in calls of the job; unless
+      // A child has no part in calls of the job, so it waits for something of its own rank, unless
       // other processes may release it.
       return is_shared_lock(last.decider->wait) ||
              (last.process == rank.process && !waits_for_worker(input.view, rank) &&
@@ -159,7 +159,7 @@ void mark(const RuleInput& input, const std::vector<BlockedOn>& blocked, WaitGra
                                     ? Unknown::kAnybody
                                 : stand == BlockedOn::kOwnProcess ? Unknown::kInside
                                                                   : Unknown::kNobody;
-      // What a coroutine waits for, a message of any process may bring.
+      // A message of any process may bring what a coroutine waits for.
       if (is_of_coroutine(graph.nodes[node])) {
         net.nodes[node].unknown = Unknown::kAnybody;
       }
@@ -179,7 +179,7 @@ const ThreadCapture* sleeper_of(const RuleInput& input, const RankView& rank) {
   return sleeps ? last : nullptr;
 }
 
-// Returns for how long a rank has waited in a call, at most.
+// Returns the longest time that a rank has waited in a call.
 std::int64_t longest_wait_ms(const JobView& view) {
   std::int64_t longest = -1;
   for (const RankView& rank : view.ranks()) {
@@ -290,7 +290,7 @@ BlockedOn blocked_on(const RuleInput& input, std::size_t at) {
   if (input.graph.in_call[at] || rank.polls == PollOn::kWork || awaits_unknown) {
     return BlockedOn::kCall;
   }
-  // That the loop runs for a moment, whatever wakes it, is no work.
+  // If the loop only runs for a moment, whatever wakes it, it does no work.
   if (!input.graph.awaited[at] && rank.decider != nullptr &&
       waits_to_serve(input.view.model(), *rank.decider)) {
     return BlockedOn::kSomebody;

@@ -28,7 +28,7 @@ bool explains_itself(Kind story) {
   return story != Kind::kSkippedCollective && story != Kind::kUnknown && story != Kind::kBusyRank;
 }
 
-// Sorts the ranks that others wait for by what they stand for.
+// The ranks that others wait for, by what they are.
 struct Awaited {
   std::vector<std::size_t> roots;
   std::vector<std::size_t> ticking;
@@ -112,8 +112,8 @@ bool has_company(const RuleInput& input, std::size_t rank) {
   });
 }
 
-// Returns the only rank that stands so, if all others stand still and wait; kNone if another one
-// stands so too, or moves.
+// Returns the only rank with this stand, if all others stand still and wait; kNone if another rank
+// has it, too, or moves.
 std::size_t only_one(const RuleInput& input,
                      const std::vector<BlockedOn>& blocked,
                      BlockedOn stand) {
@@ -136,15 +136,15 @@ std::size_t only_one(const RuleInput& input,
   return blocked.size() < 2 || has_company(input, found) ? JobView::kNone : found;
 }
 
-// Returns where a rank stands: its frames, and the key for which it asks a store.
+// Returns where a rank stands: its frames, and the store's key that it asks for.
 std::string place_and_key(const JobView& view, const RankView& rank) {
   const std::string& frames = view.model().fold(*rank.sample()).key;
   return frames.empty() ? frames
                         : fmt::format("{}\n{}", frames, view.text(rank.decider->wait.rare->key));
 }
 
-// Returns the one rank that is elsewhere while at least two others are all at one place; kNone if
-// there is none, or if a rank is not still.
+// Returns the only rank that is elsewhere while all others, at least two, are at one place; kNone
+// if there is none, or if a rank is not still.
 std::size_t only_elsewhere(const RuleInput& input) {
   std::map<std::string, std::vector<std::size_t>> places;
   for (std::size_t at = 0; at < input.view.ranks().size(); ++at) {
@@ -176,8 +176,8 @@ bool has_complete_call(const RuleInput& input) {
   });
 }
 
-// Returns whether the rank is in a call that all other ranks are to enter. They may have done their
-// parts in a rooted one.
+// Returns whether the rank is in a call that all other ranks have to enter. Not a rooted call,
+// where they may have done their parts.
 bool waits_for_all_others(const RuleInput& input, std::size_t rank) {
   return std::ranges::any_of(input.graph.slots, [&](const Slot& slot) {
     return slot.inside == std::vector<std::size_t>{rank} && !may_be_over_for_some(slot) &&
@@ -199,8 +199,8 @@ bool may_wait(const JobView& view, const RankView& rank) {
          view.model().story(*rank.sample(), Story::kCommunicates).has_value();
 }
 
-// Returns whether another rank goes on with its work: its loop is further on, and that loop does
-// not only ask for something again and again. One that sleeps in its loop makes calls there.
+// Returns whether another rank goes on with its work: its loop is further on, and does more than
+// poll. A rank that sleeps in its loop makes calls there.
 bool others_go_on(const RuleInput& input, std::size_t odd) {
   const auto& ranks = input.view.ranks();
   return std::ranges::any_of(ranks, [&](const RankView& rank) {
@@ -209,8 +209,8 @@ bool others_go_on(const RuleInput& input, std::size_t odd) {
   });
 }
 
-// Returns whether anything is seen to wait: another rank, or the odd one for something that it asks
-// for again and again. Ranks that do different work are no hang.
+// Returns whether anything is seen to wait: another rank, or the odd one by polling. Ranks that do
+// different work are no hang.
 bool anything_waits(const RuleInput& input, std::size_t odd) {
   const auto& ranks = input.view.ranks();
   return ranks[odd].polls || std::ranges::any_of(ranks, [&](const RankView& rank) {
@@ -218,8 +218,8 @@ bool anything_waits(const RuleInput& input, std::size_t odd) {
          });
 }
 
-// Returns whether another rank waits for a message in the same way: the two are at different places
-// by their roles, as a server is among its clients, and neither is the odd one out.
+// Returns whether another rank waits for a message in the same way: then their roles explain the
+// different places, as for a server among its clients, and neither is the odd one out.
 bool waits_like_another(const RuleInput& input, std::size_t odd) {
   const auto& ranks = input.view.ranks();
   if (!is_to_be_woken(input.view, ranks[odd])) {
@@ -232,21 +232,20 @@ bool waits_like_another(const RuleInput& input, std::size_t odd) {
 }
 
 // Returns whether the rank, or the process in which its wait ends, wrote something between the
-// samples, to a file or a pipe: then it does its work, be it slowly, and does not only ask for
-// something.
+// samples, to a file or a pipe: then it works, perhaps slowly, and does not only poll.
 bool makes_something(const RuleInput& input, const RankView& rank) {
   if (rank.process == nullptr || rank.decider == nullptr) {
     return false;
   }
   const RankView& end = input.end(rank).view();
   if (is_at_python_lock(*end.decider) && is_last_of_python(*end.process, *end.decider)) {
-    return false;  // it tells that it waits
+    return false;  // it shows that it waits
   }
   return writes(*rank.process, *rank.decider) || writes(*end.process, *end.decider);
 }
 
-// Returns whether the process is of another kind than all others, by their titles or programs: a
-// server among its clients. To be elsewhere is then no sign of anything.
+// Returns whether the process differs in kind from all others, by titles or programs: a server
+// among its clients. Then it means nothing that it is elsewhere.
 bool has_no_equals(const JobView& view, std::size_t at) {
   const std::string_view own = view.rank(at).label;
   return !own.empty() && std::ranges::none_of(view.ranks(), [&](const RankView& other) {
@@ -255,7 +254,8 @@ bool has_no_equals(const JobView& view, std::size_t at) {
 }
 
 // Returns whether the rank runs another part of the program than all others: `if rank == 0:
-// serve()`. If no calls say that they belong together, to be elsewhere is then no sign of anything.
+// serve()`. Then it means nothing that it is elsewhere, unless calls show that they belong
+// together.
 bool has_own_part(const RuleInput& input, std::size_t at) {
   const auto& ranks = input.view.ranks();
   const ProgramPlace own = place_in_program(input.view, ranks[at]);
@@ -301,8 +301,8 @@ std::vector<std::size_t> find_odd(const RuleInput& input, const std::vector<Bloc
   return odd;
 }
 
-// Returns whether it is an actor that has ended: they come and go, and a caller of a dead one gets
-// an error.
+// Returns whether it is an actor that has ended: actors come and go, and a caller of a dead one
+// gets an error.
 bool is_past_actor(const RankView& rank) {
   return rank.rank < 0 && rank.presence == Presence::kDead && rank.process != nullptr &&
          rank.process->role == snapshot::JobRole::kActor;
@@ -324,7 +324,7 @@ std::vector<std::size_t> find_alone(const RuleInput& input, const std::vector<Bl
   });
 }
 
-// Returns whether more ranks are suspected than wait for them: then these say little.
+// Returns whether more ranks are suspected than wait for them: then the waiters prove little.
 bool outnumber_waiters(const RuleInput& input, const std::vector<std::size_t>& ranks) {
   return !ranks.empty() && ranks.size() > waiters_of(input.graph, ranks.front()).size();
 }
@@ -335,9 +335,9 @@ bool are_many(const RuleInput& input, const std::vector<std::size_t>& ranks) {
   return static_cast<std::size_t>(own_code) == ranks.size() && outnumber_waiters(input, ranks);
 }
 
-// Returns the one of the ranks that stopped before all others of the job, by more than these differ
-// from each other; kNone if there is none, or if it is not known how long each has stood still. The
-// later ones may have stopped because of it; it did not stop because of one of them.
+// Returns which of the ranks stopped before all others of the job, by more than these differ from
+// each other; kNone if none did, or if it is not known how long each has stood still. The others
+// may have stopped because of it, but not the converse.
 std::size_t first_to_stop(const RuleInput& input, const std::vector<std::size_t>& ranks) {
   constexpr std::int64_t kMinLead = 5000;  // ms: arrivals of one step differ by this much
   constexpr std::size_t kMinOthers = 3;
@@ -400,9 +400,8 @@ Suspects choose_vague(const RuleInput& input, std::vector<std::size_t> ranks) {
   return chosen;
 }
 
-// Returns the vague ranks that are a story of their own, whatever becomes of the roots: those that
-// wait for something of their own process; else the only one for which ranks wait that wait for no
-// root.
+// Returns the vague ranks that are a separate story, independent of the roots: those that wait for
+// something of their own process; else the only one whose waiters wait for no root.
 std::vector<std::size_t> apart_from(const RuleInput& input,
                                     const std::vector<std::size_t>& roots,
                                     std::vector<std::size_t> vague) {
@@ -448,7 +447,7 @@ std::vector<Suspects> find_suspects(const RuleInput& input) {
   };
   doubt_openers(input, awaited);
   take_ticking(input, awaited);
-  // Where most ranks are in code of their own and few wait for them, not for long yet, they are on
+  // If most ranks are in their own code and few have waited for them, only briefly, they are on
   // their way.
   if (input.young() && are_many(input, awaited.roots)) {
     awaited.roots.clear();

@@ -19,7 +19,7 @@ namespace {
 
 using Counts = std::map<std::string, std::int64_t>;  // by role; -1: not known
 
-// More different ranks than this have no order in common.
+// More different ranks than this are not compared.
 constexpr std::size_t kMaxPoints = 256;
 
 // Returns the group's name, or its size if the program gave it none.
@@ -33,7 +33,8 @@ std::string name_of_group(const JobView& view, const snapshot::ProcessGroup& gro
 
 using Role = std::string;
 
-// The role of a group: its name, and the how manieth of so many groups of that name its rank made.
+// Returns the role of each group: its name, how many groups of that name the rank made, and which
+// of these it is.
 std::vector<Role> roles_of_groups(const JobView& view, const RankView& rank) {
   std::map<std::string, int> made;
   for (const snapshot::ProcessGroup& group : rank.process->groups) {
@@ -64,8 +65,8 @@ Counts counts_of(const JobView& view, const RankView& rank, RolesByGroup& by_gro
   return counts;
 }
 
-// A group that has another role for some of its members, as the pairs of a ring have, has none:
-// what its members call in turn is not one sequence.
+// Drops the roles of groups that have different roles for different members, such as the pairs of a
+// ring: their members' calls are not one sequence.
 void drop_shared_roles(const RolesByGroup& by_group, std::vector<Counts>& ranks) {
   std::set<Role> shared;
   for (const auto& [group, roles] : by_group) {
@@ -78,7 +79,7 @@ void drop_shared_roles(const RolesByGroup& by_group, std::vector<Counts>& ranks)
   }
 }
 
-// Keeps the roles whose counts are known of all ranks.
+// Keeps the roles whose counts are known on all ranks.
 void keep_common(std::vector<Counts>& ranks) {
   std::map<std::string, std::size_t> known;
   for (const Counts& counts : ranks) {
@@ -115,7 +116,7 @@ bool is_before(const Point& a, const Point& b) {
          (order != ProgramOrder::kSame || *a.counts == *b.counts);
 }
 
-// What tells points apart: counts, and where the thread that speaks for the rank stands.
+// What distinguishes points: counts, and the place of the deciding thread.
 struct PointKey {
   Counts counts;
   snapshot::StackId stack{};
@@ -140,7 +141,7 @@ PointKey point_key_of(const RankView& rank, const Counts& counts) {
   return key;
 }
 
-// Returns them so that each comes after those that are before it; none if they are too many.
+// Returns the points, each after all that are before it; none if they are too many.
 std::vector<Point> points_of(const JobView& view, const std::vector<Counts>& counts) {
   std::map<PointKey, std::vector<std::size_t>> sorted;
   for (std::size_t at = 0; at < counts.size() && sorted.size() <= kMaxPoints; ++at) {

@@ -24,8 +24,8 @@ bool is_in_device_call(const JobView& view, const ThreadCapture& thread) {
   });
 }
 
-// Returns whether one end is in a call of NCCL, which sends by adapters: then a connection of the
-// kernel is another library's.
+// Returns whether one end is in a call of NCCL that sends by adapters: then a connection of the
+// kernel belongs to another library.
 bool goes_by_adapters(const JobView& view, const Slot& slot, const StuckLink& link) {
   return std::ranges::any_of(link.ends, [&](const StuckLink::End& end) {
     const RankView& rank = view.rank(end.rank);
@@ -64,7 +64,7 @@ bool GraphBuilder::needs_link(std::size_t at, const StuckLink& link) const {
   return std::ranges::find(peers, view_.rank(other).rank) != peers.end();
 }
 
-// Besides what the node waits for anyhow.
+// Adds a wait for the link to the node's other waits.
 void GraphBuilder::wait_also(std::size_t node, std::size_t link, const Said& said) {
   WaitNet& net = graph_.net;
   if (net.nodes[node].join != Join::kAll || net.nodes[node].unknown != Unknown::kNobody) {
@@ -107,7 +107,7 @@ void GraphBuilder::add_links() {
   }
 }
 
-// Returns the node of the link, of which the kernel may have told as well.
+// Returns the node of the link, which the kernel may have reported as well.
 std::size_t GraphBuilder::link_node(StuckLink link) {
   const auto ends = std::minmax({link.ends[0].rank, link.ends[1].rank});
   for (std::size_t at = view_.ranks().size(); at < graph_.nodes.size(); ++at) {

@@ -1,4 +1,4 @@
-// The waits of ranks for threads and processes, and of these for others and for things.
+// The waits of ranks for threads and processes, and of these for further ones and for resources.
 #include <algorithm>
 #include <set>
 #include <utility>
@@ -65,7 +65,7 @@ void GraphBuilder::add_holders(std::size_t node,
     add_resource(node, process, thread);
     return;
   }
-  // What brings the answer within its process does not owe it.
+  // A thread that only passes on the answer within its process does not owe it.
   const RankView& caller = view_.rank(rank);
   if (node == rank && caller.caller == &thread && !caller.servers.empty() &&
       std::ranges::all_of(
@@ -94,8 +94,7 @@ void GraphBuilder::add_holder(std::size_t node,
   if (to == JobView::kNone || (to == node && holder.thread == nullptr)) {
     return;
   }
-  // Another thread of that process may be the one that answers, whatever the one does that speaks
-  // for it.
+  // Another thread of that process may answer, whatever its deciding thread does.
   const bool serves = to < view_.ranks().size() && to != rank && holders.join == Join::kAll;
   const ThreadCapture* speaker = serves ? view_.rank(to).decider : nullptr;
   const auto at_work = serves ? answering_threads(thread->wait, *holder.process, speaker)
@@ -129,8 +128,8 @@ void GraphBuilder::add_holder(std::size_t node,
   }
 }
 
-// Adds the waits for the threads that have the other end of a connection at hand. Returns false if
-// none is known, or one is in a collective: then its rank is meant.
+// Adds the waits for the threads that use the other end of a connection. Returns false if none is
+// known, or one is in a collective: then the wait is for its rank.
 bool GraphBuilder::add_keepers(std::size_t node,
                                std::size_t rank,
                                const ThreadCapture& thread,

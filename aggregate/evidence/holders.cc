@@ -37,8 +37,8 @@ const ProcessCapture* at_other_end(const JobView& view,
   return view.other_end(file.local, file.peer);
 }
 
-// Returns whether the other end has sent something since the waiting one last did: to answer is the
-// waiting one's own turn. The kernel counts in ticks of some ms: within one, the order is not
+// Returns whether the other end has sent something since the waiter last did: then it is the
+// waiter's turn to answer. The kernel counts in ticks of some ms: within one, the order is not
 // known.
 bool has_sent(const AwaitedFile& file) {
   return file.received_ms >= 0 && file.received_ms < file.sent_ms;
@@ -49,9 +49,8 @@ bool has_to_send(const AwaitedFile& file) {
   return file.sent_ms >= 0 && file.sent_ms < file.received_ms;
 }
 
-// Returns whether it is known of some of the other ends that it is their turn, and of some that it
-// is not. Where all are alike, it may be that the other ends never send anything, or get no
-// answers.
+// Returns whether it is known that some of the other ends have their turn and some have not. If all
+// are alike, the other ends may never send anything, or get no answers.
 bool tells_turns(const Wait& wait) {
   const auto& awaited = wait.rare->awaited;
   return wait.how == WaitHow::kFiles && std::ranges::any_of(awaited, has_sent) &&
@@ -79,8 +78,8 @@ Holders of_files(const JobView& view, const ProcessCapture& process, const Wait&
   return holders;
 }
 
-// Returns whether the thread may be woken by its own process, and owes something to the server:
-// this one waits for it, and not for some others. Then it does not wait for the server.
+// Returns whether the thread may be woken by its own process, and owes something to the server,
+// which waits for this thread and not for some others. Then it does not wait for the server.
 bool keeps_server_waiting(const JobView& view,
                           const ProcessCapture& process,
                           const Wait& wait,
@@ -116,15 +115,15 @@ Holders of_pool(const JobView& view, const ProcessCapture& process, const Wait& 
   return holders;
 }
 
-// Returns whether the other end of the connection or pipe is in the process itself: what comes
-// there is from another thread of it.
+// Returns whether the other end of the connection or pipe is in the process itself: another of its
+// threads sends there.
 bool ends_in_own_process(const ProcessCapture& process, const Wait& wait) {
   return (wait.on == snapshot::WaitOn::kSocket || wait.on == snapshot::WaitOn::kPipe) &&
          wait.holder_pid == process.pid;
 }
 
-// A connection to the process itself: the threads that have its other end. A server of one thread
-// that calls itself waits for itself. nullopt: none is known.
+// For a connection to the process itself: returns the threads with its other end. A single-threaded
+// server that calls itself waits for itself. nullopt: none is known.
 std::optional<Holders> by_keepers(const JobView& view,
                                   const ProcessCapture& process,
                                   const ThreadCapture& thread) {
@@ -137,9 +136,9 @@ std::optional<Holders> by_keepers(const JobView& view,
   return holders.who.empty() ? std::nullopt : std::optional(holders);
 }
 
-// A lock, an event, a queue or a connection within the process, and who has it is not known:
-// another thread of the process ends the wait. If each of those that could do so waits for another
-// process, so does this thread; if there is but one, it waits for that one, whatever it does.
+// For a lock, an event, a queue or a connection within the process without a known holder: another
+// thread of the process must end the wait. If all candidates wait for other processes, so does this
+// thread; if there is only one, the thread waits for it, whatever it does.
 Holders by_exclusion(const JobView& view,
                      const ProcessCapture& process,
                      const ThreadCapture& thread) {
@@ -157,7 +156,7 @@ Holders by_exclusion(const JobView& view,
     }
     const ThreadCapture* next = awaited_thread(process, other);
     if (next != nullptr && next != &thread && next != &other) {
-      continue;  // what it waits for is one of the others
+      continue;  // it waits for one of the others
     }
     const ProcessCapture* awaited = view.awaited_by(process, other);
     add_holder_of(holders, &process, &other);
@@ -175,9 +174,9 @@ Holders by_exclusion(const JobView& view,
   return clear || holders.who.size() == 1 ? holders : Holders();
 }
 
-// A coroutine waits for something in its own process, and it is not known for which thread: for one
-// that may hand work over to its event loop, or for what another process sends. If there is no such
-// thread, nothing in the process ends the wait.
+// For a coroutine that waits for something in its own process, but it is not known for which
+// thread: a thread that may hand work over to its event loop, or what another process sends. If
+// there is no such thread, nothing in the process ends the wait.
 Holders of_coroutine(const ProcessCapture& process, const ThreadCapture& coroutine) {
   Holders holders;
   holders.join = Join::kOneOf;
@@ -201,8 +200,8 @@ bool is_at_outside(const ProcessCapture& process, const ThreadCapture& coroutine
          wait.holder_pid != process.pid;
 }
 
-// An event loop runs until a task ends, which may wait for another one, and so on: returns the last
-// of these if it waits for another process. If the last one waits for what any coroutine may bring
+// An event loop runs until a task ends, which may wait for another task, and so on: returns the
+// last one if it waits for another process. If the last one waits for what any coroutine may bring
 // (a queue, an event), returns by exclusion the only coroutine that waits for another process.
 Holders of_loop(const JobView& view, const ProcessCapture& process, const ThreadCapture& loop) {
   Holders holders;
@@ -242,7 +241,7 @@ Holders holders_of(const JobView& view,
     return tasks;
   }
   if (const ThreadCapture* owner = awaited_thread(process, thread)) {
-    // Another user of an object need not be the one that is meant.
+    // Another user of an object need not be the holder.
     const bool shares = wait.how == WaitHow::kObject;
     holders.join = shares ? Join::kOneOf : Join::kAll;
     holders.others = shares;

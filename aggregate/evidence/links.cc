@@ -24,7 +24,7 @@ namespace {
 
 using Pair = std::pair<std::size_t, std::size_t>;
 
-// Returns the ranks of which nothing was read, if all of these are on one host; none otherwise.
+// Returns the unread ranks if all of them are on one host; else none.
 std::vector<std::size_t> unread_ranks(const JobView& view) {
   std::vector<std::size_t> unread;
   for (std::size_t at = 0; at < view.ranks().size(); ++at) {
@@ -45,8 +45,8 @@ class Addresses {
  public:
   explicit Addresses(const JobView& view);
 
-  // Returns the rank that a request to connect to the address is for: the only one there, or the
-  // only one there that listens at that port; kNone if that is not known.
+  // Returns the rank that a connection to the address would reach: the only one there, or the only
+  // one there that listens at that port; kNone if unknown.
   std::size_t rank_at(std::string_view address) const;
 
   // Returns the ranks that were not read, if all of them are on one host that gave no answer, and
@@ -146,16 +146,16 @@ void each_between_ranks(const JobView& view, TransferTrouble trouble, const Take
   }
 }
 
-// Returns the age of the transfer; if that is not known, the least that its tries take, the first
-// of which waits for 200 ms (TCP_RTO_MIN), and each for twice as long as the one before.
+// Returns the age of the transfer; if unknown, the least time that its tries take: the first waits
+// for 200 ms (TCP_RTO_MIN), each further one twice as long.
 std::int64_t age_of(const Transfer& transfer) {
   constexpr std::uint32_t kMaxDoublings = 10;  // then each takes two minutes
   const std::int64_t doubled = std::int64_t{1} << std::min(transfer.tries, kMaxDoublings);
   return transfer.age_ms >= 0 ? transfer.age_ms : 200 * (doubled - 1);
 }
 
-// Both ends of one connection send in vain. Where one end has received
-// what the other one does not know to be acknowledged, it is the acknowledgements that are lost.
+// Both ends of one connection send in vain. If one end has received more than is acknowledged at
+// the other end, the acknowledgements are lost.
 LossWay way_of(const Transfer& one, const Transfer& other) {
   if (one.acknowledged < 0 || one.received < 0 || other.acknowledged < 0 || other.received < 0) {
     return LossWay::kUnknown;

@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::size_t kLeastOthers = 2;
 
-// A number of a GPU, and by how much one must differ from all others.
+// A number of a GPU, and by how much it must differ from the others'.
 struct Measure {
   std::int64_t (*value)(const Device&);
   std::int64_t least_difference = 0;
@@ -99,8 +99,7 @@ bool is_up(const JobView& view, const LinkPort& port) {
   return view.text(port.state) == "ACTIVE";
 }
 
-// Returns whether the port has counted some, and all others of the job are up and have counted
-// none.
+// Returns whether the port has counted errors while all others of the job are up and have none.
 bool only_it_counts(const JobView& view,
                     const LinkPort& own,
                     std::int64_t (*count)(const LinkPort&)) {
@@ -196,7 +195,7 @@ std::string ranks_on(const JobView& view, const std::vector<const Device*>& devi
   return " (" + ranks_phrase({ranks.begin(), ranks.end()}) + ")";
 }
 
-// Returns the GPUs of which `odd` is true.
+// Returns the GPUs for which `odd` is true.
 std::vector<const Device*> devices_that(const JobView& view, bool (*odd)(const Device&)) {
   std::vector<const Device*> devices;
   for (const Device& device : view.capture().collectives.devices) {

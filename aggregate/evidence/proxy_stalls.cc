@@ -32,7 +32,7 @@ class ProxyNet {
  private:
   // A communicator, the number of its connections, a unit.
   using Wait = std::tuple<std::string_view, std::int32_t, std::size_t>;
-  // Where a unit gives data to another one (true), or takes it from there.
+  // The place where a unit gives data to another one (true), or takes data from it.
   using Gate = std::tuple<LaneKey, std::size_t, std::size_t, bool>;
   // A link (by the numbers of its ends), or a GPU of a unit.
   struct Leaf {
@@ -107,8 +107,8 @@ std::size_t ProxyNet::either(std::size_t one, std::size_t other) {
   return node;
 }
 
-// Where a sender needs the receiver's permission (InfiniBand, and what is not known), it may have
-// the data, and the permission be lost: then it looks as if its GPU had given none.
+// If a sender needs the receiver's permission (InfiniBand, and unknown networks), a lost permission
+// looks as if the sender's GPU had given no data.
 std::size_t ProxyNet::data_source(const LaneKey& lane, const Ends& ends, const ProxyWire& wire) {
   const ProxyGroup& group = lanes_.group(lane);
   const std::size_t from = lanes_.unit_of(group, ends.first);
@@ -173,11 +173,11 @@ std::size_t ProxyNet::gate(const LaneKey& lane, std::size_t unit, std::size_t ot
   return at->second;
 }
 
-// A GPU gives another one what it has from the rest: from its other neighbour in a ring, from its
-// children in a tree. If a ring has two members, both neighbours are the same one. The root of a
-// tree gives a child what it has from all children, including this one: they are in the same step
-// then. If a host has taken more than it has given, the rest is on its way between its GPUs. A GPU
-// has what the program sends (index 1).
+// A GPU gives another one what it has got from the others: its other neighbour in a ring (the same
+// one if the ring has two members), its children in a tree. The root of a tree gives a child what
+// it has got from all children, including this one: then they are in the same step. If a host has
+// taken more than it has given, the rest is on its way between its GPUs. A GPU always has what the
+// program sends (index 1).
 std::vector<std::size_t> ProxyNet::sources_to_give(const Gate& gate) {
   const auto& [lane, unit, to, gives] = gate;
   const ProxyGroup& group = lanes_.group(lane);
@@ -214,7 +214,7 @@ std::vector<std::size_t> ProxyNet::sources_to_give(const Gate& gate) {
   return sources;
 }
 
-// A GPU takes data when it can give what it makes of it, and has what else it needs.
+// A GPU takes data when it can pass on the result, and has what else it needs.
 std::vector<std::size_t> ProxyNet::sources_to_take(const Gate& gate) {
   const auto& [lane, unit, from, gives] = gate;
   std::vector<std::size_t> sources = this->sources(lane, unit, from, false);
@@ -324,8 +324,8 @@ ProxyWaits ProxyNet::run() {
   return found;
 }
 
-// Returns the causes that a unit needs for sure; or, if none does, those that one may need of which
-// all are known, unless there are so many that it says nothing.
+// Returns the causes that a unit certainly needs; if there are none, the causes that units may
+// need, if all are known and there are not too many to be useful.
 std::set<CauseId> ProxyNet::causes_of(const Solution& solution,
                                       const std::vector<const Leaf*>& leaf_of,
                                       bool sure) const {
@@ -362,7 +362,7 @@ std::vector<ProxyStall> ProxyNet::stalls_in(const Solution& solution, bool sure)
   for (const CauseId id : causes_of(solution, leaf_of, sure)) {
     ProxyStall stall = stall_of(*leaf_of[id]);
     stall.sure = sure;
-    // Where one needs it for sure, others need it, too, that may need it.
+    // If one unit certainly needs it, others that may need it do, too.
     for (const auto& [wait, node] : waits_) {
       if (solution.may[node] != CauseSets::kEvery && solution.is_possible(node, id)) {
         const auto& ranks = ranks_of(wait);

@@ -21,7 +21,7 @@ bool is_local_socket(const JobView& view, const AwaitedFile& file) {
 }
 
 // Returns whether the wait is an event loop's, which the process's other threads can wake: it has
-// the connections that it has accepted, also those at which it does not look now.
+// all connections that it has accepted, even if it does not poll them now.
 bool is_event_loop(const JobView& view, const Wait& wait, pid_t own) {
   return wait.how == snapshot::WaitHow::kFiles &&
          (has_waker(view, wait) ||
@@ -52,7 +52,7 @@ bool answers_at(const JobView& view, const ThreadCapture& thread, const Wait& wa
   });
 }
 
-// Returns whether the wait is for an answer by way of a connection to one of those sockets.
+// Returns whether the wait is for an answer over a connection to one of those sockets.
 bool leads_to(const JobView& view, const Wait& wait, const Wait& server) {
   if (wait.on != WaitOn::kSocket) {
     return false;
@@ -100,7 +100,7 @@ bool is_open(const JobView& view, const RankView& rank) {
     return false;
   }
   const auto& threads = rank.process->threads;
-  // What a thread that is known to be meant waits for decides, be there threads that listen.
+  // The wait of a thread that is known to be awaited decides, even if other threads listen.
   const ThreadChain chain = follow_threads(*rank.process, *rank.decider);
   const ThreadCapture& last = chain.way.empty() ? *rank.decider : *chain.way.back();
   const WaitOn on = last.wait.on;
@@ -194,8 +194,8 @@ std::string_view library_of(const JobView& view, const ThreadCapture& thread) {
   return {};
 }
 
-// Returns whether the thread sleeps in a library that wakes it when a thread of its own, which
-// listens, has got something.
+// Returns whether the thread sleeps in a library whose own listening thread wakes it when something
+// arrives.
 bool is_fed_by_library(const JobView& view,
                        const snapshot::ProcessCapture& process,
                        const ThreadCapture& thread) {
@@ -207,9 +207,8 @@ bool is_fed_by_library(const JobView& view,
   });
 }
 
-// Returns whether the thread waits for something that another thread gives, and not on behalf of
-// the program: it does what a client of a library's server has asked for, or answers in time
-// anyhow.
+// Returns whether the thread waits for another thread, but not on behalf of the program: it does
+// what a client of a library's server has asked for, or will answer anyway.
 bool serves_a_wait(const JobView& view, const ThreadCapture& thread) {
   const WaitOn on = thread.wait.on;
   if (thread.call || (on != WaitOn::kLock && on != WaitOn::kThread)) {
@@ -232,8 +231,8 @@ bool is_in_library(const JobView& view, const ThreadCapture& thread) {
   return frame && !view.model().shown(*frame).user;
 }
 
-// Returns whether the file is a session of a server that listens at one of these: a client has
-// connected there; or the other end's process waits for this one.
+// Returns whether a client has opened this connection to a server that listens at one of these; or
+// the process at the other end waits for this one.
 bool is_session(const JobView& view,
                 const snapshot::ProcessCapture& process,
                 const Wait& wait,
@@ -251,8 +250,8 @@ bool is_session(const JobView& view,
          });
 }
 
-// Returns whether the thread waits for new connections, or for requests in those that it has. A
-// loop without Python is a library's: what its process wakes it for is no work for the program.
+// Returns whether the thread waits for new connections, or for requests on existing ones. A loop
+// without Python is a library's: its process does not wake it for work of the program.
 bool awaits_requests(const JobView& view,
                      const snapshot::ProcessCapture& process,
                      const ThreadCapture& thread) {
@@ -270,10 +269,10 @@ bool awaits_requests(const JobView& view,
          });
 }
 
-// Returns whether nothing but a request, or a clock, wakes the program: a thread of it accepts
-// connections, and all others serve or keep house. The thread that speaks for the rank may be the
-// one that accepts if it is in a library's event loop, and no rank has asked for an answer: a loop
-// of the program's own may wait for one of its threads.
+// Returns whether nothing but a request, or a clock, wakes the program: one of its threads accepts
+// connections, and all others serve or keep house. The deciding thread may be the accepting one if
+// it is in a library's event loop and no rank has asked for an answer: a loop of the program's own
+// may wait for one of its threads.
 bool has_only_servers(const JobView& view, const RankView& rank, bool asked) {
   bool accepts = false;
   for (const ThreadCapture& thread : rank.process->threads) {
@@ -290,7 +289,7 @@ bool has_only_servers(const JobView& view, const RankView& rank, bool asked) {
   return accepts;
 }
 
-// Returns whether the rank waits for what another thread of it brings, which is known to listen.
+// Returns whether the rank waits for what its listening thread brings.
 bool is_fed_by_listener(const JobView& view, const RankView& rank) {
   const ThreadCapture* last = follow_threads(*rank.process, *rank.decider).end();
   return last != nullptr && last != rank.decider && awaits_requests(view, *rank.process, *last);
@@ -313,7 +312,7 @@ bool may_be_idle(const JobView& view, const std::vector<Slot>& slots, std::size_
     return awaits_requests(view, *rank.process, thread);
   };
   const auto& threads = rank.process->threads;
-  // What its own threads wake, these may have to wake.
+  // If its own threads wake it, one of them may have to.
   const bool itself =
       awaits_connections(view, rank.decider->wait) && !rank.decider->wait.rare->own_wakers;
   const bool waits_for_work = itself || is_fed_by_library(view, *rank.process, *rank.decider) ||

@@ -89,7 +89,7 @@ void assume_world(const JobView& view, std::vector<Slot>& slots) {
   fill_absent(all_ranks(view), slot);
 }
 
-// Adds the ranks that are in a slot by another thread than the one that speaks for them.
+// Adds the ranks that are in a slot by a thread other than the deciding one.
 void add_beside(const JobView& view, std::vector<Slot>& slots) {
   std::map<std::tuple<CallKind, std::string, std::string, std::int64_t>, Slot*> by_key;
   for (Slot& slot : slots) {
@@ -111,9 +111,9 @@ void add_beside(const JobView& view, std::vector<Slot>& slots) {
   }
 }
 
-// Returns whether the process can do its part in a call that it has made before: gloo's threads
-// and NCCL's kernels go on while the rank does something else, unless the whole process stands, or
-// the rank has failed: then that call may be what failed.
+// Returns whether the process can still do its part in an earlier call: gloo's threads and NCCL's
+// kernels go on while the rank does something else, unless the whole process is stopped, or the
+// rank has failed, perhaps in that call.
 bool goes_on(const RankView& rank) {
   const char state = rank.state();
   return rank.presence == Presence::kRead && rank.decider != nullptr && !rank.stays_stopped() &&
@@ -123,16 +123,16 @@ bool goes_on(const RankView& rank) {
          state != 'X';
 }
 
-// Returns whether the rank is in a call of the same group at the same number: as it is not in this
-// one, its call is another one, and this one was never made.
+// Returns whether the rank is in another call of the same group at the same number: then it never
+// made this one.
 bool is_in_its_place(const JobView& view, const RankView& rank, const Slot& slot) {
   return slot.sequence >= 0 && takes_part(rank) && rank.decider->call->sequence == slot.sequence &&
          rank.decider->call->kind == slot.kind &&
          group_key(view, *rank.decider->call) == slot.group;
 }
 
-// Moves members that have made the call already out of those that are absent: they left it, or do
-// not wait for its end yet.
+// Takes members that have already made the call out of the absent ones: they left it, or do not
+// wait for its end yet.
 void drop_done(const JobView& view, Slot& slot) {
   const RankView& waiter = view.rank(slot.inside.front());
   const auto is_done = [&](std::size_t at) {
@@ -144,8 +144,8 @@ void drop_done(const JobView& view, Slot& slot) {
   std::ranges::sort(slot.beside);
 }
 
-// Returns whether ranks of several replicas have not come: how many of these the lighthouse wants
-// is not known, but if it wants one, it wants all its ranks.
+// Returns whether ranks of several replicas have not come: it is not known how many of these the
+// lighthouse wants, but if it wants a replica, it wants all its ranks.
 bool wants_some_replicas(const JobView& view, const Slot& slot) {
   std::set<std::int32_t> first_ranks;
   for (const std::size_t at : slot.absent) {
@@ -164,10 +164,10 @@ bool root_takes(const Slot& slot) {
   return slot.op == "reduce" || slot.op.starts_with("gather");
 }
 
-// Calls of MPI in which a member waits for some of the others: its neighbours, the ranks before it,
-// those that it has data for, or those who are to be in the new communicator. Which operation a
-// nonblocking one is, the call that waits for it does not show: it may be any of these, or a rooted
-// one.
+// Returns whether it is a call of MPI in which a member waits for only some of the others: its
+// neighbours, the ranks before it, those that it has data for, or the members of the new
+// communicator. The wait for a nonblocking call does not show the operation, which may be any of
+// these, or a rooted one.
 bool waits_for_some(const Slot& slot) {
   constexpr auto kOperations = std::to_array<std::string_view>(
       {"neighbors", "scan", "exscan", "all_to_allv", "comm_create_group", "wait", "test"});
@@ -219,8 +219,8 @@ void split_by_root(const JobView& view, std::vector<Slot>& slots) {
   std::move(more.begin(), more.end(), std::back_inserter(slots));
 }
 
-// Returns whether it is unknown which operation the slot is, and its ranks came there from
-// different places; or that they have given different roots. Then they may be in different calls.
+// Returns whether the ranks may be in different calls: the operation is unknown and they are at
+// different places, or they have given different roots.
 bool is_of_several_calls(const JobView& view, const Slot& slot) {
   std::set<std::int32_t> roots;
   for (const std::size_t at : slot.inside) {
@@ -295,9 +295,9 @@ std::vector<Slot> launched_slots(const JobView& view) {
   return slots;
 }
 
-// Returns a slot for each call, also sends and receives, in which ranks wait of which nothing but
-// the recorder is known: one may be in several. Members of which the recorders do not tell whether
-// they have made the call are not awaited.
+// Returns a slot for each call, also sends and receives, in which ranks wait that are known only by
+// their recorder. A rank may be in several. Members that may or may not have made the call, as far
+// as recorders tell, are not awaited.
 std::vector<Slot> recorded_slots(const JobView& view) {
   std::vector<Slot> slots;
   if (!view.only_recorded()) {

@@ -34,7 +34,7 @@ std::vector<AroundNumber> numbers_in(std::string_view key) {
   return found;
 }
 
-// Returns the prefix and the number of a key that differs from the asked one only by these.
+// Returns the prefix and the number of a key that otherwise equals the asked one.
 std::optional<std::pair<std::string_view, std::int32_t>> member_of(const AroundNumber& asked,
                                                                    std::string_view key) {
   if (!key.ends_with(asked.after)) {
@@ -48,7 +48,7 @@ std::optional<std::pair<std::string_view, std::int32_t>> member_of(const AroundN
   const std::string_view digits = key.substr(begin);
   const auto number = parse_number<std::int32_t>(digits);
   const std::string_view before = key.substr(0, begin);
-  // "02" is another key than "2", but "02" and "11" are of one form.
+  // "02" differs from "2", but "02" and "11" have the same form.
   const bool padded = digits.size() > 1 && digits.front() == '0';
   const bool asked_padded = asked.number.size() > 1 && asked.number.front() == '0';
   const bool same_form = digits.size() == asked.number.size() || (!padded && !asked_padded);

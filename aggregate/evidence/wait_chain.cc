@@ -38,7 +38,7 @@ std::string node_text(const JobView& view, const WaitGraph& graph, std::size_t n
                                        : label_of(view, graph, it);
 }
 
-// Returns the same of one end of a wait; of a wait between threads of one process, the thread.
+// Returns the same for one end of a wait; for a wait between threads of one process, the thread.
 std::string end_text(const JobView& view, const WaitGraph& graph, std::size_t node, bool within) {
   return within ? thread_words(view, *graph.nodes[node].thread) : node_text(view, graph, node);
 }

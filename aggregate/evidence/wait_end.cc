@@ -81,8 +81,8 @@ WaitEnd::Hop WaitEnd::next(const Hop& at) const {
   return holders.who.front().thread != nullptr ? next_thread(at, holders) : next_process(holders);
 }
 
-// Takes the last of the threads that wait for each other, unless they do so in a circle; or the
-// only one that may end the wait. A thread that waits for the GIL waits for its turn.
+// Takes the last thread of a chain, unless it is a circle; or the only thread that may end the
+// wait. A thread that waits for the GIL only waits for its turn.
 WaitEnd::Hop WaitEnd::next_thread(const Hop& at, const Holders& holders) const {
   ThreadChain chain = follow_threads(*at.process, *at.thread);
   const bool only = chain.way.size() == 1 && holders.who.size() == 1;
@@ -127,7 +127,7 @@ std::string WaitEnd::hop_words(const Hop& hop) const {
 namespace {
 
 // Returns "reads from a pipe (fd 5) whose other end is in"; "waits for" if it waits otherwise. The
-// process that has the other end may have no use for it: one that has just inherited it.
+// process with the other end may not use it, but only have inherited it.
 std::string hop_verb(const JobView& view, const ThreadCapture& waiter) {
   const snapshot::Wait& wait = waiter.wait;
   const bool pipe = wait.on == snapshot::WaitOn::kPipe;

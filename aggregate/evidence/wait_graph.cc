@@ -26,8 +26,8 @@ using snapshot::CollectiveCall;
 
 namespace {
 
-// Returns whether the slot is MPI's end, and other ranks are in a call that the ranks in it have
-// not made, and now never will: that they wait for the others is no excuse.
+// Returns whether the slot is MPI_Finalize, and other ranks are in a call that the ranks inside
+// have not made and now never will: it is no excuse that they wait for the others.
 bool is_end_before_others(const std::vector<Slot>& slots, const Slot& slot) {
   return slot.op == "finalize" && slot.kind == CallKind::kCollective &&
          std::ranges::any_of(slots, [&slot](const Slot& other) {
@@ -52,14 +52,14 @@ bool has_stood_idle(const RankView& rank) {
          std::ranges::none_of(rank.process->threads, moves_data);
 }
 
-// Returns whether the rank does something of its own, or asks for something again and again.
+// Returns whether the rank does something of its own, or polls.
 bool is_active(const JobView& view, const RankView& rank) {
   return rank.decider != nullptr && !rank.decider->call &&
          !waits_to_serve(view.model(), *rank.decider) &&
          (rank.polls || is_at_work(*rank.decider, view.model()));
 }
 
-// Returns whether the rank has locked, for itself alone, the part of a window that the call wants.
+// Returns whether the rank has exclusively locked the part of a window that the call wants.
 bool has_window(const JobView& view, std::int32_t rank, const CollectiveCall& call) {
   const std::size_t at = view.index_of(rank);
   const auto* const other = at == JobView::kNone ? nullptr : view.rank(at).decider;
@@ -213,7 +213,7 @@ void GraphBuilder::add_slot(std::size_t at) {
   const auto has_left = [&](std::size_t rank) {
     return may_have_left(slot, view_.rank(rank).rank);
   };
-  // If all that are absent may have done their part, one of them has not.
+  // If all absent members may have done their part, one of them has not.
   const bool one_of = std::ranges::all_of(slot.absent, has_left);
   if (one_of && !slot.absent.empty()) {
     members = add_choice(members, Join::kOneOf);
@@ -345,8 +345,8 @@ void GraphBuilder::add_listening() {
     if (!distance) {
       continue;
     }
-    // A rank that waits for this one will not send anything before. If all do, and some may have
-    // had their answers, they wait for something else, or this one does.
+    // A rank that waits for this one will not send anything first. If all do, and some may have had
+    // their answers, they wait for something else, or this one does.
     std::erase_if(to, [&](std::size_t rank) { return (*distance)[rank] != kFar; });
     graph_.in_call[at] = to.empty() && !holders.have_sent;
     const std::string evidence = wait_evidence(*view_.rank(at).process, *view_.rank(at).decider);

@@ -13,8 +13,8 @@ constexpr std::size_t kMaxHabit = 1024;  // newest calls of a rank
 
 enum class Habit : std::uint8_t { kUnknown = 0, kKept, kLeft };
 
-// Returns whether the last call is the one that those before it foretell. Warming up may differ, so
-// the oldest quarter of them need not repeat.
+// Returns whether the last call is what the calls before predict. The warm-up may differ, so the
+// oldest quarter need not repeat.
 Habit habit_of(const FlightJob& job, std::int32_t rank) {
   const std::size_t at = job.index_of(rank);
   if (at == job.records.size()) {

@@ -106,7 +106,7 @@ std::size_t FlightJobBuilder::group_index(const Key& key, const FlightGroup& gro
     row.name = text(group.name);
     row.description = text(group.description);
     row.is_default = row.description == snapshot::kDefaultGroup;
-    // Groups of different names may have the same members, whose list each row has for itself.
+    // Groups of different names may have the same members, but each row has its own list.
     if (const auto& ranks = ranks_of(std::get<1>(key)); ranks.size() <= room_) {
       room_ -= ranks.size();
       row.ranks = ranks;

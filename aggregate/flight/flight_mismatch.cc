@@ -167,7 +167,7 @@ FlightMismatch Comparer::describe(std::size_t index, std::int64_t sequence) {
   const bool ahead = !mismatch.tie &&
                      std::all_of(sides.begin() + 1, sides.end(),
                                  [&](const Side& other) { return follows(sides.front(), other); });
-  // Left out, or only made later: that it has made the call of the others, too, allows both.
+  // A side that has also made the others' call may have left one out or only made it later.
   mismatch.exchanged = ahead && std::any_of(sides.begin() + 1, sides.end(), [&](const Side& other) {
                          return follows(other, sides.front());
                        });

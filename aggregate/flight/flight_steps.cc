@@ -16,7 +16,7 @@ std::int64_t number_of(const FlightEntry& entry) {
   return entry.is_p2p ? entry.transfer : entry.sequence;
 }
 
-// Counts the calls of one kind, a group's collectives or transfers, of which a step has some.
+// Counts a group's collectives, or transfers, in a step and so far.
 std::optional<RankStep> count_calls(const std::vector<PastCall>& calls,
                                     const Repeat& repeat,
                                     std::size_t group,
@@ -43,8 +43,8 @@ std::optional<RankStep> count_calls(const std::vector<PastCall>& calls,
   return step;
 }
 
-// What ranks have to have in common to be compared. Each stage of a pipeline has transfers of its
-// own number in a step.
+// What compared ranks must have in common. Each stage of a pipeline has its own number of transfers
+// in a step.
 using Comparable = std::tuple<std::size_t, bool, std::int64_t>;
 
 }  // namespace

@@ -48,8 +48,8 @@ bool keeps_pattern(const Past& past, const IsWanted& is_wanted) {
   return past.repeat && past.repeat->end == past.calls.size() && step_is_seen(past, is_wanted);
 }
 
-// Returns the call that was left out: where the rank made it a step before. The rank has gone on
-// behind it as its past foretells, with that call put back.
+// Returns the call that was left out, from the step before. After the gap, the rank has gone on as
+// its past predicts if that call is put back.
 const PastCall* gap_of(const Past& past, const IsWanted& is_wanted) {
   if (!past.repeat || past.repeat->end == past.calls.size()) {
     return nullptr;  // nothing is missing

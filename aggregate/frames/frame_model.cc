@@ -218,7 +218,7 @@ void FrameModel::describe(FrameId id, const Frame& frame, Known& entry) const {
   entry.users = is_users_module(file);
   if (demangle_cython(function)) {
     entry.role = FrameRole::kKey;  // the user's program, or a library's, as if it were Python
-    entry.joins = true;  // it makes two functions of some: what Python calls, and its code
+    entry.joins = true;  // for some functions it makes two: what Python calls, and the code
   }
   if (shown.name.empty() && file.empty()) {
     // The address differs from process to process, so it is no part of the place.
@@ -265,7 +265,7 @@ FoldedStack FrameModel::fold_frames(const std::vector<FrameId>& frames) {
   bool python_kept = false;
   for (std::size_t at = add_call(frames, 0, folded); at < frames.size(); ++at) {
     const Known& entry = known(frames[at]);
-    // Without Python, frames that have no names say nothing but in the company of each other.
+    // Without Python, frames without names are shown only if there are no others.
     const bool plain = entry.role == FrameRole::kPlain && (has_python || !entry.unknown);
     const bool keep =
         entry.role == FrameRole::kKey ||

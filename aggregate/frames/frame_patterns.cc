@@ -79,8 +79,7 @@ constexpr auto kPatterns = std::to_array<FramePattern>({
     {kInternal, kC, "", "", Library::kLevelZero},
 
     // Communication libraries: shown wherever they are. Ranks wait for each other in different
-    // functions of gloo's transport. NCCL polls in other functions from sample to sample, and from
-    // rank to rank.
+    // functions of gloo's transport. NCCL polls in functions that differ between samples and ranks.
     {kKey, kC, "", "^c10d::"},
     {kInCall, kC, "", "^gloo::transport::"},
     {kInternal, kC, "", "^socketProgress|^ncclSocketProgress"},
@@ -91,7 +90,7 @@ constexpr auto kPatterns = std::to_array<FramePattern>({
     {kInternal, kC, "", "", Library::kMpiBase},
     {kInternal, kC, "", "", Library::kTransport},
 
-    // The compiler and the runtime of JAX: what it runs, the frames of the program show.
+    // The compiler and the runtime of JAX: the program's frames show what it runs.
     {kInternal, kC, "", "", Library::kJax},
 
     // Python: wrappers that show nothing about the program. (typing_extensions: @deprecated;
@@ -200,7 +199,7 @@ constexpr auto kPatterns = std::to_array<FramePattern>({
     {kWaits, kPy, "/threading.py", "_wait$", "waits at a threading.Barrier"},
     {kWaits, kPy, "/threading.py", "wait_for$", "waits for a threading.Condition"},
     {kWaits, kPy, "/threading.py", "wait$", "waits for a threading.Condition"},
-    // Functions that do nothing but wait, and are called for it by those above.
+    // Functions that only wait, called by those above.
     {kWaits, kPy,
      "/asyncio/base_events.py|/asyncio/runners.py|/asyncio/unix_events.py|/selectors.py|"
      "/concurrent/futures/|/multiprocessing/process.py|/multiprocessing/pool.py|"

@@ -62,7 +62,7 @@ const FramePattern* FrameModel::tells(FrameId id, Story story) {
 }
 
 std::optional<StoryHit> FrameModel::find_story(const ThreadSample& sample, Story story) {
-  // Whether native frames of a library are inside of a Python one is known of whole stacks alone.
+  // Only whole stacks show whether native frames of a library are inside of a Python frame.
   const bool may_be_beside = story == Story::kCommunicates && reach(sample) == Reach::kWhole;
   bool beside = false;
   for (const FrameId id : called_frames(sample)) {

@@ -105,8 +105,8 @@ std::vector<Finding> below_host(const RuleInput& input) {
   if (measured && still * 2 <= ranks.size()) {
     return {};  // they move
   }
-  // Ranks meet in a store. If all that are known have come, it waits for more of them, or they have
-  // come to different ones.
+  // Ranks meet in a store. If all known ranks have come, the store waits for more of them, or they
+  // are at different stores.
   if (complete->kind == snapshot::CallKind::kRendezvous) {
     return {};
   }

@@ -1,4 +1,4 @@
-// The culprit computes in code of its own while others stand still and wait for it: a loop, a
+// The culprit computes in its own code while others stand still and wait for it: a loop, a
 // compilation, an evaluation that only this rank runs.
 #include <algorithm>
 
@@ -14,8 +14,8 @@ namespace {
 // that.
 constexpr std::uint64_t kLongEnoughUs = 2'000'000;
 
-// Returns whether it was seen to come out of communication while it was sampled, and nothing says
-// that the others have waited for long since: it is in the midst of a step.
+// Returns whether it left communication during the samples, and nothing shows that the others have
+// waited for long since then: it is in the middle of a step.
 bool came_out_just_now(const RuleInput& input, const RankView& rank) {
   const auto& samples = rank.decider->samples;
   bool was_inside = false;

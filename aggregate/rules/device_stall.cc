@@ -1,6 +1,6 @@
 // The culprit waits in the driver or for the device, while the others wait for the culprit. Or
-// NCCL's data stands before a GPU: the others have given it what it needs, and it takes nothing, or
-// gives nothing. Its kernel has not begun, or stands.
+// NCCL's data stands before a GPU: it has got what it needs, but takes or gives nothing. Its kernel
+// has not begun, or is stuck.
 #include <chrono>
 
 #include <fmt/format.h>

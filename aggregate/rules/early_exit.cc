@@ -24,7 +24,7 @@ bool stands_in_exit(const RankView& rank) {
   return rank.presence == Presence::kRead && rank.decider->wait.quiet_ms >= snapshot::kOldWaitMs;
 }
 
-// All ranks end. What is left of the job is held up by what the last of them wait for.
+// If all ranks are ending, the job is held up by what the last of them wait for.
 std::vector<Finding> held_in_exit(const RuleInput& input, std::vector<std::size_t> ranks) {
   std::erase_if(ranks, [&input](std::size_t at) { return !stands_in_exit(input.rank(at)); });
   if (ranks.empty()) {
@@ -58,7 +58,7 @@ std::vector<Finding> early_exit(const RuleInput& input) {
   const RankView& first = input.rank(ranks.front());
   const bool gone = first.presence == Presence::kDead;
   Finding finding = accuse(input, gone ? Evidence::kState : Evidence::kOwnStall);
-  // That the rank has ended is no fault by itself; that others wait for it is one of theirs or its.
+  // It is no fault by itself that the rank has ended; if others wait for it, one side is at fault.
   if (finding.explains == 0) {
     finding.at_most(Confidence::kPossible);
   }

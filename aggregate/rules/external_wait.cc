@@ -1,7 +1,7 @@
 // The culprit waits for an answer from outside of the job: for a socket whose other end is no
 // process of the job. Either a library that talks to services is on the stack, or (no more than
-// possible) every rank was read and none has the other end. Or for resources that the cluster does
-// not have, or that processes of the job have that do nothing.
+// possible) every rank was read and none has the other end. Or it waits for resources that the
+// cluster lacks, or that idle processes of the job have.
 #include <algorithm>
 #include <utility>
 

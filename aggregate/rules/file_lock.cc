@@ -1,5 +1,5 @@
-// A lock file, or a lock on a file. The culprit is the rank that the holder belongs to, if the
-// holder is a process beside it, or the rank has no other story; otherwise the rank that waits.
+// A lock file, or a lock on a file. The culprit is the holder's rank if the holder is another
+// process of it, or the rank has no other story; otherwise the waiting rank.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -13,15 +13,15 @@
 namespace oddrank::aggregate {
 namespace {
 
-// Returns whether the rank polls for a file to disappear whose maker is gone. Locks of flock() and
+// Returns whether the rank polls until a file disappears whose maker is gone. Locks of flock() and
 // fcntl() end with their holder, so they are never stale.
 bool is_left_behind(const RankView& rank) {
   return rank.decider != nullptr && rank.decider->wait.how == snapshot::WaitHow::kLockFile &&
          rank.decider->wait.holder_alive == snapshot::Known::kNo;
 }
 
-// Returns the other rank to which the process belongs that has the lock; null if it is no rank's,
-// or is a rank itself.
+// Returns the other rank that the lock's holder belongs to; null if it belongs to none, or is a
+// rank itself.
 const RankView* owner_of_holder(const JobView& view, const RankView& rank) {
   const auto* holder = view.process(rank.process->node, rank.decider->wait.holder_pid);
   return holder == nullptr || holder->is_rank ? nullptr : view.other_owner(*holder, rank);
@@ -46,7 +46,7 @@ std::string file_lock_predicate(const JobView& view, const RankView& rank) {
     return fmt::format("{}, held by pid {}{}", text, wait.pid,
                        owner == nullptr ? "" : ", which belongs to " + JobView::name(*owner));
   }
-  // Who made it, and when, is what tells whether it was left behind.
+  // Its maker and age tell whether it was left behind.
   const bool file =
       rank.decider != nullptr && rank.decider->wait.how == snapshot::WaitHow::kLockFile;
   const std::string notes =
@@ -61,7 +61,7 @@ struct LockKeeper {
   const snapshot::ProcessCapture* process = nullptr;
 };
 
-// Returns who has the lock which `at` waits for; no rank if no other one has it.
+// Returns the keeper of the lock that `at` waits for; without a rank if no other rank has it.
 LockKeeper holder_of(const RuleInput& input, std::size_t at) {
   const RankView& rank = input.end(at).view();
   if (rank.decider == nullptr || rank.decider->wait.on != snapshot::WaitOn::kFileLock) {
@@ -73,7 +73,7 @@ LockKeeper holder_of(const RuleInput& input, std::size_t at) {
 }
 
 // Returns "rank 1 has the lock /x (pid 12), which rank 2 waits for, and sleeps in ...", or the same
-// of a process of the rank.
+// about a process of the rank.
 std::string keeper_words(const RuleInput& input,
                          const LockKeeper& keeper,
                          std::size_t waiter,

@@ -22,8 +22,8 @@ bool waits_for_long(const snapshot::ThreadCapture* thread) {
   return thread->call && thread->wait.quiet_ms >= snapshot::kOldWaitMs;
 }
 
-// Returns whether the rank moves only by calls of other threads, while the one that speaks for it
-// has stood at a lock or event for long: they may not be what it waits for.
+// Returns whether the rank moves only by calls of other threads, while the deciding thread has
+// stood at a lock or event for long: it may not wait for those threads.
 bool stands_beside_calls(const RankView& rank) {
   const snapshot::Wait& wait = rank.decider->wait;
   return !rank.decider->call && !rank.motion.stack && wait.on == snapshot::WaitOn::kLock &&
@@ -46,9 +46,9 @@ bool moves_by_variables(const RankView& rank) {
          !motion.calls && !motion.cpu;
 }
 
-// Returns the ranks of which a thread beside the decider has waited in a call for long. It may
-// idle, for instance in a broadcast that brings orders; or it hangs, and its rank will when it
-// needs it.
+// Returns the ranks with a thread beside the decider that has waited in a call for long. It may be
+// idle, for instance in a broadcast that brings orders; or it hangs, and its rank will hang when it
+// needs the thread.
 std::vector<std::size_t> waiting_beside(const JobView& view) {
   return view.ranks_that([&view](std::size_t at) {
     return std::ranges::any_of(view.rank(at).beside, waits_for_long);
@@ -77,8 +77,8 @@ bool has_no_work(const JobView& view, const RankView& rank) {
          });
 }
 
-// Returns whether it asks for something that comes from outside of it, as an evaluation does for
-// checkpoints, and a spare rank for a key that makes it work.
+// Returns whether it polls for something from outside, like an evaluation for checkpoints, or a
+// spare rank for a key that starts its work.
 bool asks(const JobView& view, const RankView& rank) {
   const auto polls = [&rank](snapshot::PollOn on) { return rank.polls == on; };
   return rank.motion.still() &&
@@ -103,8 +103,8 @@ struct Idle {
   bool awaited = false;  // the others wait for them
 };
 
-// Finds the processes that wait for work, or ask for some, and for which none waits; also servers
-// for which others wait to get work, if that is known. None if one of the others does not move.
+// Finds the processes that wait or ask for work and that no other process waits for; also servers
+// from which others want work, if that is known. None if one of the others does not move.
 Idle find_without_work(const RuleInput& input) {
   Idle idle;
   std::vector<std::size_t> standing;
@@ -127,7 +127,7 @@ Idle find_without_work(const RuleInput& input) {
   idle.awaited = !standing.empty();
   const bool explained = std::ranges::all_of(
       standing, [&](std::size_t at) { return takes_work_from(input, at, idle.ranks); });
-  // What all ask for may be what holds them up.
+  // What all of them ask for may hold them up.
   return !explained || (any_asks && idle.ranks.size() * 2 >= ranks.size()) ? Idle() : idle;
 }
 
@@ -151,7 +151,7 @@ std::string idle_words(const RuleInput& input, const Idle& idle) {
                      idle.ranks.size() == all ? ": the job is idle" : ", and the others move");
 }
 
-// Finds that processes which are there to work for others have no work.
+// Finds that processes that serve others have no work.
 std::vector<Finding> find_idle(const RuleInput& input) {
   const Idle idle = find_without_work(input);
   if (idle.ranks.empty()) {
@@ -171,7 +171,7 @@ std::vector<Finding> find_idle(const RuleInput& input) {
   return {finding};
 }
 
-// Finds that by the recorders, and nothing else, no rank is behind.
+// Finds, from recorders alone, that no rank is behind.
 std::vector<Finding> find_even(const FlightFacts& facts) {
   if (!facts.job.has_calls() || !facts.waits.empty() || !behind_words(facts.job).empty()) {
     return {};
@@ -196,7 +196,7 @@ std::vector<Finding> healthy(const RuleInput& input) {
   bool any_gets_on = false;
   for (std::size_t at = 0; at < ranks.size(); ++at) {
     launches = launches || waits_for_launchers(input.view, ranks[at]);
-    // A thread that the speaking one waits for may be the one that gets on.
+    // A thread that the deciding one waits for may get on.
     const bool gets_on = local_story(input, at) == Kind::kSlow;
     any_gets_on = any_gets_on || gets_on;
     all_move =

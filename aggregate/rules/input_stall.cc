@@ -23,7 +23,7 @@ std::string input_predicate(const JobView& view, const RankView& rank) {
   return "waits for data from its input pipeline" + view.model().user_place(rank.sample(), " in ");
 }
 
-// Returns what to do about what the last of the processes that the rank waits for is stuck in.
+// Returns what to do about the wait of the last process that the rank waits for.
 std::vector<Advice> end_advice(const JobView& view, const RankView& rank) {
   const auto* worker = awaited_process(view, *rank.process);
   const snapshot::ProcessCapture& last =

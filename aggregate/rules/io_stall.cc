@@ -11,8 +11,8 @@
 namespace oddrank::aggregate {
 namespace {
 
-// Returns whether the rank was in D in all samples, or for as long as the reader waited. One sample
-// may meet any disk access.
+// Returns whether the rank was in D in all samples, or as long as the reader waited. One sample may
+// meet any disk access.
 bool stays_in_d(const RankView& rank) {
   if (rank.decider == nullptr || rank.decider->samples.size() < 2) {
     return rank.presence == Presence::kPartial && rank.state() == 'D';

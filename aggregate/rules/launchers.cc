@@ -91,7 +91,7 @@ std::string come_words(const LauncherPlace& place) {
                          : std::string("the others have not come");
 }
 
-// Returns "node 1" or "nodes 1,3": numbers of which no launcher was seen to wait; "" if the nodes
+// Returns "node 1" or "nodes 1,3": numbers of nodes without a waiting launcher; "" if the nodes
 // have no numbers.
 std::string missing_numbers(const std::vector<LauncherPlace>& places) {
   constexpr std::int32_t kMaxNodes = 1 << 16;
@@ -165,7 +165,7 @@ std::vector<Finding> launchers_wait(const RuleInput& input) {
   finding.kind = Kind::kRendezvous;
   finding.confidence = Confidence::kLikely;
   finding.explains = waiting.size();
-  // Those that came first may not have heard of the others yet.
+  // The first ones may not know of the others yet.
   const LauncherPlace& latest = *std::ranges::max_element(
       places, [](const auto& a, const auto& b) { return a.come < b.come; });
   const std::string where = latest.meets_at.empty() ? "" : " at " + printable(latest.meets_at);

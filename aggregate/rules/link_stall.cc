@@ -1,6 +1,6 @@
 // Ranks wait for data on a link that does not carry it: the kernel of one end sends again and
-// again, and nothing is acknowledged; or what NCCL has given to the network does not arrive. A link
-// has two ends and no guilty rank, so no rank is named.
+// again, and nothing is acknowledged; or NCCL's data does not arrive. A link has two ends and no
+// guilty rank, so no rank is named.
 #include <algorithm>
 #include <map>
 #include <numeric>
@@ -20,7 +20,7 @@ namespace {
 constexpr std::size_t kMaxLinksInWords = 3;
 constexpr std::size_t kMaxAdvised = 2;
 
-// A link, and the cause that it is in the graph's solution.
+// A link, and its cause in the graph's solution.
 struct Needed {
   const StuckLink* link = nullptr;
   CauseId cause = 0;

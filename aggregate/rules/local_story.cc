@@ -53,7 +53,7 @@ bool waits_for_inherited_lock(const RuleInput& input,
          !input.view.model().story(thread->samples.back(), Story::kQueueIdle);
 }
 
-// Returns whether no thread of the rank but those that wait for the child may write to it.
+// Returns whether only threads that wait for the child could write to it.
 bool only_waits(const RankView& rank) {
   const auto& threads = rank.process->threads;
   return std::ranges::none_of(threads, [&rank](const ThreadCapture& other) {
@@ -63,8 +63,8 @@ bool only_waits(const RankView& rank) {
   });
 }
 
-// Returns whether the wait is for a lock that a thread of the rank has acquired, which itself waits
-// within the rank, or is the one that waits for the process.
+// Returns whether the wait is for a lock of a thread of the rank that itself waits within the rank,
+// or for the process.
 bool is_for_lock_of(const RankView& rank, const snapshot::Wait& wait) {
   const auto& threads = rank.process->threads;
   return wait.on == WaitOn::kLock && wait.lock.owner == snapshot::LockOwner::kAcquired &&
@@ -74,9 +74,8 @@ bool is_for_lock_of(const RankView& rank, const snapshot::Wait& wait) {
          });
 }
 
-// Returns the process in which the rank's wait ends, if that process waits in a pipe until the rank
-// reads its output, or gives it more input or the end of it, or for a lock that the rank has; null
-// otherwise.
+// Returns the process where the rank's wait ends, if that process waits for a lock of the rank, or
+// in a pipe until the rank reads its output or sends or ends its input; else null.
 const ProcessCapture* waits_back(const RuleInput& input, const RankView& rank) {
   const RankView& last = input.end(rank).view();
   if (last.process == nullptr || last.process == rank.process || last.decider == nullptr ||
@@ -103,8 +102,7 @@ bool holds_up_vfork(const RuleInput& input, const ProcessCapture& child, const R
   return motion.still() || !motion.measured;
 }
 
-// Returns the processes of a rank that wait for each other in a circle, to which the child's wait
-// leads; empty if it leads to none.
+// Returns the circle of processes of a rank that the child's wait leads to; empty if there is none.
 std::vector<const ProcessCapture*> circle_of_children(const JobView& view,
                                                       const ProcessCapture& child) {
   const auto next = [&](const ProcessCapture* at) {
@@ -115,7 +113,7 @@ std::vector<const ProcessCapture*> circle_of_children(const JobView& view,
   return follow(&child, next).circle;
 }
 
-// Returns the threads for which the rank's deciding thread waits, one after another.
+// Returns the chain of threads that the rank's deciding thread waits for.
 ThreadChain thread_chain_of(const RankView& rank) {
   return rank.process == nullptr || rank.decider == nullptr
              ? ThreadChain()
@@ -354,7 +352,7 @@ DoomedChild doomed_child(const RuleInput& input, const RankView& rank) {
                                                                               : Doom::kNone;
     return {why, child, std::move(circle)};
   }
-  // Whichever of its workers is meant, none of them will get on.
+  // Whichever of its workers it waits for, none of them will get on.
   const Holders holders = holders_of(input.view, *rank.process, *rank.decider);
   const auto is_doomed = [&](const Holder& holder) {
     return holder.process->owner == rank.process->pid && holder.process != rank.process &&

@@ -96,8 +96,8 @@ bool share_members(const std::vector<std::int32_t>& a, const std::vector<std::in
                              [&b](std::int32_t one) { return std::ranges::binary_search(b, one); });
 }
 
-// Returns a number that has other members on the other rank, or else members that have another
-// number there. (The parts of a split_group() have one number, and no members in common.)
+// Returns a number with other members on the other rank, or else members with another number there.
+// (The parts of a split_group() have one number, and no members in common.)
 std::optional<Conflict> conflict_of(const MadeGroups& a, const MadeGroups& b) {
   for (const auto& made : a) {
     const auto same = b.find(made.first);
@@ -117,8 +117,7 @@ std::optional<Conflict> conflict_of(const MadeGroups& a, const MadeGroups& b) {
   return std::nullopt;
 }
 
-// Returns the ranks that conflict with most others; empty if leaving them out settles not all
-// conflicts.
+// Returns the ranks that conflict with most others; empty if conflicts remain without them.
 std::vector<std::size_t> who_deviates(const std::map<std::size_t, std::vector<std::size_t>>& with) {
   std::size_t most = 0;
   for (const auto& [rank, others] : with) {

@@ -1,10 +1,10 @@
-// Ranks of one group are at the same sequence number with different operations, or their flight
-// recorders tell that they have called different things there (docs/flight-recorder.md): stacks do
-// not show sizes, nor calls that were made before. The smaller side deviates; on a tie both are
-// named. Members that have yet to come side with one of two if they wait elsewhere for the other: a
-// rank that is awaited in an earlier call has left that out. If only the root differs, members that
-// have gone on side with one: a variable that has the root on all that are still there mostly has
-// it on them, too.
+// Ranks of one group are at the same sequence number with different operations, or with different
+// calls in their flight recorders (docs/flight-recorder.md): stacks show neither sizes nor earlier
+// calls. The smaller side deviates; on a tie both are named. Of two sides, members that have not
+// come yet belong to the one that they do not wait for elsewhere: a rank that is awaited in an
+// earlier call has left that call out. If only the root differs, members that have gone on are
+// added to a side: a variable with the root on all ranks that are still there mostly has it on
+// them, too.
 #include <algorithm>
 #include <iterator>
 #include <map>
@@ -148,7 +148,7 @@ std::vector<NumberSide> sides_of(const RuleInput& input, const std::vector<const
   return sides;
 }
 
-// If one of two ranks has left a loop of the program in which the other one is, says so: what ends
+// Says so if one of two ranks has left a loop of the program that the other one is in: the end of
 // the loop explains more than their calls.
 void tell_loop(const RuleInput& input, std::size_t one, std::size_t other, Finding& finding) {
   auto loop = left_loop(input.view, input.rank(one), input.rank(other));
@@ -166,7 +166,7 @@ void tell_loop(const RuleInput& input, std::size_t one, std::size_t other, Findi
 }
 
 // A dump may be old: beside stacks, only one of this very hang counts, for `likely` at most. Calls
-// that were read from memory beside the stacks are not of another time: where they differ, and the
+// that were read from memory beside the stacks are not from another time: if they differ, and the
 // ranks stood still, that is `certain`.
 Finding recorded_finding(const RuleInput& input,
                          const FlightMismatch& mismatch,
@@ -199,7 +199,7 @@ Finding recorded_finding(const RuleInput& input,
   return finding;
 }
 
-// That a rank has not made a call is no finding here: it is one of the facts of the wait graph.
+// A rank that has not made a call is no finding here, but a fact of the wait graph.
 std::vector<Finding> from_records(const RuleInput& input) {
   std::vector<Finding> findings;
   if (!is_current(input.view)) {

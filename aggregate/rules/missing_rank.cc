@@ -30,9 +30,9 @@ bool are_most(const RuleInput& input, const std::vector<std::size_t>& gone) {
   return gone.size() * 2 > input.view.ranks().size();
 }
 
-// Recognises what a watchdog leaves behind: it has ended the ranks that waited, and the rank that
-// they waited for is left. Most of the job is gone, and a survivor, in no call, has a story of its
-// own. Then the dead ranks are victims.
+// Recognises the work of a watchdog: it has ended the waiting ranks, and the rank that they waited
+// for is left. Most of the job is gone, and a survivor, in no call, has its own story. Then the
+// dead ranks are victims.
 bool looks_like_watchdog(const RuleInput& input, const std::vector<std::size_t>& gone) {
   if (!are_most(input, gone)) {
     return false;
@@ -60,8 +60,8 @@ std::size_t roots_left(const RuleInput& input) {
   return input.view.ranks_that(is_root).size();
 }
 
-// Returns whether nothing but the absence of a process speaks against those that are gone: neither
-// the launcher's word nor an exit status.
+// Returns whether the ranks that are gone merely have no process, without the launcher's word or an
+// exit status.
 bool are_only_absent(const RuleInput& input, const std::vector<std::size_t>& gone) {
   return std::ranges::all_of(gone, [&input](std::size_t at) {
     const RankView& rank = input.rank(at);
@@ -145,8 +145,8 @@ bool nothing_seen(const JobView& view) {
 
 }  // namespace
 
-// Where nothing but recorders is known, and no other rank is held to be the cause: if one alone of
-// the members of calls that all others have made gave no dump, that one is left.
+// If only recorders are known and no other rank is the cause: a rank is left if it is the only one
+// without a dump among the members of calls that all others have made.
 std::vector<Finding> missing_dump(const RuleInput& input) {
   std::set<std::size_t> unseen;
   std::string words;

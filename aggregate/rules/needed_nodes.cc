@@ -10,13 +10,13 @@
 namespace oddrank::aggregate {
 namespace {
 
-// A path that loses much, but not all, may lose some in a row for once: in 5 s four tries are lost,
-// each after twice the time; in 10 s five.
+// A path that loses much, but not all, may lose a few tries in a row: four in 5 s, each after twice
+// the time; five in 10 s.
 constexpr std::int64_t kLikelyMs = 5000;
 constexpr std::int64_t kCertainMs = 10000;
 constexpr std::size_t kMaxHops = 4;
 
-// Returns in what the rank waits; of a transfer without its other side, which differs everywhere.
+// Returns what the rank waits in; for a transfer without its other side, which always differs.
 std::string waits_in(const RuleInput& input, const RankView& rank) {
   const auto& call = rank.decider->call;
   if (!call) {

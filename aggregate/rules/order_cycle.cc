@@ -36,9 +36,9 @@ bool is_member(const Slot& slot, std::size_t rank) {
   return false;
 }
 
-// Returns the ranks of the cycle that deviate from what most of its ranks do. Only ranks that
-// belong to all of its groups show in which order these are entered. If no order has the majority,
-// returns all. Returns none if the members of a rooted call may have done their part and gone on.
+// Returns the ranks of the cycle that deviate from most others. Only ranks that belong to all of
+// its groups show the order in which these are entered. If no order has the majority, returns all.
+// Returns none if the members of a rooted call may have done their part and gone on.
 std::vector<std::size_t> deviating(const Circle& cycle) {
   std::map<const Slot*, std::vector<std::size_t>> sides;
   for (const Slot* slot : cycle.slots) {
@@ -94,7 +94,7 @@ bool all_numbered(const Circle& cycle) {
          std::ranges::all_of(cycle.slots, [](const Slot* slot) { return slot->sequence >= 0; });
 }
 
-// What its recorder alone shows of a rank in a circle, are calls.
+// Returns whether the rank is in a call; a recorder alone shows only calls.
 bool in_a_call(const RankView& rank) {
   return rank.presence == Presence::kRecorded || (rank.decider != nullptr && rank.decider->call);
 }

@@ -15,8 +15,7 @@
 namespace oddrank::aggregate {
 namespace {
 
-// Returns whether the rank is merely late: one that is late for a reason of its own has a story of
-// its own.
+// Returns whether the rank is merely late. With its own reason to be late, it has its own story.
 bool is_late(const RuleInput& input, const RankPast& past, std::size_t at) {
   const RankView& rank = input.rank(at);
   const bool never_came =
@@ -42,8 +41,8 @@ std::string rendezvous_predicate(const RuleInput& input,
                          : model.user_place(rank.sample(), ": it is in "));
 }
 
-// Returns whether the circle rests on more guesses than that all ranks come to a rendezvous, which
-// is the rule.
+// Returns whether the circle rests on guesses other than the usual one that all ranks come to a
+// rendezvous.
 bool has_other_guess(const Circle& circle) {
   return std::ranges::any_of(circle.slots, [](const Slot* slot) {
     return !is_clear(*slot) || slot->membership == Membership::kUnknown ||
@@ -55,7 +54,7 @@ bool has_other_guess(const Circle& circle) {
 }  // namespace
 
 // Handles a new group, which all ranks have to create together: some create it, while others are in
-// a collective that the first do not come to. The smaller side deviates; on a tie both are named.
+// a collective that the former do not enter. The smaller side deviates; on a tie both are named.
 std::vector<Finding> made_by_some(const RuleInput& input) {
   for (const Circle& circle : input.blame.circles) {
     const auto at = std::ranges::find_if(circle.slots, [](const Slot* slot) {
@@ -125,7 +124,7 @@ std::vector<Finding> rendezvous(const RuleInput& input) {
   if (late.empty()) {
     return {};
   }
-  // A rank that is not there at all explains more than one that is there and late.
+  // A rank that does not exist explains more than one that exists and is late.
   if (absent) {
     std::erase_if(
         late, [&input](std::size_t at) { return input.rank(at).presence != Presence::kAbsent; });

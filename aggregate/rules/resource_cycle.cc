@@ -41,8 +41,8 @@ bool is_mixed(const RuleInput& input, const Circle& circle) {
   return between_two && collective;
 }
 
-// Returns whether ranks of the circle are in different calls at one number of a group: they have
-// not kept to one order of calls, which explains it (mismatched_collective).
+// Returns whether ranks of the circle are in different calls at one number of a group: their orders
+// of calls differ, which explains it (mismatched_collective).
 bool has_mismatch(const Circle& circle) {
   std::set<std::pair<std::string_view, std::int64_t>> numbers;
   return std::ranges::any_of(circle.slots, [&numbers](const Slot* slot) {
@@ -51,8 +51,8 @@ bool has_mismatch(const Circle& circle) {
   });
 }
 
-// Returns whether nothing but this makes the circle uncertain: a member waits at an object that
-// only one thread of its process has at hand.
+// Returns whether the circle is uncertain only because a member waits at an object that only one
+// other thread of its process has.
 bool is_by_exclusion(const WaitGraph& graph, const Circle& circle) {
   std::set<std::uint32_t> assumed;
   const bool alone = std::ranges::all_of(graph.edges, [&](const GraphEdge& edge) {
@@ -126,7 +126,7 @@ std::string wait_of_speaker(const RuleInput& input, std::size_t at) {
   return fmt::format("at a {}{}", wait_name(wait.what), whom.empty() ? "" : " for " + whom);
 }
 
-// Returns the same, and how another thread of the member waits that is in the circle: "with its
+// Returns the same, and the wait of another thread of the member that is in the circle: "with its
 // thread 71 (handler) at a lock".
 std::string wait_of(const RuleInput& input, const Circle& circle, std::size_t at) {
   const RankView& rank = input.rank(at);
@@ -146,8 +146,8 @@ bool are_all_in_calls(const RuleInput& input, const std::vector<std::size_t>& ra
                              [&input](std::size_t at) { return takes_part(input.rank(at)); });
 }
 
-// The members to name: those through which every way round leads, or else those that have left the
-// order of calls that all ranks have in common; or else all, without words.
+// The members to name: those that every way round leads through; else those that have left the
+// common order of calls; else all, without words.
 struct Named {
   Deviation who;
   bool left_call = false;  // they have gone another way than the others
@@ -156,7 +156,7 @@ struct Named {
 Named named_of(const RuleInput& input, const Circle& circle) {
   const bool in_calls = are_all_in_calls(input, circle.ranks);
   if (auto cuts = on_every_way(input, circle); !cuts.ranks.empty()) {
-    // If all that the others wait for is one rank in a call, it has gone another way than they.
+    // If the others wait only for one rank, which is in a call, it has gone another way.
     const bool one = cuts.ranks.size() == 1;
     return {std::move(cuts), one && in_calls};
   }
@@ -191,7 +191,7 @@ std::vector<Finding> resource_cycle(const RuleInput& input) {
         accuse(input, named.left_call ? Kind::kSkippedCollective : Kind::kResourceCycle,
                named.who.ranks, Evidence::kOwnStall);
     finding.at_most(same_calls(input, circle));
-    // If a member waits for one of several, all those that it may be are in the circle.
+    // If a member waits for one of several, all of these are in the circle.
     if (finding.confidence == Confidence::kNone || any_moved(input, circle) ||
         (named.who.how.empty() && waits_for_several(input, circle))) {
       continue;

@@ -26,8 +26,8 @@ bool is_awaited(const RuleInput& input, std::size_t rank) {
   return input.graph.awaited[rank];
 }
 
-// Returns "all others (ranks 0-1,3) are in step (train.py:9)": what is left if no wait leads to the
-// one rank that is elsewhere.
+// Returns "all others (ranks 0-1,3) are in step (train.py:9)": the evidence if no wait leads to the
+// only rank that is elsewhere.
 std::string others_words(const RuleInput& input, std::size_t rank) {
   std::vector<std::size_t> others;
   std::set<std::string> phases;
@@ -106,7 +106,7 @@ std::int64_t oldest_young_wait(const JobView& view) {
   return oldest;
 }
 
-// Tells of the end of the rank's wait, which is not in the rank's own thread.
+// Adds the end of the rank's wait, which is not in the rank's own thread.
 void take_end(const RuleInput& input, const WaitEnd& end, Finding& finding, WaitsFor& waits) {
   const RankView& last = end.view();
   const bool moves = last.motion.moved() && finding.kind != Kind::kBusyRank;

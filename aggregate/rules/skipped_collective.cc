@@ -1,7 +1,7 @@
 // A rank is past, or never reached, the collective that the others wait in.
 //
-// Three shapes. (1) The rank is in code of its own, and nothing else explains it. (2) The ranks of
-// one group are in different collectives of it. Those with the smaller sequence number are behind,
+// Three shapes. (1) The rank is in its own code, and nothing else explains it. (2) The ranks of one
+// group are in different collectives of it. Those with the smaller sequence number are behind,
 // unless they are the majority: then those ahead deviate;
 // without numbers, those in the minority; without a minority, all of them are named. (3) One rank
 // is in a call whose group is not known, and all others are shown to wait for it: whichever the
@@ -123,7 +123,7 @@ std::string elsewhere(const RuleInput& input, const RankView& rank) {
 }
 
 // Returns the process or coroutine of the rank that holds up others, whatever the rank itself waits
-// for, or null.
+// for; else null.
 const GraphNode* part_to_blame(const RuleInput& input, const RankView& rank) {
   const auto by = input.blame.by_part.find(input.view.index_of(rank));
   return by == input.blame.by_part.end() ? nullptr : &input.graph.nodes[by->second];
@@ -143,8 +143,8 @@ std::string part_words(const RuleInput& input, const RankView& rank, const Graph
                     : elsewhere(input, view_of(input.view, rank, process, *thread)));
 }
 
-// Returns what the process or thread does in which the rank's wait ends; or its part that holds up
-// others whatever the rank waits for.
+// Returns what the process or thread does where the rank's wait ends; or the part of the rank that
+// holds up others, whatever the rank waits for.
 std::string end_words(const RuleInput& input, const RankView& rank) {
   if (const GraphNode* part = part_to_blame(input, rank)) {
     return part_words(input, rank, *part);
@@ -194,9 +194,9 @@ void add_advice(const RuleInput& input, const RankView& rank, Finding& finding) 
   }
 }
 
-// Returns whether the others have not made this call, of which they get the data of one: they are
-// all in another one, and if the one had given it, those inside would have it. It may be on its
-// way, or one inside is to give it, as far as is known.
+// Returns whether the absent members have not made this call, in which one member gives data to the
+// others: all of them are in another call, and if the giver had made this one, those inside would
+// have its data. As far as is known: the data may be on its way, or the giver may be inside.
 bool is_extra(const JobView& view, const Slot& slot, const std::vector<const Slot*>& of_group) {
   const auto is_in_another = [&](std::size_t at) {
     return std::ranges::any_of(
@@ -218,13 +218,13 @@ std::vector<std::size_t> behind(const JobView& view,
   }
   const bool tie = slots[1]->inside.size() == largest->inside.size();
   // A call ends early on a rank, or never, if its sizes differ from the others' (gloo). Then most
-  // ranks may be behind because of the few that are ahead.
+  // ranks may be behind because of the few ahead.
   const bool most_behind = numbered && slots.size() == 2 && !tie && largest->sequence < last;
   confidence = numbered && !most_behind ? Confidence::kCertain
                : tie                    ? Confidence::kPossible
                                         : Confidence::kLikely;
-  // Those in a rooted call may wait for any rank that left it out: the others may have done their
-  // part. Those who left the largest one may have, too.
+  // Ranks in a rooted call may wait for any rank that left it out: the others may have done their
+  // part. So may those who left the largest call.
   for (auto at = slots.begin() + (tie ? 0 : 1); !numbered && at != slots.end(); ++at) {
     if (!may_be_over_for_some(**at)) {
       continue;

@@ -15,8 +15,8 @@ namespace oddrank::aggregate {
 namespace {
 
 constexpr std::size_t kMinSamples = 3;
-// The chance that one of `ranks` that are all alike is the last in all of `steps` is
-// 1 / ranks^(steps - 1). At most one in fifty: 3 samples of 8 ranks, or 5 of 3.
+// Among equal ranks, the chance that one of them is the last in all steps is 1 / ranks^(steps - 1).
+// At most one in fifty: 3 samples of 8 ranks, or 5 of 3.
 constexpr std::size_t kMinOdds = 50;
 
 // Returns whether the function waits for a GPU, whose work mostly ends with a collective: this one
@@ -61,8 +61,8 @@ bool went_on(const snapshot::ThreadSample& before, const snapshot::ThreadSample&
          snapshot::ran_between(before, after).at_all;
 }
 
-// Returns whether all ranks that waited for `late` have run since the sample before: else both are
-// of one step, and show nothing more than one of them.
+// Returns whether all ranks that waited for `late` have run since the sample before: else both
+// samples are from one step, and count as one.
 bool is_another_step(const JobView& view, std::size_t late, std::size_t sample) {
   for (std::size_t at = 0; at < view.ranks().size(); ++at) {
     const auto& samples = view.rank(at).decider->samples;
@@ -159,8 +159,8 @@ std::vector<Finding> slow(const RuleInput& input) {
   return {finding};
 }
 
-// Others wait for a rank that has work, of which it is seen to get some done: an evaluation, a
-// cache that it fills for all, a stage with more to do. Nothing holds the job up but that.
+// Others wait for a rank that is seen to get work done: an evaluation, a cache that it fills for
+// all, a stage with more to do. Nothing else holds the job up.
 std::vector<Finding> has_work(const RuleInput& input) {
   const std::vector<std::size_t>& ranks = input.told;
   if (ranks.size() == input.view.ranks().size()) {

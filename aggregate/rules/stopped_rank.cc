@@ -1,6 +1,6 @@
 // A rank is in state T (stopped) or t (held by a tracer), or frozen by its cgroup. Its frames may
-// show it in the very call that the others wait in; it still takes no part. The same of a child of
-// the rank that the rank waits for.
+// show it in the very call that the others wait in; it still takes no part. Likewise a child that
+// the rank waits for.
 #include <algorithm>
 #include <chrono>
 
@@ -33,7 +33,7 @@ std::string stop_predicate(const RuleInput& input, const RankView& rank) {
 }
 
 // Returns "it last ran 5 s ago, and they have waited for 14 s: ..." if the stop is younger than the
-// wait of each rank that waits for this one: then it did not begin their waits; else "".
+// wait of each rank that waits for this one: then the stop did not cause their waits; else "".
 std::string younger_than_waits(const RuleInput& input, std::size_t at, const RankView& stopped) {
   constexpr std::int64_t kMinGapMs = 3000;  // by which the ages of one moment differ
   const std::int64_t age = stopped.decider == nullptr ? -1 : stopped.decider->wait.quiet_ms;
@@ -57,7 +57,7 @@ std::string younger_than_waits(const RuleInput& input, std::size_t at, const Ran
 std::vector<Finding> stopped_rank(const RuleInput& input) {
   const std::vector<std::size_t>& stopped = input.told;
   Finding finding = accuse(input, Evidence::kState);
-  // That the rank is in state T needs no waiting ranks; that this is the cause does.
+  // State T is a fact without waiting ranks; that it is the cause needs some.
   const RankView& first = input.end(stopped.front()).view();
   finding.summary = sentence_of_end(
       input, stopped, [&](const RankView& rank) { return stop_predicate(input, rank); });

@@ -35,7 +35,8 @@ CauseSetId CauseSets::unite(CauseSetId a, CauseSetId b) {
   return at->second;
 }
 
-// By halves: one by one, all the sets on the way would be kept, a number for each pair of causes.
+// By halves: one by one, all intermediate sets would be kept, with a number for each pair of
+// causes.
 CauseSetId CauseSets::unite(std::span<CauseSetId> sets) {
   std::ranges::sort(sets);
   std::size_t size = static_cast<std::size_t>(std::unique(sets.begin(), sets.end()) - sets.begin());

@@ -188,7 +188,7 @@ bool Solver::is_unclear(std::uint32_t node) const {
   const Join join = net_.nodes[node].join;
   const auto& targets = net_.out[node];
   const auto is_beyond = [&](std::uint32_t to) { return component_[to] != component_[node]; };
-  // The first one comes from elsewhere: those that need this node do not come before it.
+  // The first one comes from outside: nodes that need this node do not come before it.
   const bool leaves = join == Join::kAny && std::ranges::any_of(targets, is_beyond);
   CauseSetId first = CauseSets::kNone;
   for (const std::uint32_t to : targets) {
@@ -215,8 +215,8 @@ void Solver::solve_single(std::uint32_t node) {
   result_.unclear[node] = is_unclear(node);
 }
 
-// All members of a circle need the circle, and what any of them waits for beyond it. Nodes that may
-// be in it may be held by it. Nodes that only lead through it need what they need elsewhere.
+// All members of a circle need the circle, and what any of them waits for outside of it. Nodes that
+// may be in it may be held by it. Nodes that only lead through it need what they need elsewhere.
 void Solver::solve_circular(Nodes nodes) {
   const std::vector<bool> certain = standing(nodes, Run::kOptimistic);
   const std::vector<bool> possible = standing(nodes, Run::kPessimistic);
@@ -253,7 +253,7 @@ void Solver::solve_circular(Nodes nodes) {
                                         : CauseSets::kEvery;
   }
   settle(nodes);
-  // They all may need the same, so if that is unclear of one of them, it is of all.
+  // They all may need the same, so if that is unclear for one of them, it is for all.
   const bool unclear =
       (any_possible && !any_certain) ||
       std::ranges::any_of(nodes, [&](std::uint32_t node) { return is_unclear(node); });
@@ -294,7 +294,7 @@ void Solver::settle(Nodes nodes) {
 }
 
 void Solver::find_rivals() {
-  // Able nodes: all of them, by what they need for sure, and by cause those that need it.
+  // Able nodes: all, by what they certainly need; and by cause, those that need it.
   struct Able {
     std::size_t open = 0;  // they are open causes themselves
     std::size_t free = 0;

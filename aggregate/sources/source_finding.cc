@@ -19,8 +19,8 @@ namespace oddrank::aggregate {
 namespace {
 
 // Returns whether a source names a rank of the verdict. Two sources see different parts of one
-// chain: naming no rank is no contradiction, nor is a rank that waits, outside of calls, for one of
-// the verdict.
+// chain: a source without a rank does not contradict, nor does a rank that waits, outside of calls,
+// for one of the verdict.
 std::optional<bool> agreement(const JobView& view,
                               const WaitGraph& graph,
                               const std::vector<std::int32_t>& ranks,
@@ -77,8 +77,8 @@ void add_flight(const JobView& view, const Verdict& verdict, std::vector<SourceF
                         std::ranges::all_of(facts->waits, [](const FlightWait& wait) {
                           return wait.absent.empty() && wait.unknown.empty();
                         });
-  // A call that has not ended everywhere is under way in a job that moves, and waits for a rank
-  // that is stopped: the stacks know better.
+  // In a job that moves, or has a stopped rank, it is normal that a call has not ended everywhere:
+  // the stacks know better.
   if (all_came && (!is_stall(verdict.kind) || verdict.kind == Kind::kStoppedRank)) {
     return;
   }

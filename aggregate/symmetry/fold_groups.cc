@@ -20,10 +20,10 @@ using snapshot::CallKind;
 using snapshot::CollectiveCall;
 
 constexpr std::int64_t kNoPlace = -1;
-// Where the other side of a transfer is within a larger group is not looked up.
+// In larger groups, the place of a transfer's other side is not looked up.
 constexpr std::size_t kMaxSearchedMembers = 4096;
 
-// All in which groups that are folded agree.
+// What folded groups have in common.
 struct LikeKey {
   Role role = Role::kElsewhere;
   std::string_view stack;
@@ -106,7 +106,7 @@ std::int64_t peer_distance(const std::vector<std::int32_t>& members,
   return std::int64_t{peer} - rank;
 }
 
-// Several ranks of a group may wait for one peer, each from another side.
+// Several ranks of a group may wait for one peer, at different distances.
 std::string peer_distances(const JobView& view, const RankGroup& group) {
   std::vector<std::int64_t> distances;
   for (const std::size_t at : group.ranks) {
@@ -131,7 +131,7 @@ std::optional<LikeKey> key_of(const JobView& view, const RankGroup& group, Role 
   }
   const RankView& first = view.rank(group.ranks.front());
   const std::vector<std::int32_t>& members = view.ranks_of(call->members);
-  // By which way a rank waits for a root does not tell groups apart, only whether it does directly.
+  // Groups differ by whether they wait for a root directly, not by the way to the root.
   LikeKey key;
   key.role = role == Role::kDirect ? role : Role::kElsewhere;
   key.stack = group.stack.key;
@@ -149,7 +149,7 @@ std::optional<LikeKey> key_of(const JobView& view, const RankGroup& group, Role 
   return key;
 }
 
-// Returns what tells the process group apart: its members, or its name if they are not known.
+// Returns what identifies the process group: its members, or its name if they are not known.
 std::string_view identity_of(const JobView& view, const RankGroup& group) {
   const CollectiveCall& call = *view.rank(group.ranks.front()).decider->call;
   return view.text(call.members).empty() ? view.text(call.group) : view.text(call.members);

@@ -29,7 +29,7 @@ std::vector<Role> roles_of(const JobView& view, const WaitGraph& graph, const Ve
   std::vector<Role> roles(ranks, Role::kElsewhere);
   std::vector<std::size_t> roots =
       view.ranks_that([&](std::size_t at) { return is_root(verdict, view.rank(at)); });
-  // A link has no guilty end; who waits for it waits for a root.
+  // A link has no guilty end; ranks that wait for it wait for a root.
   for (std::size_t node = ranks; node < graph.nodes.size() && !verdict.links.empty(); ++node) {
     if (graph.nodes[node].kind == NodeKind::kLink) {
       roots.push_back(node);

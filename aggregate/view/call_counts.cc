@@ -34,8 +34,8 @@ void for_recorded(const RankView& rank, snapshot::StringId name, Visit visit) {
   }
 }
 
-// Returns the backend whose call the rank is in: the only one of which its recorder has calls of
-// that group that have not ended. Empty: unknown.
+// Returns the backend of the rank's call: the only one with open calls of that group in its
+// recorder. Empty: unknown.
 snapshot::StringId backend_of_call(const RankView& waiter) {
   const ProcessGroup* group = group_of(waiter, *waiter.decider->call);
   std::optional<snapshot::StringId> found;

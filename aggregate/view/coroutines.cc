@@ -32,10 +32,10 @@ class Coroutines {
   // Returns the innermost task that this one waits for: the first of several, and the one that has
   // its lock. Null: it waits for no task.
   const AsyncTask* next(const AsyncTask& task) const;
-  // Returns all that have to end before this one goes on.
+  // Returns all tasks that have to end before this one goes on.
   std::vector<const AsyncTask*> needed(const AsyncTask& task) const;
-  // Returns the first circle of tasks that need each other to which the task leads; empty if none.
-  // `seen`: tasks that lead to none; adds to them.
+  // Returns the first circle of tasks, each needing the next, that the task leads to; empty if
+  // none. Adds tasks that lead to none to `seen`.
   std::vector<const AsyncTask*> circle_from(const AsyncTask& task,
                                             std::set<const AsyncTask*>& seen) const;
   TaskWay way_from(const AsyncTask& task);
@@ -163,7 +163,7 @@ bool Coroutines::stands_in(const AsyncTask& task, Story story) {
   return hit && hit->frame == model_.all_frames(sample).front();
 }
 
-// Adds what one task asks for to what others do.
+// Adds what one task asks for to what others ask for.
 void add_asked(const snapshot::AskedObjects& from, snapshot::AskedObjects& into) {
   into.known = into.known && from.known;
   into.tasks = into.tasks || from.tasks;
@@ -213,8 +213,8 @@ const ThreadCapture* loop_of(const ProcessCapture& process, const AsyncTask& tas
   return task.loop == 0 || found == process.threads.end() ? nullptr : &*found;
 }
 
-// Returns the task for which the thread waits; null if it waits for none. The one that it runs is
-// not it, if that one asks for another: as a callback that waits for another thread's loop.
+// Returns the task that the thread waits for; null if it waits for none. Not the task that it runs,
+// if that one asks for another, like a callback that waits for another thread's loop.
 const AsyncTask* awaited_task(const ProcessCapture& process, const ThreadCapture& thread) {
   const AsyncTask* awaited = nullptr;
   for (const AsyncTask& task : process.tasks) {
@@ -226,7 +226,7 @@ const AsyncTask* awaited_task(const ProcessCapture& process, const ThreadCapture
   return awaited;
 }
 
-// Takes over the wait at a connection, which the kernel tells as of a thread.
+// Sets the wait at a connection as the kernel shows it for a thread.
 void wait_at(const snapshot::KeptSocket& socket, snapshot::Wait& wait) {
   wait.on = snapshot::WaitOn::kSocket;
   wait.inferred = false;
@@ -283,8 +283,8 @@ bool is_unfinished(const AsyncTask& task) {
   return task.state != TaskState::kParked && task.state != TaskState::kLeftBehind;
 }
 
-// Returns whether a file at which the event loop waits is known to be one by which its own process
-// wakes it.
+// Returns whether the event loop waits at a file that is known to be for its own process to wake
+// it.
 bool wakes_itself(const ProcessCapture& process, const snapshot::Wait& wait) {
   const auto& awaited = wait.rare->awaited;
   if (wait.rare->awaited_count <= 1) {  // the wait tells who has the other end

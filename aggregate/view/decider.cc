@@ -56,8 +56,8 @@ bool leads_on(WaitOn on) {
   return !may_wait_for_thread(on) && on != WaitOn::kGil;
 }
 
-// Returns whether the wait may be ended by another thread of the process: it is for files, and the
-// process makes one of them ready by itself, as event loops are woken.
+// Returns whether another thread of the process may end the wait: it is for files, and the process
+// itself makes one of them ready, as event loops are woken.
 bool may_be_woken_by_own(const ProcessCapture& process, const ThreadCapture& thread) {
   const auto& awaited = thread.wait.rare->awaited;
   return thread.wait.how == snapshot::WaitHow::kFiles &&
@@ -151,8 +151,8 @@ const ThreadCapture* find_decider(const ProcessCapture& process, FrameModel& mod
   if (is_at_work(*decider, model)) {
     return decider;
   }
-  // The thread that alone has at hand what the main thread waits at counts for more than another
-  // one that is in a call, perhaps for its own purposes.
+  // The only other thread with the object that the main thread waits at wins over a thread that is
+  // in a call, perhaps for its own purposes.
   const ThreadCapture& provider = *follow_threads(process, *decider).way.back();  // no circle
   if (&provider != decider && is_at_work(provider, model)) {
     return decider;
@@ -249,8 +249,8 @@ Motion measure_motion(const ThreadCapture& thread, FrameModel& model) {
   if (!motion.measured) {
     return motion;
   }
-  // A library that polls is found at another instruction each time, and waits nevertheless. One
-  // that makes a communicator goes through stages, which count as motion.
+  // A polling library is at another instruction each time, and still waits. A library that makes a
+  // communicator goes through stages, which count as motion.
   const bool in_library = (thread.call && thread.call->kind != CallKind::kRendezvous) ||
                           thread.wait.on == WaitOn::kDevice;
   const Reach farthest = in_library && thread.has_python ? Reach::kPython : Reach::kWhole;

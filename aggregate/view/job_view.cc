@@ -39,9 +39,9 @@ std::pair<std::uint32_t, pid_t> key_of_pid(const ProcessCapture* process) {
   return {process->node, process->pid};
 }
 
-// Returns whether the decider has made a call between the samples: in the group of the call that it
-// is in, or in any group if that is unknown, no other thread makes calls, and the decider has not
-// stood in its call all the time.
+// Returns whether the decider has made a call between the samples: in its call's group; or in any
+// group if that is unknown, no other thread makes calls, and it has not stood in its call all the
+// time.
 bool has_made_calls(const RankView& rank) {
   const auto& call = rank.decider->call;
   const bool known = call && (call->whole_world || call->group != snapshot::StringId{});
@@ -104,7 +104,7 @@ const std::vector<snapshot::ThreadCapture>& JobView::coroutines(
   return at == coroutines_.end() ? none : at->second;
 }
 
-// Takes over who may owe the callers their answers (remote_calls.h): these threads speak for their
+// Makes the threads that may owe callers their answers (remote_calls.h) the deciders of their
 // ranks.
 void JobView::take_servers() {
   for (RankView& rank : ranks_) {
@@ -136,7 +136,7 @@ void JobView::take_servers() {
 }
 
 // A thread that has the connection at which another rank waits, and does something of its own, owes
-// the answer: it speaks for its rank, whatever the main thread waits in.
+// the answer: it becomes its rank's decider, whatever the main thread waits in.
 void JobView::take_socket_servers() {
   for (const RankView& rank : ranks_) {
     const ProcessCapture* server =
@@ -173,7 +173,7 @@ void JobView::take_records() {
       continue;
     }
     ranks_[at].recorded = &record;
-    // What wakes it in a call that is older than the samples, a timer's signals say, does not end
+    // If the call is older than the samples, what wakes it (a timer's signals, say) does not end
     // the call.
     constexpr std::int64_t kOlderMs = 10'000;
     RankView& rank = ranks_[at];
@@ -300,8 +300,8 @@ void JobView::add_processes() {
   began_us_ = last == 0 ? 0 : first;
 }
 
-// Looks what the decider polls for. If another thread of the process is to give it, and one is in a
-// call of a communication library, that thread speaks for the rank.
+// Finds what the decider polls for. If another thread of the process has to give it, and one is in
+// a call of a communication library, that thread becomes the decider.
 void JobView::take_poll(RankView& rank) {
   const auto poll = rank.decider->call ? std::nullopt : poll_of(*this, *rank.decider);
   rank.polls = poll ? std::optional(poll->on) : std::nullopt;
@@ -324,7 +324,7 @@ void JobView::take_poll(RankView& rank) {
   const bool rests = !rank.decider->call && !rank.polls && rests_in_loop(*this, *rank.decider);
   const bool stands =
       rank.polls || rests || waits_for_standing_pool(*rank.decider, rank.children, model_);
-  // Where it is not known what is asked, something that changes is work.
+  // If it is unknown what it polls for, changes count as work.
   const bool still = rank.polls != PollOn::kUnknown || !rank.motion.locals;
   if (stands && still && stays_in_function(*rank.decider, model_)) {
     rank.motion.stack = rank.motion.cpu = rank.motion.woke = false;

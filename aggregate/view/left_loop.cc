@@ -9,7 +9,7 @@
 namespace oddrank::aggregate {
 namespace {
 
-// Loops are read of so many innermost Python frames (cpython/python_process.h).
+// Loops are read for this many innermost Python frames (cpython/python_process.h).
 constexpr std::size_t kFramesWithLoops = 6;
 
 struct LoopedFrame {

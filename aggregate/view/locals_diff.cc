@@ -139,7 +139,7 @@ std::string LocalDifference::words() const {
 std::vector<LocalDifference> diff_locals(const JobView& view,
                                          const std::vector<std::size_t>& ranks) {
   const std::map<Variable, Seen> variables = read_variables(view, ranks);
-  // With its weight, how far further in its frame is, and its place in the source.
+  // With its weight, the number of frames further in, and its place in the source.
   std::vector<std::pair<std::tuple<int, std::size_t, std::size_t>, LocalDifference>> found;
   for (const auto& [variable, seen] : variables) {
     if (seen.values.size() < 2) {

@@ -30,11 +30,10 @@ std::chrono::milliseconds rest_of(const LoopWork& work) {
   return std::chrono::milliseconds(static_cast<std::int64_t>(std::min(rest_ms, most)));
 }
 
-// Returns "come in" or "gone out" if the thread waits at one connection of TCP through which data
-// has done so in the last second, and none has gone the other way for long. A thread that asks
-// again and again sends, too, and gets answers; at a connection that stands, nothing goes either
-// way. The kernel tells less about a pipe: that the process has read something, and that the thread
-// has run just now.
+// Returns "come in" or "gone out" if the thread waits at one TCP connection with data in that
+// direction in the last second, and none the other way for long. A polling thread both sends and
+// gets answers; at a stuck connection, nothing goes either way. The kernel shows less about a pipe:
+// that the process has read something, and that the thread has just run.
 std::string_view flow_at(const JobView& view,
                          const snapshot::ProcessCapture& process,
                          const snapshot::Wait& wait) {
@@ -62,8 +61,8 @@ bool puts_out(const JobView& view, const snapshot::PythonLoop& loop) {
   return std::ranges::any_of(named.calls, snapshot::puts_out);
 }
 
-// Returns whether the loop may end by what it asks for, not by its items. Where the capture does
-// not say by what it ends, and of a loop that writes, it counts whether the thread polls.
+// Returns whether the loop may end by what it asks for, not by its items. If the capture does not
+// say what ends it, and for a loop that writes: whether the thread polls.
 bool ends_by_asking(const JobView& view,
                     const snapshot::ThreadCapture& thread,
                     const snapshot::PythonLoop& loop,

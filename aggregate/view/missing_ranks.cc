@@ -59,7 +59,7 @@ bool meets_unseen(const JobView& view, const ProcessCapture& process) {
 }
 
 bool waits_for_unseen(const JobView& view, const ProcessCapture& process) {
-  // Kept are connections whose other end is in no process of their node; it may be in one of
+  // The capture keeps connections whose other end is in no process of their node; it may be in
   // another container that was read.
   const auto is_kept = [&process](const snapshot::Wait& wait) {
     return std::ranges::any_of(process.connections, [&wait](const snapshot::Connection& each) {
@@ -74,10 +74,10 @@ bool waits_for_unseen(const JobView& view, const ProcessCapture& process) {
   });
 }
 
-// Returns whether an agent may have seen only a part of its machine: that a rank has no process
-// there does not show that it is gone. So it is if a rank is the first process of its agent's pid
-// namespace (a container of one rank), or has a connection within the machine that no process has
-// open at its other end: one that it waits for, or one with the store at which the ranks meet.
+// Returns whether an agent may have seen only a part of its machine, where a rank without a process
+// may still exist: a rank is the first process of its agent's pid namespace (a container of one
+// rank), or has a connection within the machine whose other end no process has: one that it waits
+// for, or one with the store at which the ranks meet.
 bool is_partly_seen(const JobView& view) {
   const auto& processes = view.capture().processes;
   return std::ranges::any_of(processes, [&view](const ProcessCapture& process) {
@@ -115,7 +115,7 @@ std::pair<std::int32_t, std::int32_t> local_range(const Capture& capture,
                                                   const ProcessCapture& process,
                                                   bool partly_seen,
                                                   std::int32_t world) {
-  // A job without variables has the address at which its ranks meet for its name.
+  // A job without variables is named after the address at which its ranks meet.
   const std::string_view job = capture.tables.text(process.job_key);
   const auto address = snapshot::variable_of(capture.tables, process, "MASTER_ADDR");
   if (is_loopback(address.value_or(address_part(job)))) {
@@ -132,7 +132,7 @@ std::pair<std::int32_t, std::int32_t> local_range(const Capture& capture,
   return {base, std::min(world, base + local_world)};
 }
 
-// Returns on how many nodes the job runs, by what launchers tell its processes; 0 if none does.
+// Returns how many nodes the job has, by the launchers' variables; 0 if unknown.
 std::size_t nodes_told(const Capture& capture, std::int32_t world) {
   std::int32_t nodes = 0;
   for (const ProcessCapture& process : capture.processes) {
@@ -159,7 +159,7 @@ struct Absence {
   std::vector<std::tuple<std::int32_t, std::int32_t, std::string>> local_ranges;
   bool whole_job = false;    // every node of the job was read
   bool partly_seen = false;  // a node may have containers that were not read
-  // Processes that were read and do not tell their rank: one of them may be any that is missing.
+  // Processes that were read without a rank: each may be any missing one.
   std::size_t nameless = 0;
   std::map<std::string, const RankView*> alive;  // by host: one of them that has not ended
 };
@@ -190,8 +190,7 @@ void look_at_found(const Capture& capture,
     if (first < end && whole && absence.source != JobSource::kCore) {
       absence.local_ranges.emplace_back(first, end, each.host);
     }
-    // A process that does not tell its rank (a core file without an environment) may be any of
-    // them.
+    // A process without a rank (a core file without an environment) may be any of them.
     if (each.may_be_rank()) {
       ++absence.nameless;
       if (each.presence != Presence::kDead) {
@@ -204,7 +203,7 @@ void look_at_found(const Capture& capture,
   ranges.erase(std::unique(ranges.begin(), ranges.end()), ranges.end());
 }
 
-// Returns whether `answered` nodes are all nodes of the job, and not only those that were asked.
+// Returns whether `answered` nodes are all nodes of the job, not only the requested ones.
 bool is_whole_job(const Capture& capture, std::int32_t world, std::size_t answered) {
   switch (capture.job.source) {
     case JobSource::kSlurm:
@@ -212,7 +211,7 @@ bool is_whole_job(const Capture& capture, std::int32_t world, std::size_t answer
     case JobSource::kReport:
       return !capture.job.id.empty();
     case JobSource::kHosts: {
-      // Hosts are given by hand: that they are all of the job's, the launcher must have said.
+      // Hosts are given by hand: only the launcher can say whether they are all of the job's.
       const std::size_t told = nodes_told(capture, world);
       return told > 0 && answered >= told;
     }
@@ -272,7 +271,7 @@ void explain_absence(const Absence& absence, RankView& rank) {
   explain_homeless(absence, rank);
 }
 
-// A rank is not gone if a process of the job that does not tell its rank lives where it should be.
+// A rank may not be gone if a process of the job without a rank lives on its node.
 void doubt_absence(const Absence& absence, RankView& rank) {
   if (rank.presence != Presence::kAbsent || absence.alive.empty()) {
     return;

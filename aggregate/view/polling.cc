@@ -66,8 +66,8 @@ bool rests_again(const JobView& view, const ThreadCapture& thread) {
   return 2 * asleep >= std::ssize(samples) && again && stays_in_function(thread, view.model());
 }
 
-// Returns whether a loop that asks for this polls even if it does not rest: what a file or a
-// connection gives piece by piece may be work.
+// Returns whether a loop that asks for this polls even without rests: reading a file or a
+// connection piece by piece may be work.
 bool polls_without_rest(const PythonLoop& loop, const Poll& poll) {
   const bool in_pieces = poll.on == PollOn::kUnknown || poll.on == PollOn::kDatabase ||
                          poll.on == PollOn::kConnection ||

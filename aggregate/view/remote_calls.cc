@@ -44,8 +44,8 @@ Servers servers_of(FrameModel& model, const std::vector<RankView>& ranks, std::s
   return servers;
 }
 
-// Returns whether one of the actors that are asked has no process that is known to be it. All ranks
-// have a process.
+// Returns whether one of the asked actors has no known process. Precondition: all ranks have a
+// process.
 bool asks_unseen_actor(const snapshot::AskedObjects& asked, const std::vector<RankView>& ranks) {
   return std::ranges::any_of(asked.actors, [&](snapshot::StringId actor) {
     return std::ranges::none_of(ranks,
@@ -72,8 +72,8 @@ bool is_its_coroutine(const RankView& rank, const ThreadCapture& thread) {
   return rank.coroutine != nullptr && &rank.coroutine->thread == &thread;
 }
 
-// Returns the same as remote_call(), also of a coroutine: it may wait for another process, or for a
-// caller that is yet to come.
+// Returns the same as remote_call(), also for a coroutine: it may wait for another process, or for
+// a future caller.
 std::optional<std::string_view> call_of(FrameModel& model,
                                         const RankView& rank,
                                         const ThreadCapture& thread) {
@@ -188,9 +188,8 @@ bool may_be_meant(const std::vector<RankView>& ranks,
   return request.is_group ? asked.others : asked.tasks || asks_unseen_actor(asked, ranks);
 }
 
-// Returns the requests that may be for what the thread waits for in `call`: for a placement group,
-// a task, or an actor that has no process. Those that have only just been made are left out, unless
-// the cluster does not have as much.
+// Returns the requests that the thread may wait for in `call`: for a placement group, a task, or an
+// actor without a process. Leaves out very recent ones, unless the cluster does not have as much.
 std::vector<const ResourceRequest*> find_wanted(const std::vector<RankView>& ranks,
                                                 const std::vector<ResourceRequest>& requests,
                                                 const snapshot::ThreadCapture& thread,
@@ -219,8 +218,8 @@ Known holds(const ResourceRequest& request, const snapshot::ProcessCapture& proc
   return std::ranges::find(holders, process.pid) == holders.end() ? Known::kNo : Known::kYes;
 }
 
-// Returns the requests for resources that the caller may wait for, and who is at work and has what
-// is missing; nothing if it is not known which of these is meant.
+// Returns the requests for resources that the caller may wait for, and the working processes that
+// have what is missing; nothing if it is not known which of these it waits for.
 RemoteWait wants_of(FrameModel& model,
                     const std::vector<RankView>& ranks,
                     const std::vector<ResourceRequest>& requests,
@@ -277,7 +276,7 @@ RemoteWait find_answer(FrameModel& model,
   if (servers.empty()) {
     return wants_of(model, ranks, requests, caller);
   }
-  // If it is not known what a coroutine waits for, a caller of it may be the only one that is left.
+  // If it is not known what a coroutine waits for, its caller may be the only one left.
   const bool known = !is_its_coroutine(ranks[caller.rank], *caller.thread) ||
                      caller.thread->wait.rare->asked.known;
   return {caller.rank, caller.thread, meant(model, ranks, std::move(servers), known), {}};

@@ -74,7 +74,7 @@ bool is_shared_lock(const snapshot::Wait& wait) {
 
 bool is_at_python_lock(const ThreadCapture& thread) {
   const snapshot::Wait& wait = thread.wait;
-  // Objects in C (queue.SimpleQueue) wait at a semaphore of their own, as Python's locks do.
+  // Objects in C (queue.SimpleQueue) wait at their own semaphore, like Python's locks.
   const bool of_python = wait.how == snapshot::WaitHow::kPythonLock ||
                          wait.how == snapshot::WaitHow::kObject ||
                          wait.how == snapshot::WaitHow::kFutureNotBegun ||

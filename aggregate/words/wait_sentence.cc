@@ -75,8 +75,8 @@ void add(std::string& text, std::string_view more) {
   }
 }
 
-// The innermost Python frame of the process's own: what stands behind the start of a process of
-// multiprocessing is its parent's.
+// The innermost Python frame of the process's own: frames outside of the start of a multiprocessing
+// process are its parent's.
 const Frame* innermost_python(const Tables& tables, const ThreadCapture& thread) {
   if (thread.samples.empty()) {
     return nullptr;
@@ -91,8 +91,8 @@ const Frame* innermost_python(const Tables& tables, const ThreadCapture& thread)
   return nullptr;
 }
 
-// One thread's wait; borrows all for one sentence. Texts of a capture are as long as who wrote it
-// likes; reports cut whole sentences at less than this.
+// One thread's wait; borrows all for one sentence. Texts of a capture may have any length; reports
+// cut whole sentences at less than this.
 class Sentence {
  public:
   Sentence(const Tables& tables,
@@ -105,7 +105,7 @@ class Sentence {
   std::string whole(std::string_view what) const;
 
  private:
-  // Without what other processes do: those may wait for this one.
+  // Returns it without what other processes do: those may wait for this one.
   std::string own(std::string_view what) const;
   std::string doing() const;
   // Python asks for its GIL every few milliseconds; the limits of its other waits are the caller's

@@ -42,7 +42,7 @@ std::string path_words(const JobView& view, const Wait& wait) {
   return path;
 }
 
-// Describes a wait for a lock or a pipe in the words of the library that waits; "" for kinds about
+// Describes a wait for a lock or a pipe in the words of the waiting library; "" for kinds about
 // which the kernel knows more (a file, a file lock, the GIL).
 std::string_view library_wait(const JobView& view, const RankView& rank) {
   switch (rank.decider->wait.on) {
@@ -183,7 +183,7 @@ std::string other_side_words(const JobView& view,
                        : fmt::format(" {} one of ranks {}", direction, view.listed(call.peers));
 }
 
-// Returns ", tag 5"; "" for 0, which is what a program that uses no tags has.
+// Returns ", tag 5"; "" for 0, the default of programs that use no tags.
 std::string tag_words(const CollectiveCall& call) {
   return call.tag > 0 ? fmt::format(", tag {}", call.tag) : "";
 }
