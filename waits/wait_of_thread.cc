@@ -261,8 +261,9 @@ void read_blocked(const WaitContext& context, ThreadWait& wait) {
 }
 
 // Only the cgroup itself shows a frozen thread in two cases: since Linux 6.1 the freezer of version
-// 1 leaves it where it sleeps, in state D; and kernels such as Debian's 5.10 know no place where a
-// thread sleeps (wchan is always "0"), so that version 2's cannot be seen in state S.
+// 1 leaves it where it sleeps, in state D; and kernels such as Debian's 5.10 do not tell where a
+// thread sleeps (wchan is always "0"), so that a thread frozen by version 2, in state S, cannot be
+// recognised.
 bool is_frozen(const WaitContext& context) {
   const attach::ThreadState& thread = context.thread;
   const bool unplaced = thread.state == 'S' && (thread.wchan.empty() || thread.wchan == "0");

@@ -1,6 +1,6 @@
-// If the other end has one user, that is the holder. If it has several, the one that started all
-// others: a shell between a program and its reader has the pipe, too, and waits for the program.
-// Else none is named.
+// If the other end has one user, that process is the holder. If it has several, the holder is the
+// one that started all others: a shell between a program and its reader also has the pipe, and
+// waits for the program. Otherwise no holder is named.
 #include "waits/ends/join_ends.h"
 
 #include <algorithm>
@@ -42,7 +42,7 @@ class Joiner {
  private:
   void join(std::size_t process, ThreadCapture& thread);
 
-  // Adds the ends of the connections that the thread has at hand.
+  // Adds the ends of the connections that the thread's frames refer to.
   void join_kept(std::size_t process,
                  const ThreadCapture& thread,
                  SlimVector<snapshot::KeptSocket>& sockets);

@@ -238,7 +238,8 @@ NodeEnds read_ends(const Capture& capture) {
   NodeEnds node;
   node.namespace_of.assign(capture.processes.size(), kOutside);
   node.named_pipes = named_pipes(capture);
-  // All processes: a rank of another node may wait for one that waits on no socket itself.
+  // All processes are searched: a rank of another node may wait for a process that waits on no
+  // socket itself.
   Wanted wanted{wanted_pipes(capture), wanted_files(capture), {}, true};
   for (std::size_t i = 0; i < capture.processes.size(); ++i) {
     add_process(capture.processes[i].pid, i, wanted, node);

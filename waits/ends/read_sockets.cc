@@ -138,7 +138,7 @@ void ask_for_connection(std::uint64_t inode,
   networks.ask(process, *row);
 }
 
-// Reads the routes and more about the connections on which something does not get through.
+// Reads the routes, and more about the connections on which data does not get through.
 void ask_about_trouble(const NetworkReader& networks, NodeEnds& node) {
   for (const OpenEnd& end : node.ends) {
     const SocketRow* row = node.row_of(end);

@@ -46,7 +46,8 @@ std::uint32_t ms_of_ticks(std::uint64_t ticks) {
   return static_cast<std::uint32_t>(std::min(ticks, kMost) * 1000 / per_second);
 }
 
-// "01:00000064", how often it ran out; and how long it runs, if the row is of a connection.
+// "01:00000064", how often the timer ran out; and how long it still runs, if the row describes a
+// connection.
 void parse_timer(const std::vector<std::string_view>& words, SocketRow& row) {
   const auto timer = split(words[5], ':');
   if (timer.size() != 2) {

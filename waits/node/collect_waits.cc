@@ -119,8 +119,8 @@ class NoFiles final : public ProcessFiles {
   std::string locked_files() const override { return {}; }
 };
 
-// Checks holders that the kernel named by pid. A file lock for which a thread is blocked is held as
-// long as the thread is: if the process that took it is gone, another one has inherited the file.
+// Checks holders that the kernel named by pid. While a thread is blocked on a file lock, the lock
+// is held: if the process that took it is gone, another process has inherited the file.
 void look_for_holder(ThreadWait& wait) {
   if (wait.holder_pid <= 0 || wait.holder_alive != Known::kUnknown) {
     return;
@@ -179,7 +179,7 @@ std::vector<ThreadWait> waits_of(const attach::Target& target,
   return waits;
 }
 
-// Names the sockets of the tasks; drops what is none.
+// Names the sockets of the tasks; drops descriptors that are not sockets.
 void name_sockets(const ProcessFiles& files, snapshot::Tables& tables, ProcessCapture& process) {
   for (snapshot::AsyncTask& task : process.tasks) {
     for (snapshot::KeptSocket& socket : task.sockets) {

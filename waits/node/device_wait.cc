@@ -107,9 +107,9 @@ bool same_caller(const Place& one, const Place& other, const Tables& tables) {
 
 // Returns whether the thread is deep inside one activation of the driver's call in both samples:
 // the same functions, at the same instructions, from the entry inwards, have not returned. Below
-// them it is in the driver still (HIP's runtime calls ROCr's), or in the C library, which tells it
-// the time, and in no compiler that the driver has loaded. A thread that makes short calls one
-// after the other is found at different depths.
+// these functions it is still in the driver (HIP's runtime calls ROCr's) or in the C library, where
+// it reads the clock, but not in a compiler that the driver has loaded. A thread that makes short
+// calls one after the other is found at different depths.
 bool polls_inside(const Place& one, const Place& other, const Tables& tables) {
   const StringId driver = tables.frame((*one.frames)[one.index]).file;
   const auto strays = [&](const Place& place) {
@@ -131,7 +131,7 @@ bool polls_inside(const Place& one, const Place& other, const Tables& tables) {
 
 // What two or more samples of the thread have in common.
 struct Stay {
-  bool stands = false;        // in one call of one caller, in every sample
+  bool stands = false;        // in the same call, from the same place, in every sample
   bool gives_cpu_up = false;  // and in sched_yield(), at least once
   bool polls = false;         // in one activation of the call, whose inner functions do not return
 };

@@ -131,7 +131,7 @@ void set_holder(Capture& capture, std::size_t holder, Wait& wait) {
   const Wait& theirs = process.threads.front().wait;
   wait.holder_tid = process.threads.front().tid;
   if (theirs.path != snapshot::StringId{}) {
-    // Show the root of the wait; the parent's own pipe means nothing to a reader.
+    // Show the root of the wait; the parent's own pipe tells a reader of the report nothing.
     wait.path = theirs.path;
     wait.fd = -1;
   }
@@ -152,8 +152,8 @@ bool may_wait_for_threads(const ProcessCapture& process, const Wait& wait, const
          std::any_of(process.threads.begin(), process.threads.end(), is_busy);
 }
 
-// Returns whether the work has been handed out, and no worker that there is has it: its worker has
-// ended. A pool that is never told of that waits for good.
+// Returns whether the work was handed out, but no existing worker has it: its worker has ended. A
+// pool that does not notice this waits for ever.
 bool has_lost_work(const ProcessCapture& process,
                    const WorkerPool& pool,
                    const PoolMembers& members,

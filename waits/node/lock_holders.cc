@@ -50,7 +50,7 @@ bool has_lock_open(const Blocked& lock, pid_t pid, const attach::OpenFd& fd) {
   const std::string text = fdinfo(pid, fd.fd);
   const auto locks = locks_of_fdinfo(text);
   return std::any_of(locks.begin(), locks.end(), [&lock](const HeldLock& one) {
-    // A POSIX lock is shown to those that inherited the file, too, but they do not have it.
+    // A POSIX lock is also shown for processes that inherited the file, but they do not have it.
     return one.kind != "POSIX" && (lock.inode == 0 || one.file.inode == lock.inode);
   });
 }

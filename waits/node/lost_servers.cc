@@ -38,7 +38,7 @@ constexpr std::array<ServerPattern, 8> kServerPatterns = {{
     {"Lustre: ", "Connection restored to ", " (at ", "Lustre target ", true},
 }};
 
-// Returns the name that a text of this pattern has; empty if it is not of it.
+// Returns the name in a text of this pattern; empty if the text does not fit the pattern.
 std::string_view name_by(const ServerPattern& pattern, std::string_view text) {
   const auto before = text.starts_with(pattern.start)
                           ? text.find(pattern.before, pattern.start.size())

@@ -17,7 +17,7 @@ using cpython::SocketSearch;
 constexpr std::size_t kMaxSocketThreads = 256;
 constexpr std::size_t kMaxSocketOwners = 1024;  // objects whose attributes are read
 
-// Returns the descriptors of those that the thread has at hand.
+// Returns the descriptors of the sockets that the thread's frames refer to.
 std::set<int> sockets_of(SocketSearch& search, const SampledThread& thread) {
   std::set<int> found;
   for (const std::vector<int>& of_frame : search.by_frame(thread.frames)) {

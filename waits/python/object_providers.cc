@@ -50,8 +50,9 @@ Addr awaited_object(PythonSample& python, FrameValues& values, const SampledThre
   return object;
 }
 
-// How near a thread is to an object, by its frames. Code names a global, or has what leads to the
-// object, also without using it now: the nearest threads count.
+// How closely a thread's frames are connected with an object. Code may name a global, or have a
+// variable that leads to the object, without using it now: only the threads with the closest
+// connection count.
 enum class Nearness : std::uint8_t {
   kNone,
   kNamesGlobal,   // its code names a global that has it, or an attribute of one
@@ -66,7 +67,7 @@ class ObjectSearch {
   Nearness nearness(const SampledThread& thread);
 
  private:
-  // Returns how near an object is of which the wanted one may be an attribute.
+  // Returns the connection through `owner`, of which the wanted object may be an attribute.
   Nearness by_attribute(const RawFrame& frame, Addr owner);
   bool names_global(const RawFrame& frame);
 

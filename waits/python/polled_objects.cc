@@ -62,9 +62,10 @@ std::optional<Asked> asked_by(const snapshot::ThreadCapture& thread,
   return std::nullopt;
 }
 
-// Where one object leads.
+// The thread that can change a polled object.
 struct Lead {
-  bool open = false;  // of the kind that is asked, and not yet as the loop wants it
+  bool open = false;  // an object of the polled kind that does not yet have the state that the loop
+                      // waits for
   const SampledThread* thread = nullptr;
 };
 
@@ -72,8 +73,8 @@ class PolledObjects {
  public:
   explicit PolledObjects(PythonSample& python) : python_(python), values_(python) {}
 
-  // Returns the only thread that objects of the kind that is asked, in the frame's variables, lead
-  // to; null if one of them may be meant and leads nowhere.
+  // Returns the only thread that the objects of the polled kind in the frame's variables lead to;
+  // null if one of them may be the polled one and leads to no thread.
   const SampledThread* find(const SampledThread& waiter, const RawFrame& frame, const Asked& asked);
 
  private:
@@ -105,9 +106,9 @@ std::set<Addr> PolledObjects::objects_of(const RawFrame& frame) {
   return objects;
 }
 
-// The number that the kernel has given the thread is not soon given again, unlike Python's `_ident`
-// (an address): a thread that has ended leads to none. A process of multiprocessing may be asked in
-// the same way.
+// The kernel does not soon reuse a thread's number, unlike Python's `_ident` (an address): an
+// object of a thread that has ended leads to no thread. A process of multiprocessing may be polled
+// in the same way.
 Lead PolledObjects::of_thread_object(Addr object) {
   if (!has(object, "_started")) {
     return {has(object, "_popen"), nullptr};
@@ -191,7 +192,7 @@ void read_polled_objects(PythonSample& python,
     waits[i].holder_tid = holder->tid;
     waits[i].holder_alive = snapshot::Known::kYes;
     waits[i].inferred = true;
-    // That another thread has the event or queue, too, does not make a circle.
+    // It is not a circle just because another thread also has the event or queue.
     const bool ends = asked->on == PollOn::kThread;
     waits[i].how = ends ? WaitHow::kDescribed : WaitHow::kObject;
     waits[i].detail = ends ? "polls until thread " + std::to_string(holder->tid) +

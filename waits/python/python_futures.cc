@@ -58,7 +58,7 @@ bool contains(const std::vector<Addr>& objects, Addr object) {
 }
 
 // Returns whether a callback of a future of concurrent.futures says that the future gets what a
-// task of the loop returns. (If the loop waits for the future, the callback has a function at hand
+// task of the loop returns. (If the loop waits for the future, the callback refers to a function
 // that hands over the result.)
 bool is_given_by(cpython::PythonMemory& memory, Addr callback, Addr loop) {
   const std::vector<Addr> objects = cpython::closure_of(memory, callback);
@@ -189,8 +189,8 @@ const PythonFutures::Pool* PythonFutures::pool_with(Addr future) {
   return at == pools_.end() ? nullptr : &*at;
 }
 
-// A coroutine that was handed over is in the loop's queue of callbacks until its task begins; then
-// the future has a callback by which its own end would end the task.
+// A coroutine that was handed over is in the loop's queue of callbacks until its task begins; from
+// then on the future has a callback that would end the task if the future ended.
 const SampledThread* PythonFutures::loop_with(Addr future) {
   cpython::PythonMemory& memory = python_.memory();
   if (busy_loops_.empty()) {
@@ -236,8 +236,8 @@ bool PythonFutures::is_stuck(const SampledThread* thread) const {
   return std::ranges::find(stuck_, thread, &Dependent::waiter) != stuck_.end();
 }
 
-// Begins with all threads that wait for a future, and drops those for which another one may go on,
-// until the rest wait for each other.
+// Begins with all threads that wait for a future, and drops those that wait for a thread which may
+// go on, until the rest wait for each other.
 void PythonFutures::find_stuck() {
   if (compared_) {
     return;
@@ -260,8 +260,8 @@ void PythonFutures::find_stuck() {
   }
 }
 
-// Returns the next of the pool's threads, all of which wait for each other: of each of them the one
-// after it, so that they are one circle. Null if one of them may go on.
+// If all threads of the pool wait for each other, returns the thread after `waiter` in the pool's
+// list, so that together the answers form one circle. Null if one of the threads may go on.
 const SampledThread* PythonFutures::stuck_in(const Pool& pool, const SampledThread& waiter) {
   find_stuck();
   if (!is_stuck(&waiter)) {

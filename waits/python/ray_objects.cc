@@ -69,7 +69,7 @@ std::string actor_of(PythonMemory& memory, Addr worker) {
                             : cpython::read_ray_actor(memory, actors.front().key).value_or("");
 }
 
-// Reads what the frame, which is one of Ray's, asks for, and of which actor the process is.
+// Reads what the frame, which is one of Ray's, asks for, and which actor the process is.
 void read_ray_frame(PythonMemory& memory,
                     const RawFrame& frame,
                     snapshot::Tables& tables,

@@ -115,8 +115,7 @@ pid_t process_of_number(const Capture& capture, const ProcessCapture& waiter, pi
   return found.size() == 1 ? *found.begin() : 0;
 }
 
-// Returns whether this is the answer of a process that has exited; one that cannot be read now is
-// none.
+// Returns whether the error means that the process has exited, not only that it cannot be read now.
 bool has_exited(const Error& error) {
   return error.code == Errc::kGone || error.code == Errc::kNotFound;
 }

@@ -87,8 +87,8 @@ void name_initialiser(const snapshot::ProcessCapture& process,
   wait.how = snapshot::WaitHow::kLock;
   wait.lock.kind = LockKind::kOnce;
   wait.detail = {};
-  // Another thread may be in one that its stack does not show. But who waits in one for one, most
-  // likely waits for its own.
+  // Another thread may be in a first call that its stack does not show. But a thread that waits for
+  // a first call while it is within one most likely waits for its own.
   if (kind == FirstCall::kOnce && !has_whole_stacks(process, tables) &&
       !is_within_first(thread, kind, frames[*at + 1], tables)) {
     return;

@@ -96,7 +96,8 @@ std::map<SemaphoreId, SemaphoreOwner> acquired_by(const Target& target) {
   return owners;
 }
 
-// What is known of one semaphore: those that say that they have acquired it.
+// What is known of one semaphore: the owners, that is, the processes whose memory says that they
+// have acquired it.
 struct SemaphoreOwners {
   std::vector<SemaphoreOwner> all;
   bool complete = true;   // every process was asked
@@ -110,9 +111,8 @@ struct SemaphoreUser {
 };
 
 // Runs in the child: writes a line "PROCESS THREAD PID TID FLAG" for each wait whose holder is
-// found, with the PID 0 if it is found that no process says so. FLAG: the lock is recursive, or
-// without a PID, only the waiter has it. A search that does not get to its
-// end says nothing of the waits that are left.
+// found, with PID 0 if no process holds the lock. FLAG: the lock is recursive; for PID 0: only the
+// waiter has it. If the search does not finish, there are no lines for the remaining waits.
 class OwnerSearch {
  public:
   OwnerSearch(const Capture& capture, const OpenTarget& open) : capture_(capture), open_(open) {}
@@ -121,7 +121,8 @@ class OwnerSearch {
 
  private:
   std::optional<SemaphoreId> lock_of(const WaitPlace& place);
-  // Those that say that they hold it, among the waiter's family or among all others of its node.
+  // Returns the processes whose memory says that they hold it, among the waiter's family or among
+  // all others of its node.
   SemaphoreOwners owners_of(const ProcessCapture& waiter, const SemaphoreId& id, bool family);
   // The pid is 0 if no process holds it, or several do (a process that was forked while the lock
   // was held also has its parent's count), or if processes pass it to each other. Ranks that one
