@@ -46,7 +46,7 @@ class Seen {
  public:
   // Borrows the names of hosts.
   explicit Seen(const std::vector<Part*>& parts);
-  // Returns whether `part` has a process or rank that is already here, read later.
+  // Returns whether `part` has a process or rank that is already here, but read later.
   bool is_repeated_by(const Part& part);
   void add(const Part& part) {
     for_keys(part, [&](const Key& key, std::uint64_t us) { read_us_.emplace(key, us); });
@@ -144,7 +144,7 @@ std::vector<Part*> oldest_first(std::vector<Part>& parts) {
   return sorted;
 }
 
-// Returns the part as one again.
+// Returns the part's rows and processes as one again.
 CaptureRows joined(Part& part) {
   CaptureRows rows = std::move(part.rows);
   rows.processes.reserve(part.processes.size());

@@ -81,9 +81,10 @@ void keep_first_objects(const PythonLoop& before, PythonLoop& now) {
   }
 }
 
-// Keeps how many items the loops had left before beside how many they have now. Loops of one
-// function may call the same: they are compared by their order, from the outermost on; if the
-// thread has entered or left an inner one, those that make no calls may be others.
+// Keeps, beside the number of items that each loop has left now, the number it had left before.
+// Loops of one function may make the same calls, so they are matched by their order, from the
+// outermost on. If the thread has entered or left an inner loop, loops that make no calls may be
+// matched wrongly.
 void keep_first_of_loops(const Tables& tables,
                          std::int64_t between_ms,
                          const ThreadCapture& earlier,
@@ -122,8 +123,8 @@ bool rests(const Tables& tables, const ThreadCapture& thread) {
   return thread.wait.how == WaitHow::kClock || sleeps(thread, tables);
 }
 
-// A thread that asks for something, and rests until it asks again, was found in either by chance.
-// What it asks for says more: it stays there. Returns whether it has been put there.
+// If a thread asks for something, rests and asks again, it is chance which of the two a sample
+// finds. The place where it asks says more, so the thread is kept there. Returns whether it was.
 bool keep_where_it_asked(const Tables& tables, ThreadCapture& earlier, const ThreadCapture& later) {
   if (later.samples.size() != 1 || !later.samples.front().retried || !rests(tables, later) ||
       rests(tables, earlier) || earlier.wait.on == WaitOn::kNothing) {
@@ -168,9 +169,10 @@ struct Count {
   std::int64_t& last;
 };
 
-// Keeps the first count that was read beside the last one. `mixed` counts lie in what a thread
-// holds at the moment, and may be read in some samples only; others are missing for a reason. A
-// first count says that there was a second one, too: a count that stands still proves something.
+// Keeps the first count that was read beside the last one. `mixed` counts are in objects that a
+// thread's frames happen to hold, so they may be read in some samples only; other counts are
+// missing for a reason. A first count is kept only if there is a second one, since a count that
+// does not change proves something.
 void keep_first_count(bool mixed, Count earlier, Count later) {
   if (!mixed || later.last >= 0) {
     later.first = earlier.first >= 0 || !mixed ? earlier.first : earlier.last;
@@ -181,7 +183,7 @@ void keep_first_count(bool mixed, Count earlier, Count later) {
   later.last = earlier.last;
 }
 
-// MPI's communicators are found where a thread holds them at the moment. Adds those that only the
+// MPI's communicators are found only while a thread's frames hold them. Adds those that only the
 // earlier sample found, with counts that are unknown now.
 void keep_communicators(const Tables& tables,
                         const ProcessCapture& earlier,

@@ -39,8 +39,9 @@ std::vector<LocalsOfFrame> frames_with_locals(const Tables& tables, const Thread
   return found;
 }
 
-// Returns whether the text shows what a list, a dict or an instance holds: another thread may have
-// changed that. A list of operations to be started ("[<P2POp ...>]") is its thread's own.
+// Returns whether the text shows the contents of a list, a dict or an instance, which another
+// thread may have changed. A list of operations to be started ("[<P2POp ...>]") is its thread's
+// own.
 bool shows_contents(std::string_view value) {
   bool quoted = false;
   for (std::size_t i = value.starts_with("[<") ? 1 : 0; i < value.size(); ++i) {

@@ -14,8 +14,8 @@ constexpr std::string_view kStringsTable = "strings";
 constexpr std::string_view kTextColumn = "text";
 constexpr std::size_t kMaxName = 64;
 constexpr std::size_t kCostOfName = 8;  // in values
-// This version has fewer. What a foreign file says of its tables and columns is believed up to
-// here.
+// This version has fewer. The numbers of tables and columns that a foreign file claims are believed
+// up to this limit.
 constexpr std::size_t kUsualTables = 48;
 constexpr std::size_t kUsualColumns = 64;
 

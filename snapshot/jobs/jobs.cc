@@ -22,7 +22,7 @@ constexpr std::size_t kMaxLeftOut = 8;  // jobs that a note names
 
 using Place = std::pair<std::uint32_t, pid_t>;  // node and pid
 
-// Returns whether the process shows that there is a job: it has a number there, or another part.
+// Returns whether the process shows that there is a job: it has a number in it, or another role.
 bool is_counted(const ProcessCapture& process) {
   return process.is_rank && (process.rank >= 0 ||
                              (process.role != JobRole::kUnknown && process.job_key != StringId{}));

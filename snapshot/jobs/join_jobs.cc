@@ -73,7 +73,7 @@ std::vector<JobNumbers> jobs_to_number(const Capture& capture) {
   return next <= std::int64_t{kMaxRanks} ? jobs : std::vector<JobNumbers>();
 }
 
-// Numbers in texts that do not say of which job they are.
+// Drops what names ranks in texts that do not say which job the numbers belong to.
 void drop_words_on_ranks(Capture& capture) {
   std::erase_if(capture.collectives.log,
                 [](const LogLine& line) { return line.rank >= 0 || !line.behind.empty(); });
@@ -92,7 +92,8 @@ class JobJoiner {
   void place_members();
 
  private:
-  // Where members of a group met, without the host, which each may call differently, and how many.
+  // Where members of a group met, without the host, for which each may have another name, and their
+  // number.
   using Meeting = std::pair<std::string, std::int32_t>;
 
   void number(ProcessCapture& process, const JobNumbers& job);
@@ -271,7 +272,8 @@ void JobJoiner::place_members() {
   }
 }
 
-// Returns nothing if it was made by no hand, or where they met is not known.
+// Returns nothing if the program did not make the group by hand, or if it is not known where its
+// members met.
 std::optional<JobJoiner::Meeting> JobJoiner::meeting_of(const ProcessGroup& row) const {
   const std::string_view place = met_without_host(tables_.text(row.met_at));
   return place.empty() || row.size <= 0 || row.size > kMaxMet

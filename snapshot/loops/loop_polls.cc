@@ -76,8 +76,8 @@ bool is_name_of_language(std::string_view name) {
 }
 
 // Returns whether it is a function of os.path, os or pathlib that works on a file's name as a text,
-// and looks at no file; or one that asks what an open file is, which does not change. Sources:
-// Lib/posixpath.py, Lib/genericpath.py, Lib/pathlib.py, Modules/_io.
+// and looks at no file; or one that asks for a property of an open file that does not change.
+// Sources: Lib/posixpath.py, Lib/genericpath.py, Lib/pathlib.py, Modules/_io.
 bool asks_nothing_of_files(std::string_view name) {
   constexpr auto kNames = std::to_array<std::string_view>(
       {"join",         "split",      "splitext",    "splitdrive",  "splitroot", "basename",
@@ -137,15 +137,15 @@ std::optional<AskingCall> find_asking_call(const NamedLoop& loop) {
     }
     const NamedCall& call = loop.calls[i];
     const NamedCall& before = loop.calls[found->call];
-    // If two calls end the loop, the first may be what raises in each turn: the second one may not
-    // be reached, and does not count if less is known of it.
+    // If two calls end the loop, the first may raise in each turn, so that the second is never
+    // reached: it does not count if less is known of it.
     const bool less = *on == PollOn::kUnknown && call.ends && before.ends;
     const bool better = on == found->on && call.with_text && !before.with_text;
     if (better || (on < found->on && !less)) {
       found = AskingCall{*on, i};
     }
   }
-  // What is read from a file where another one is written is copied.
+  // A loop that reads one file and writes another copies.
   const bool copies = found && found->on == PollOn::kFile && is_of_file(loop.calls[found->call]) &&
                       std::any_of(loop.calls.begin(), loop.calls.end(), puts_out);
   if (found && (loop.cut || copies)) {

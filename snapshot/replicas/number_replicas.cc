@@ -42,7 +42,7 @@ class Numbering {
   // By job and number in the replica: the ranks that have called for a quorum at least once, by the
   // thread that does so (manager.py). No other can be in a group that a quorum has made.
   std::map<std::pair<StringId, std::int32_t>, std::vector<std::int32_t>> alike_;
-  // Lists that were made before, by what they are of.
+  // Lists that were made before, by the replica or list that they were made from.
   std::map<std::pair<StringId, std::int32_t>, StringId> members_;
   std::map<std::pair<StringId, std::int32_t>, StringId> shifted_;
   std::map<const ReplicaPlace*, StringId> of_replica_;
@@ -64,7 +64,8 @@ void Numbering::find_those_alike() {
   }
 }
 
-// Begins with what has the numbers `from` on, of which its own is to be `to`.
+// Begins with a process (or record) whose replica has the numbers from `from` on, and is to have
+// those from `to` on.
 void Numbering::begin(const ReplicaPlace& place, std::int32_t from, std::int32_t to) {
   by_ = from < 0 || from >= kMaxReplicaNumber ? 0 : to - from;
   StringId& all = of_replica_[&place];
