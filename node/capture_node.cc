@@ -130,7 +130,7 @@ IsolatedTask reading_task(const Capture& capture,
           reading_owner(capture.processes[i].pid)};
 }
 
-// What one reading of the node goes by.
+// What one reading of the node uses.
 struct Reading {
   NodeBudget budget;
   Drafts drafts;
@@ -140,7 +140,8 @@ struct Reading {
   std::optional<RecorderSearch> recorders;
 };
 
-// Reads those that a file has held up until their deadline once more, without files that may hang.
+// Reads once more the processes that a file has held up until their deadline, without files that
+// may hang.
 void read_without_files(const Capture& capture,
                         const CaptureOptions& options,
                         const std::vector<std::size_t>& indices,
@@ -398,7 +399,7 @@ void note_ended_main_threads(Capture& capture) {
   }
 }
 
-// Puts the processes of threads that were named by their tids in the place of these.
+// Replaces each requested number that is the tid of a thread by the pid of its process.
 void name_processes(NodeRequest& request, std::vector<std::string>& notes) {
   for (pid_t& pid : request.pids) {
     const auto status = attach::read_proc_status(pid);

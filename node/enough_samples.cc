@@ -48,8 +48,9 @@ struct Strand {
 struct Pacing {
   std::vector<Strand> undecided;
   bool stopped_once = false;
-  // A rank waits in a call for longer than we would ever sample, and none has begun such a wait
-  // lately: the job stands. Otherwise it may be a rank that is seldom needed.
+  // A rank has waited in a call for longer than we would ever sample, and no rank has begun such a
+  // wait lately: the job stands. Without the second condition it may be a rank that is seldom
+  // needed.
   bool held_up = false;
   bool in_turns = false;  // it takes several samples to see whether a process of a rank works
 };
@@ -175,8 +176,8 @@ std::vector<Strand> strands_of(const Capture& capture,
   return strands;
 }
 
-// Decides about strands whose age is unknown: one that slept through all samples at a place where
-// another rank has an old wait waits for the same as that one.
+// Decides about strands whose age is unknown: a strand that slept through all samples at a place
+// where another rank has an old wait is taken to wait for the same.
 void settle_ageless(const std::set<std::vector<FrameId>>& old_places, Pacing& pacing) {
   std::erase_if(pacing.undecided, [&](const Strand& strand) {
     return strand.ageless && strand.motion == SeenMotion::kYoung && !strand.place.empty() &&

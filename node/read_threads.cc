@@ -18,8 +18,8 @@ namespace {
 
 using snapshot::Library;
 
-// Believes the process's own group before the variables with which it was started. What has another
-// part in the job and is alone in its group has no number there.
+// Believes the process's own group before the variables with which it was started. A process that
+// has another role in the job, and is alone in its group, has no number in the job.
 void take_place(const ranks::ReportedWorld& told, snapshot::ProcessCapture& process) {
   const bool alone = told.world_size == 1 && process.role != snapshot::JobRole::kUnknown;
   if (told.by != ranks::ReportedBy::kGroup || !told.told() || alone) {
@@ -75,7 +75,7 @@ Result<stacks::Collected> read_threads(const attach::Target& target,
                                        snapshot::ProcessCapture& process) {
   stacks::CollectOptions collect = static_cast<const stacks::CollectOptions&>(options);
   collect.mask_text = mask_text;
-  // Coroutines may run what others wait for.
+  // A coroutine may run something that other ranks wait for.
   collect.tasks = collect.tasks || runs_for_others(process.role);
   collect.visit_python = [&](const cpython::PythonProcess& python) {
     take_place(collectives::collect_groups(python, tables, process), process);

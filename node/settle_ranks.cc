@@ -33,7 +33,7 @@ bool has_default_group(const ProcessCapture& process) {
   return snapshot::default_group_of(process.groups) != nullptr;
 }
 
-// Returns the variable as text, "" if the process does not have it.
+// Returns the variable's text; "" if the process does not have it.
 std::string_view started_with(const Capture& capture,
                               const ProcessCapture& process,
                               std::string_view name) {

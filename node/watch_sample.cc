@@ -149,7 +149,8 @@ void note_python(const std::vector<PythonThread>& threads, pid_t target_pid, Ran
   }
 }
 
-// Returns the number of all calls that the process groups have been given; nullopt if none counts.
+// Returns the number of all calls that the process groups have been given; nullopt if no group
+// counts its calls.
 std::optional<std::uint64_t> calls_of(pid_t pid) {
   const auto target = attach::LiveTarget::open(pid);
   if (!target) {

@@ -113,9 +113,9 @@ bool DumpReader::from_worker() {
   if (socket.empty() || !may_answer()) {
     return false;
   }
-  // NCCL's recorders come first: gloo's exists as well, and is mostly empty. From torch 2.15 on a
-  // handler makes the recorder of the backend that it is asked for, so nccl2's comes last if it is
-  // not known to be in use; before, the question's end is ignored.
+  // NCCL's recorders come first: gloo's exists as well, and is mostly empty. From torch 2.15 on, a
+  // handler creates the recorder of the backend in the query, so nccl2's comes last if it is not
+  // known to be in use; earlier versions ignore the query.
   const bool has_nccl = std::any_of(
       process_.groups.begin(), process_.groups.end(), [this](const snapshot::ProcessGroup& group) {
         return known_.tables.text(group.backend).find("nccl") != std::string_view::npos;

@@ -87,7 +87,7 @@ PendingTask read_programs_of(const Capture& capture, std::chrono::milliseconds t
 void add_programs(Capture& capture, PendingTask programs) {
   const auto answer = received_capture(programs.finish());
   if (!answer) {
-    return;  // what is unknown of a rank is no difference
+    return;  // an unknown value of a rank is no difference
   }
   std::map<pid_t, const ProcessCapture*> found;
   for (const ProcessCapture& process : answer->processes) {

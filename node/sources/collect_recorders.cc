@@ -87,7 +87,7 @@ struct Answers {
   std::vector<IsolatedResult> results;  // of the same ranks
 };
 
-// Reads the recorders of each rank in a child, which sends of them what it is told to.
+// Reads the recorders of each rank in a child, which sends the part that `send` chooses.
 Answers ask_ranks(const Capture& capture,
                   const RecordersWanted& wanted,
                   milliseconds timeout,

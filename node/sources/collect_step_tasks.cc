@@ -45,8 +45,8 @@ std::set<std::int32_t> ranks_without_process(const Capture& capture) {
   return missing;
 }
 
-// Returns "4711.0", the step whose tasks the ranks of this node are; "" if they are of several, or
-// are no tasks, as below torchrun.
+// Returns "4711.0", the step whose tasks the ranks of this node are; "" if they belong to several
+// steps, or are no tasks, as below torchrun.
 std::string step_of_ranks(const Capture& capture) {
   constexpr std::string_view kOfSlurm = "slurm ";
   std::set<std::string_view> steps;

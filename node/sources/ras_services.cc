@@ -74,10 +74,10 @@ std::optional<std::uint16_t> ras_port(const Capture& capture, const ProcessCaptu
              : parse_number<std::uint16_t>(std::string_view(address).substr(colon + 1));
 }
 
-// The sockets that listen, of each network namespace: from the kernel's list of these alone in our
-// own one. In another one only the table as text can be read; for it the kernel walks over all
-// connections of the machine, some milliseconds even if there are few. So each is read once, and
-// not for each rank.
+// The listening sockets of each network namespace. In our own namespace, the kernel lists these
+// alone. In another one only the table of all sockets can be read, as text; for it the kernel walks
+// over all connections of the machine, some milliseconds even if there are few. So each table is
+// read once, and not for each rank.
 class NetworkTables {
  public:
   const waits::SocketTable& of(pid_t pid, const std::string& network);
