@@ -44,7 +44,7 @@ struct NativeMatches {
   NativeMatch innermost;   // any
   NativeMatch named;       // innermost whose operation is known
   NativeMatch rendezvous;  // innermost that creates something
-  // Only a store: the program itself waits for a key, and no group is being made.
+  // The only call is a store's: the program itself waits for a key, and no group is being made.
   bool only_store = true;
 };
 
@@ -199,7 +199,7 @@ void set_group(const FoundGroup& found, const GroupJoin& groups, CollectiveCall&
   }
 }
 
-// Fills in the other side, or those that are possible.
+// Fills in the other side, or the possible ones.
 void set_transfers(const PossibleTransfers& found,
                    const GroupJoin& groups,
                    snapshot::Tables& tables,
@@ -412,7 +412,7 @@ CollectiveCall native_call(const CallFrames& frames,
     evidence += ", the only group of this process";
   }
   if (match.call->name.starts_with("shm_")) {
-    // Its frames do not say of which group it is.
+    // Its frames do not say which group it belongs to.
     const std::vector<std::int32_t> members = groups.common_members();
     call.members = members.empty() ? call.members : tables.string(snapshot::rank_text(members));
     evidence += members.empty() ? "" : ", all groups of this process have the same members";
@@ -439,8 +439,8 @@ CollectiveCall native_call(const CallFrames& frames,
 }
 
 // Returns whether the thread is in other code, within the function that makes the call: then it has
-// not entered the call yet, or has left it. A group may be of Python code itself, which the library
-// calls. Not known if native frames are not.
+// not entered the call yet, or has left it. (A group may itself be Python code, which the library
+// calls.) Unknown if the native frames are unknown.
 bool is_beside_call(const CallFrames& frames,
                     const PythonMatch& python,
                     const NativeMatches& native) {
@@ -475,7 +475,7 @@ std::optional<CollectiveCall> find_call(const ThreadCapture& thread,
   // be.
   const NativeMatches native =
       match_native(frames, python.call != nullptr && merged ? python.index : frames.size());
-  // What it does for a communicator in the driver, no other rank does for it.
+  // While it creates a communicator and waits in the driver, it does not wait for another rank.
   if (native.innermost.call != nullptr && native.innermost.call->kind == CallKind::kRendezvous &&
       thread.wait.on == snapshot::WaitOn::kDevice) {
     return std::nullopt;

@@ -83,7 +83,7 @@ class Joiner {
  private:
   bool is_open(const FlightEntry& entry) const;
   bool stood_still(const FlightEntry& entry) const;
-  // Returns the oldest open entry; of that group, if one is given.
+  // Returns the oldest open entry; only of the given group, if there is one.
   const FlightEntry* oldest_open(const FlightGroup* group) const;
   bool is_default(const FlightGroup& group) const;
   // Returns the call's group; nullptr if it is unknown, or missing in the recorder.

@@ -1,5 +1,4 @@
-// Honest limit: a frame may hold the lists of earlier batches, too. Then these are possible as
-// well.
+// Limit: a frame may also hold the lists of earlier batches. Then these are possible as well.
 #include "collectives/possible_transfers.h"
 
 #include <algorithm>
@@ -140,8 +139,8 @@ PossibleTransfers possible_transfers(const CallFrames& frames,
       add_neighbours(frames, i, kind, found);
       return found;
     }
-    // Only functions that wait hand on to their callers: other callers may have batches of their
-    // own, long done.
+    // The search goes on to the caller only from functions that wait: other callers may have
+    // batches of their own that ended long ago.
     if (!waits_for_transfers(frames, i)) {
       break;
     }

@@ -56,14 +56,14 @@ class MpiObjects {
   std::optional<WindowLocks> mpich_locks(std::uint64_t at) {
     return is_data(at) ? read_mpich_locks(reader_, Addr{at}) : std::nullopt;
   }
-  // Returns the open ones of the requests that an array of Open MPI's holds, whose address this is.
+  // Returns the open requests in an array of Open MPI's at this address.
   std::vector<MpiRequest> requests_at(std::uint64_t array);
 
  private:
   bool is_data(std::uint64_t at) const;
   std::optional<MpiRequest> mpich_request(std::uint64_t at);
-  // Returns the first communicator that the words behind this address lead to, over so many other
-  // objects.
+  // Returns the first communicator that the words behind this address lead to, by way of exactly
+  // `over` other objects.
   std::optional<MpiCommunicator> reached_from(std::uint64_t at, int over);
 
   const attach::Target& target_;
@@ -153,7 +153,7 @@ std::optional<MpiCommunicator> MpiObjects::window(std::uint64_t at) {
   } else if (is_mpich_window(reader_, Addr{at})) {
     found = reached_from(at, 0);
   }
-  if (found) {  // what is sent in it says nothing of the window's locks and epochs
+  if (found) {  // the transfers in it say nothing about the window's locks and epochs
     found->receives = found->nonblocking = -1;
   }
   return found;
@@ -175,7 +175,7 @@ std::optional<MpiCommunicator> MpiObjects::reached_from(std::uint64_t at, int ov
   return std::nullopt;
 }
 
-// Keeps one value; none once there were two.
+// Keeps one value; none once two different ones were added.
 template <typename T>
 class Only {
  public:
@@ -196,12 +196,13 @@ void Only<T>::add(const T& value) {
 
 struct FoundObjects {
   std::optional<MpiCommunicator> communicator;  // of a blocking collective
-  // That a wait or a transfer is for: one, or some of these.
+  // The requests that a wait or a transfer is for: one of these, or some.
   std::vector<MpiRequest> requests;
 };
 
-// Keeps the communicator of the transfers, if all are of one, and its count, if all say the same:
-// MPICH's counts are of single receives, and which of them a frame holds changes while it polls.
+// Keeps the communicator of the transfers, if they all have the same one, and its count, if all say
+// the same: MPICH's counts belong to single receives, and which of them a frame holds changes while
+// it polls.
 class PartsOfCollective {
  public:
   void add(MpiCommunicator communicator);
@@ -232,8 +233,8 @@ std::optional<MpiCommunicator> PartsOfCollective::get() const {
 }
 
 // The count of the receives that a thread waits for: one count, or the newest of an array on the
-// stack, which stays the same while they are open. Which others a frame holds changes while it
-// polls.
+// stack, which stays the same while they are open. Which other receives a frame holds changes while
+// it polls.
 class OpenReceives {
  public:
   void add(const PreservedValue& word, std::int64_t count);
@@ -276,8 +277,8 @@ void add_request(const MpiRequest& request, std::vector<MpiRequest>& all) {
   }
 }
 
-// Returns what the registers of the outermost frame that has such objects lead to: none if there
-// are several. `read` returns an optional of what it finds at an address.
+// Returns the object that the registers lead to, from the outermost frame whose registers lead to
+// one; none if they lead to several. `read` returns an optional of what it finds at an address.
 template <typename Read>
 auto from_registers(const MpiThread& thread, const Read& read) -> decltype(read(0)) {
   using Object = typename decltype(read(0))::value_type;
@@ -381,7 +382,7 @@ FoundObjects find_objects(const MpiThread& thread, MpiObjects& objects) {
   return found;
 }
 
-// Returns whether the communicator is one of the world that the process's rank is of.
+// Returns whether the communicator belongs to the world in which the process has its rank.
 bool is_of_job(const MpiCommunicator& communicator, const snapshot::ProcessCapture& process) {
   if (communicator.is_world) {
     return communicator.rank == process.rank &&

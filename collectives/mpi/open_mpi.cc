@@ -49,7 +49,8 @@ constexpr std::string_view kWindowLock = "ompi_osc_rdma_sync_t";
 constexpr std::int32_t kOfLock = 1;     // the object's type: others are for fences and epochs
 constexpr std::int16_t kExclusive = 1;  // MPI_LOCK_EXCLUSIVE
 constexpr std::uint64_t kModuleWords = 256;
-// Rows of a module's table of the locks that are had, by rank; large communicators have another.
+// Rows of a module's table of the locks it holds, by rank; large communicators have another kind of
+// table.
 constexpr std::uint64_t kMaxLocks = 64;
 
 bool is_plausible(Addr at) {

@@ -41,7 +41,7 @@ constexpr std::size_t kMaxRows = 256;
 constexpr std::size_t kAddressBytes = 28;  // union ncclSocketAddress
 constexpr std::size_t kMaxDeviceName = 64;
 
-// Returns whether everything came.
+// Returns whether all of it could be read.
 template <std::size_t N>
 bool read_all(const Target& target, std::array<ReadRequest, N> requests) {
   target.read_many(requests);

@@ -143,8 +143,8 @@ class RecordReader {
   snapshot::Tables& texts_;
   FlightRecord record_;
   std::map<std::pair<StringId, StringId>, std::uint32_t> groups_;
-  // Takes the sizes into shape_: how many each tensor has, and they. Returns false if there are
-  // more than a few.
+  // Puts the sizes into shape_: for each tensor, how many it has, and then the sizes. Returns false
+  // if there are more than a few.
   bool take_shape(const PlainValue& sizes);
 
   // What was read before.

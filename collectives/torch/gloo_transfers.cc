@@ -1,5 +1,5 @@
-// Honest limit: a group is recognised by its size and by this process's rank in it, so several
-// groups may fit; then each one's member is possible.
+// Limit: a group is recognised by its size and by this process's rank in it, so several groups may
+// fit; then the member of each is possible.
 #include "collectives/torch/gloo_transfers.h"
 
 #include <sys/syscall.h>
@@ -98,8 +98,8 @@ class TransferReader {
   bool may_be_table(std::uint64_t word) const;
   // Fills in rank, size and pairs.
   bool read_context(Addr context, AwaitedBuffer& awaited);
-  // Return the slot; kNoSlot if it is not known at which one the pair holds the buffer; nullopt if
-  // it does not.
+  // Return the slot at which the pair holds the buffer; kNoSlot if it holds it at an unknown slot;
+  // nullopt if it does not hold it.
   std::optional<std::int64_t> slot_in(Addr pair, Addr buffer);
   std::optional<std::int64_t> slot_in_table(std::span<const std::byte> table, Addr buffer);
   bool is_in_deque(Addr deque, Addr buffer);

@@ -29,7 +29,7 @@ struct Text {
   Addr end{};
 };
 
-// Returns the text in one of both places, as either kind of string.
+// Returns the text at either of the two places, as either kind of string.
 std::optional<Text> first_field(cpython::RemoteReader& reader, Addr store) {
   for (const StringAbi abi : {StringAbi::kNew, StringAbi::kOld}) {
     for (const std::uint64_t at : kFields) {

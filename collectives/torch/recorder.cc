@@ -49,7 +49,7 @@ class RingReader {
   // Returns how often the recorder was reset; nullopt if that cannot be read.
   std::optional<std::uint64_t> recorded_epoch(const RecorderLayout& layout);
   std::optional<FlightRecord> read_as(const Ring& ring, const RecorderLayout& layout);
-  // Chooses those that are kept.
+  // Returns the entries that are kept.
   std::vector<RawEntry> chosen(const std::vector<RawEntry>& all,
                                const RecorderLayout& layout) const;
   bool read_entry(const RawEntry& raw, const RecorderLayout& layout, FlightRecord& record);
