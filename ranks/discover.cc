@@ -20,10 +20,10 @@ namespace {
 
 using snapshot::Capture;
 
-// Each round reads what the previous one showed to matter; a wrapper within a wrapper, and several
-// jobs, need no more rounds than this.
+// Each round reads the processes that the previous one showed to matter; a wrapper within a
+// wrapper, and several jobs, need no more rounds than this.
 constexpr int kMaxRounds = 4;
-// A rank below a process with a library, below another one.
+// Enough for a rank below a process with a library that is below another such process.
 constexpr int kMaxAskingRounds = 4;
 
 std::string sentence(const Error& error) {

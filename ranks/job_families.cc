@@ -49,7 +49,7 @@ bool is_infrastructure(const ProcessFacts& facts) {
 }
 
 // Makes services parts of the process that has started them, or else of the first one that is no
-// service: they are read, and judged only if a wait leads there.
+// service: they are read, but judged only if a wait leads to them.
 void give_services_away(RankTable& table) {
   const auto is_own = [](const RankRow& row) {
     return row.is_rank && row.role != JobRole::kService;
@@ -89,12 +89,12 @@ class RayClusters {
  public:
   explicit RayClusters(const RankTable& table);
 
-  // Returns the head that stands for all families of the cluster of this one: the head itself, if
-  // it is of none.
+  // Returns the head that stands for all families of this family's cluster; `head` itself if the
+  // family belongs to no cluster.
   std::size_t leader_of(std::size_t head) const;
 
  private:
-  // Returns the name of the cluster's session, which has the time of its start; "" if it is of
+  // Returns the name of the cluster's session, which has the time of its start; "" if it belongs to
   // none.
   std::string_view session_of(std::size_t head) const;
   bool leads_better(std::size_t head, std::size_t other) const;
@@ -177,7 +177,7 @@ std::size_t RayClusters::leader_of(std::size_t head) const {
   return at == leaders_.end() || at->first.empty() ? head : at->second;
 }
 
-// Returns the families by their heads: all that may take part and have no row.
+// Returns, by the heads of the families, all processes that may take part and have no row.
 std::map<std::size_t, std::vector<std::size_t>> families_of(const RankTable& table,
                                                             const RayClusters& clusters) {
   std::map<std::size_t, std::vector<std::size_t>> families;

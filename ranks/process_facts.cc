@@ -34,7 +34,8 @@ constexpr std::size_t kMaxArguments = 4096;
 constexpr std::size_t kMaxCommandText = 65536;
 // A node has some thousand processes, which take 30 us each.
 constexpr milliseconds kBatchTimeout{1000};
-// After this many, the others are not waited for: something on the node blocks all such reads.
+// After this many processes that did not answer, the others are not waited for: something on the
+// node blocks all such reads.
 constexpr std::size_t kMaxBlocked = 8;
 constexpr std::size_t kConductsAtOnce = 8;
 
@@ -103,9 +104,9 @@ uid_t effective_user(pid_t pid) {
   return ::stat(("/proc/" + std::to_string(pid)).c_str(), &status) == 0 ? status.st_uid : kNobody;
 }
 
-// Reads the details of one process, in the child. One that is no rank by its variables, and not of
-// the `family` that was asked for, is only there so that the tree is whole: neither its links are
-// read nor its libraries, which take longer than all the rest.
+// Reads the details of one process, in the child. A process that is no rank by its variables, and
+// does not belong to the requested family, is only needed to complete the tree: its links are not
+// read, nor its libraries, which take longer than all the rest.
 void read_details(ProcessFacts& facts, bool of_family) {
   if (const auto text = attach::read_process_file(facts.stat.pid, "cmdline", kMaxCommandText)) {
     facts.arguments = split_arguments(*text);
@@ -215,7 +216,7 @@ struct BatchEnd {
   bool blocked = false;  // the first one was, at its libraries
 };
 
-// Reads as many of `wanted`, from the first on, as answer in time.
+// Reads the processes of `wanted` in their order, as many as answer in time.
 BatchEnd read_batch(const std::vector<ProcessFacts*>& wanted,
                     const DetailReader& read,
                     milliseconds timeout) {
@@ -280,8 +281,8 @@ void read_details_of(std::vector<ProcessFacts>& all, const DetailReader& read) {
     const auto [done, at_libraries] = read_batch(wanted, read, kBatchTimeout);
     wanted.erase(wanted.begin(), wanted.begin() + static_cast<std::ptrdiff_t>(done));
     blocked += at_libraries ? 1 : 0;
-    // On a loaded node a batch ends anywhere. Only a process that is first and does not answer is
-    // blocked.
+    // On a loaded node a batch ends anywhere. Only a process that is the first of its batch and
+    // does not answer is blocked.
     if (done == 0) {
       wanted.front()->read = FactsRead::kBlocked;
       wanted.erase(wanted.begin());

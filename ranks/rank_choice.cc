@@ -53,8 +53,8 @@ std::vector<char> find_rank_launchers(const ProcessTree& tree) {
   return launchers;
 }
 
-// All helpers of a rank launcher also carry the launcher's own number; it makes none of them a
-// rank.
+// All helpers of a rank launcher also carry the launcher's own number; this does not make them
+// ranks.
 void drop_inherited_numbers(ProcessTree& tree, const std::vector<char>& launchers) {
   std::vector<char> drop(tree.size(), 0);
   for (std::size_t i = 0; i < tree.size(); ++i) {
@@ -76,7 +76,8 @@ void drop_inherited_numbers(ProcessTree& tree, const std::vector<char>& launcher
   }
 }
 
-// A process that only inherited the group of the one which forked it is no rank while that lives.
+// A process that only inherited its group from the process that forked it is no rank while that
+// process lives.
 void drop_inherited_groups(ProcessTree& tree) {
   for (std::size_t i = 0; i < tree.size(); ++i) {
     if (tree[i].facts->told.inherited && !is_orphan(tree, i) && tree[i].identity &&
@@ -152,7 +153,7 @@ WrapperQuestion question_of_wrappers(const ProcessTree& tree, const DiscoverOpti
   return {tree, may_be, [may_be, is_given](std::size_t i) { return may_be(i) && !is_given(i); }};
 }
 
-// Returns whether a wrapper of the same rank has started it beside the one that it wraps.
+// Returns whether a wrapper of the same rank has started it beside the process that it wraps.
 bool is_beside_wrapped(const ProcessTree& tree,
                        const std::vector<std::size_t>& wrapped,
                        std::size_t index) {

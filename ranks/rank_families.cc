@@ -5,8 +5,8 @@
 namespace oddrank::ranks {
 namespace {
 
-// Returns the leader of its process group or session, if that is gone: which is the rank if the
-// launcher gives each rank a group of its own. -1: unknown.
+// Returns the leader of its process group or session, if that leader is gone: it was the rank, if
+// the launcher gives each rank a group of its own. -1: unknown.
 pid_t pid_of_gone_rank(const RankTable& table, std::size_t i) {
   for (const pid_t leader : {table.stat(i).group, table.stat(i).session}) {
     if (leader > 1 && leader != table.stat(i).pid && table.tree.find(leader) == kNoProcess) {
@@ -24,7 +24,8 @@ std::size_t owner_row(const RankTable& table, std::size_t i, std::size_t heads) 
     return table.row_of[above];
   }
   const auto& identity = table.tree[i].identity;
-  // A shell that a program of the rank has left behind may hold up the reader of its output.
+  // A shell that was left behind by a program of the rank may hold up the process that reads its
+  // output.
   const ProcessRole role = table.tree[i].role;
   const bool runs_on = role == ProcessRole::kShell && is_orphan(table.tree, i);
   if (!identity || (role != ProcessRole::kProgram && !runs_on)) {

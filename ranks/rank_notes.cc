@@ -113,7 +113,7 @@ void note_other_runs(const RankTable& table, Notes& notes) {
   }
 }
 
-// Names processes that say they are of the SLURM job that was asked for, which is another user's.
+// Names processes that say they belong to the requested SLURM job, but that job is another user's.
 void note_pretenders(const RankTable& table, Notes& notes) {
   std::map<uid_t, std::vector<std::size_t>> by_user;
   for (std::size_t i = 0; i < table.tree.size(); ++i) {
@@ -172,7 +172,7 @@ void note_blocked(const RankTable& table, Notes& notes) {
   }
 }
 
-// A launcher that waits for other nodes stands below no rank, and above none.
+// Names launchers that are above no rank and have no row: they wait for other nodes.
 void note_idle_launchers(const RankTable& table, Notes& notes) {
   const std::set<std::size_t> above = table.starters();
   for (std::size_t i = 0; i < table.tree.size(); ++i) {

@@ -16,8 +16,8 @@
 namespace oddrank::ranks {
 namespace {
 
-// Adds siblings that torch.multiprocessing has started together with the ranks and that are not as
-// far as these: it numbers its children, so their numbers follow from the ranks' numbers.
+// Adds siblings that torch.multiprocessing has started together with the ranks and that have not
+// yet got as far: it numbers its children, so their numbers follow from the ranks' numbers.
 void add_numbered_siblings(RankTable& table,
                            std::size_t parent,
                            const std::vector<std::size_t>& rows) {
@@ -75,8 +75,9 @@ bool is_unidentified(const RankTable& table, std::size_t i, const std::vector<st
          });
 }
 
-// Returns the ranks of the whole job that `silent` are: as many as are missing, all of one starter,
-// which has started the ranks in their order. Empty if that is not so.
+// Returns the ranks that the processes `silent` have, in a job whose processes all have the same
+// parent, which has started the ranks in their order; as many must be silent as ranks are missing.
+// Empty if that is not so.
 std::set<std::int32_t> rest_of_world(const RankTable& table,
                                      const std::vector<std::size_t>& rows,
                                      const std::vector<std::size_t>& silent) {
@@ -118,8 +119,9 @@ std::set<std::int32_t> ranks_with_rows(const RankTable& table, const std::string
   return ranks;
 }
 
-// Leaves those that are most like the ranks, as many as are missing: a launcher may also have
-// started helpers, and the ranks of an earlier run. The ranks of a run are started together.
+// Keeps the processes that are most like the ranks, as many as ranks are missing: a launcher may
+// also have started helpers, and the ranks of an earlier run. The ranks of a run are started
+// together.
 void keep_likely(const RankTable& table,
                  const std::vector<std::size_t>& rows,
                  std::size_t missing,
@@ -198,8 +200,8 @@ void add_siblings(RankTable& table, std::size_t parent, const std::vector<std::s
   }
 }
 
-// Returns the number that `argument` carries where `other`, of a rank, carries the number of that
-// rank, and both are equal before it; nullopt otherwise.
+// `other` is an argument of a rank and ends with the rank's number. Returns the number at the end
+// of `argument` if both are equal before it; nullopt otherwise.
 std::optional<std::int32_t> number_like(std::string_view argument,
                                         std::string_view other,
                                         std::int32_t rank) {

@@ -57,7 +57,8 @@ void add_unnumbered(RankTable& table) {
   }
 }
 
-// Returns the job of all that meet at the address: a machine's own is another one in each network.
+// Returns the job of all processes that meet at the address. A machine's own address (loopback)
+// means another place in each network.
 std::string job_at(const RankTable& table, const RankRow& row, bool of_networks) {
   std::string job = "torchft " + std::string(address_of(table, row.process));
   if (of_networks) {

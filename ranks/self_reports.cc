@@ -59,8 +59,8 @@ bool is_of_task(const TreeNode& node) {
          node.role == ProcessRole::kProgram && is_python_process(*node.facts);
 }
 
-// [index] -> whether a task of several processes needs this one's answer: all that are outside of
-// it have been asked, and none has said its rank.
+// [index] -> whether a task of several processes needs this one's answer: all processes of the task
+// above it have been asked, and none has told its rank.
 std::vector<char> needed_of_tasks(const ProcessTree& tree) {
   std::vector<char> needed(tree.size(), 0);
   for (std::size_t i = 0; i < tree.size(); ++i) {
@@ -108,8 +108,8 @@ class Doubts {
  private:
   using Key = std::tuple<std::string, std::string, std::int32_t>;
 
-  // Returns whether no other process above it might be the one with the number. One without a
-  // communication library, which has been asked, is not.
+  // Returns whether no other process above it might be the one with the number. A process that has
+  // been asked and has no communication library is not.
   bool is_outermost(std::size_t index) const;
   // [index] -> how many programs it has started that carry its number, its workers aside.
   std::vector<std::size_t> count_branches() const;
@@ -223,7 +223,7 @@ std::vector<std::size_t> processes_to_ask(const ProcessTree& tree, const Discove
   std::size_t asked = 0;
   for (std::size_t i = 0; i < tree.size(); ++i) {
     asked += tree[i].facts->asked ? 1 : 0;
-    // From the outside in: what the outer one says decides about the inner one.
+    // From the outside in: what the outer process says decides about the inner one.
     if (is_wanted(i) && tree.ancestor(i, is_wanted) == kNoProcess) {
       wanted.push_back(i);
     }
@@ -248,7 +248,7 @@ void ask_processes(const std::vector<std::size_t>& which,
     if (auto report = decode_report(results[i].bytes)) {
       facts.told = std::move(report->world);
       facts.loaded = facts.loaded || report->communicates;
-      // Without a fork it has inherited nothing: its threads just could not be read.
+      // It was not forked, so it has inherited nothing: its threads just could not be read.
       facts.told.inherited = facts.told.inherited && facts.stat.forked;
       facts.environment = joined(report->environment, facts.environment);
     }

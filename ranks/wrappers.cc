@@ -21,8 +21,8 @@ class Wrappers {
 
   bool is_read(std::size_t i) const { return facts(i).activity_read; }
 
-  // Returns whether the process sleeps, has no library, and has a process below it that may be the
-  // rank instead.
+  // Returns whether the process sleeps, has no library, and is above a process that may be the rank
+  // instead.
   bool may_give_way(std::size_t i) const;
 
   // Returns the process below `i` that is the rank if `i` is not, or kNoProcess.

@@ -11,8 +11,9 @@ namespace {
 
 using Jobs = std::set<std::string>;
 
-// Returns the addresses of the candidates of one rank. One that has not told its own, a program
-// that the rank has left behind, say, has the variables of the rank: these are no other address.
+// Returns the addresses of the candidates of one rank. A process that has not told its own address,
+// such as a program that the rank has left behind, has the rank's variables: these do not count as
+// another address.
 std::set<std::string> addresses_of(const ProcessTree& tree, const std::vector<std::size_t>& group) {
   std::set<std::string> of_variables;
   for (const std::size_t i : group) {
@@ -87,7 +88,7 @@ void split_networks(ProcessTree& tree, const std::vector<std::size_t>& candidate
   }
   const std::vector<std::size_t> heads = heads_of(tree, candidates);
   for (std::size_t i = 0; i < tree.size(); ++i) {
-    // What a rank has started is of its job, wherever it is.
+    // A process that a rank has started belongs to the rank's job, wherever it runs.
     const std::uint64_t network = tree[heads[i] == kNoProcess ? i : heads[i]].facts->network;
     auto& identity = tree[i].identity;
     if (identity && network != 0 && split.contains(identity->job)) {

@@ -77,7 +77,8 @@ std::vector<Unit> units_of(const ProcessTree& tree,
   return units;
 }
 
-// Returns the first unit of the longest run without a rank twice that ends with each of them.
+// Returns, for each unit, the first unit of the longest run that ends with it and has no rank
+// twice.
 std::vector<std::size_t> first_units(const ProcessTree& tree, const RankClaims& claims, Run all) {
   std::vector<std::size_t> firsts;
   std::map<std::int32_t, std::size_t> last;  // rank -> the last unit with it
