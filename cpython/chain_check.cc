@@ -14,9 +14,9 @@ namespace oddrank::cpython {
 namespace {
 
 constexpr std::size_t kLooks = 4;
-constexpr std::size_t kMaxCheckedFrames = 128;  // of which all looks fit into one system call
+constexpr std::size_t kMaxCheckedFrames = 128;  // all looks at these fit into one system call
 
-// The bytes of a frame that say which call it is and where it stands.
+// The bytes of a frame that identify its call and its place in the code.
 struct KeyBytes {
   std::uint32_t begin = 0;
   std::uint32_t end = 0;

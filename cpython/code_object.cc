@@ -164,8 +164,8 @@ std::uint32_t line_of(const Layout& layout, const CodeObject& code, const RawFra
 
 std::uint32_t line_of(PythonMemory& memory, const CodeObject& code, const RawFrame& frame) {
   const Layout& layout = memory.layout();
-  // Up to 3.9 a frame keeps the line of the last trace function, or its first line. Where all is on
-  // one line, as an empty table says, that is the same.
+  // Up to 3.9 a frame keeps the line of the last trace function, or its first line. If all code is
+  // on one line, as an empty table says, both are the same line.
   const bool kept = layout.semantics.lines == LineFormat::kLnotab && !code.line_table.empty();
   const auto line = kept || frame.object == Addr{}
                         ? std::nullopt

@@ -76,8 +76,9 @@ std::optional<Candidate> candidate_of(const attach::Target& target,
   return candidate;
 }
 
-// Whether a module of any name may have a CPython in it: by its size, whether it has the runtime's
-// section or symbol. (A symbol that many modules do not have is not found quickly.)
+// Returns whether a module of any name may have a CPython in it: it must be large enough and have
+// the runtime's section or symbol. (The size is checked first, since it takes long to find that a
+// symbol is missing.)
 bool has_runtime(elf::ModuleMap& modules, const elf::Module& module) {
   constexpr std::uint64_t kMinPython = std::uint64_t{1} << 20;  // 3.6 has 2 MiB of code alone
   constexpr std::uint64_t kMaxPython = std::uint64_t{64} << 20;
@@ -89,7 +90,7 @@ bool has_runtime(elf::ModuleMap& modules, const elf::Module& module) {
   return image && ((*image)->section(".PyRuntime") || (*image)->symbol("_PyRuntime"));
 }
 
-// `any_name`: those whose names are not like Python's; else the others.
+// `any_name`: takes the modules whose names are not like Python's; else the others.
 std::vector<Candidate> find_candidates(const attach::Target& target,
                                        elf::ModuleMap& modules,
                                        bool any_name) {
@@ -217,8 +218,8 @@ std::optional<Version> find_version(RemoteReader& reader, const Candidate& candi
 }
 
 // Returns the version whose layout fits the memory: the first thread state points back to its
-// interpreter, which has a module `sys`. For files that do not tell: a stripped program that has
-// Python linked in, whose constants hold versions of other libraries, too.
+// interpreter, which has a module `sys`. For files that do not tell their version: a stripped
+// program that has Python linked in, whose constants also hold versions of other libraries.
 std::optional<Version> version_that_fits(const attach::Target& target,
                                          const Candidate& candidate,
                                          Addr address) {
@@ -232,7 +233,7 @@ std::optional<Version> version_that_fits(const attach::Target& target,
       return false;
     }
     first = first ? first : version;
-    // What is read of 3.9 here lies in the same places in 3.10.
+    // The fields of 3.9 that are read here are at the same offsets in 3.10.
     exact = version_from_constants(constants_of(candidate), version.minor);
     return exact.has_value();
   });
@@ -323,8 +324,8 @@ Addr find_hash_secret(const Candidate& candidate, const Version& version) {
   return symbol ? Addr{symbol->address + candidate.bias} : Addr{};
 }
 
-// Ranks failures by what they say: an unsupported Python above a broken one, and a broken one above
-// none.
+// Ranks failures by how much they tell: an unsupported Python above a broken one, and a broken one
+// above none.
 int weight(Errc code) {
   return code == Errc::kUnsupported ? 2 : code == Errc::kNotFound ? 0 : 1;
 }
@@ -343,8 +344,8 @@ bool runs_code(const attach::Target& target, const Runtime& runtime) {
                      [](const ThreadStateRow& one) { return one.newest_frame != Addr{}; });
 }
 
-// The first one is read; the others are named. One that was finalized gives way, and one that runs
-// no code to one that does: a library that was loaded last is often mapped first.
+// The first Python is read; the others are named. One that was finalized, or that runs no code,
+// comes after one that runs code: a library that was loaded last is often mapped first.
 void add_runtime(const attach::Target& target,
                  const Candidate& candidate,
                  Runtime runtime,

@@ -76,8 +76,8 @@ std::optional<std::uint32_t> find_offset(RemoteReader& reader,
   return std::nullopt;
 }
 
-// Returns the pthread_t of the main thread: as the runtime has it, else of the oldest thread state,
-// which is last in the list.
+// Returns the pthread_t of the main thread: the runtime's own, or else the one of the oldest thread
+// state, which is last in the list.
 std::uint64_t pthread_of_main(PythonMemory& memory,
                               Addr runtime,
                               std::span<const ThreadStateRow> rows) {

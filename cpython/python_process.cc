@@ -218,8 +218,8 @@ void PythonProcess::Impl::prefetch_chain_locals(PythonMemory& memory,
   }
 }
 
-// A loop of a script counts its steps in globals. Others are left out: a function of another thread
-// may change those.
+// A loop of a script counts its steps in globals. Globals of other code are left out: a function of
+// another thread may change them.
 void PythonProcess::Impl::add_counters(PythonMemory& memory,
                                        const RawFrame& raw,
                                        std::span<const FrameLoop> loops,
@@ -254,7 +254,8 @@ void PythonProcess::Impl::add_loops(PythonMemory& memory,
     for (std::size_t at = 0; at < some.size(); ++at) {
       shown[at].loops = read_loops(memory, analysis, codes.at(some[at].code), some[at]);
     }
-    // The script is the outermost frame, or one of those: runpy and launchers have it called.
+    // The script is the outermost frame or close to it, since runpy and launchers may have called
+    // it.
     for (std::size_t at = 0; at < chains[i].frames.size(); ++at) {
       const RawFrame& raw = chains[i].frames[at];
       if (shown[at].readable && shown[at].function == kModule) {

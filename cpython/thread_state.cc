@@ -14,7 +14,7 @@ Addr gil_of(PythonMemory& memory, Addr runtime, Addr interpreter) {
   return layout.runtime.gil == kAbsent ? Addr{} : runtime + layout.runtime.gil;
 }
 
-// Returns the address of the flag that garbage is collected; null if it is not known.
+// Returns the address of the flag that is set while garbage is collected; null if it is not known.
 Addr collecting_at(const Layout& layout, Addr runtime, Addr interpreter) {
   if (layout.runtime.collecting != kAbsent) {
     return runtime + layout.runtime.collecting;

@@ -11,7 +11,7 @@ bool is_variable(const Symbol& symbol) {
          symbol.kind == SymbolKind::kGlobal;
 }
 
-// Follows what is tested back to the calls that it comes from.
+// Follows a tested value back to the calls that it comes from.
 class ExitFinder {
  public:
   ExitFinder(const AnalysedCode& code, const CodeLoop& loop)

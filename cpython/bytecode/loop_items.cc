@@ -27,7 +27,7 @@ class TestReader {
  private:
   struct Number {
     std::int64_t value = 0;
-    bool of_items = false;  // a container has as many
+    bool of_items = false;  // a container has this number of items
   };
 
   std::optional<Number> number(std::uint32_t symbol);

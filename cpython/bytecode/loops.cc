@@ -14,7 +14,7 @@ bool falls_through(const DecodedInstruction& one) {
   return one.opcode.op != Op::kJump && one.opcode.op != Op::kEnd;
 }
 
-// Returns whether it names the handler of what follows (up to 3.10).
+// Returns whether the instruction names the handler of the code that follows (up to 3.10).
 bool begins_block(const DecodedInstruction& one) {
   return one.opcode.op == Op::kSetupFinally || one.opcode.op == Op::kSetupWith;
 }
@@ -195,7 +195,7 @@ std::vector<std::uint32_t> passed_before(std::span<const DecodedInstruction> cod
   std::vector<bool> leads(code.size(), false);  // to the instruction
   leads[at] = true;
   bool more = true;
-  // Flow mostly leads forwards; each pass follows one more jump back.
+  // Control mostly flows forwards; each pass follows one more jump back.
   for (int pass = 0; more && pass < kMaxPasses; ++pass) {
     more = false;
     const auto mark = [&](std::uint32_t from) {

@@ -42,7 +42,7 @@ std::string path_text(PythonMemory& memory, Addr path) {
   return longest == "/" ? std::string() : longest;
 }
 
-// Joins as os.path.join does; empty if a part is.
+// Joins as os.path.join does; empty if a part is empty.
 std::string joined_path(const std::string& left, const std::string& right) {
   if (left.empty() || right.empty() || left.size() + right.size() > kMaxObjectText * 2) {
     return {};

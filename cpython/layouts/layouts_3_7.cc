@@ -116,8 +116,8 @@ constexpr Layout kPython37 = {
         },
 };
 
-// The runtime's struct grew in front of these fields in 3.7.4. Where they were before was seen in
-// no process, so nothing is said of the GIL there.
+// The runtime's struct grew in front of these fields in 3.7.4. Their earlier places have not been
+// checked in any process, so nothing is told about the GIL there.
 constexpr Layout without_gil(Layout layout) {
   layout.runtime.main_thread = kAbsent;
   layout.runtime.tstate_current = kAbsent;

@@ -287,7 +287,7 @@ std::string ContentsPrinter::sequence(const std::vector<Addr>& items,
   std::string before;  // the item before, if it is a text
   std::size_t at = 0;
   for (; at < shown.size() && !spent(); ++at) {
-    // ["--password", "x"] and ("password", "x"): the name stands before the value.
+    // ["--password", "x"] and ("password", "x"): the name comes before the value.
     words += (at == 0 ? "" : ", ") + named(before, shown[at], level + 1);
     before = key_name(shown[at]);
   }

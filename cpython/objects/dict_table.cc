@@ -70,7 +70,7 @@ std::int64_t kept_hash(PythonMemory& memory, Addr object) {
       .value_or(-1);
 }
 
-// Shows the hasher one of the table's keys, which have been hashed when they were put in.
+// Gives the hasher one of the table's keys, which were hashed when they were put in.
 void learn_from(PythonMemory& memory, const DictTable& table) {
   constexpr std::size_t kTried = 8;
   for (std::size_t i = 0; i < std::min(table.count, kTried) && memory.hasher().may_learn(); ++i) {

@@ -32,7 +32,7 @@ SocketSearch::Kind SocketSearch::by_name(std::string_view type) const {
   if (type == "socket" || type == "_socket.socket" || type == "SSLSocket") {
     return Kind::kSocket;
   }
-  // These have many attributes, none of which is a thread's or a task's.
+  // These have many attributes, none of which belongs to a thread or a task.
   if (type == "module" || type == "function" || type == "type") {
     return Kind::kCode;
   }

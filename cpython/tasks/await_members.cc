@@ -81,7 +81,8 @@ bool gathers(PythonMemory& memory, Addr future) {
   return type_name(memory, future).ends_with("_GatheringFuture");
 }
 
-// Returns the members; of one that gathers others (wait_for up to 3.11 has it), these.
+// Returns the members; for a member that gathers others (wait_for up to 3.11 has one), these
+// others.
 std::vector<Addr> expanded(PythonMemory& memory,
                            const std::vector<Addr>& members,
                            std::size_t limit) {

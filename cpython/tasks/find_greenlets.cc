@@ -21,7 +21,7 @@ class GreenletSearch {
  public:
   explicit GreenletSearch(PythonMemory& memory) : memory_(memory) {}
 
-  // Adds the frames of those in one list, which begins and ends at its head.
+  // Adds the frames of the greenlets in one list, which begins and ends at its head.
   void search(Addr head);
   std::vector<Addr> take() { return std::move(frames_); }
 

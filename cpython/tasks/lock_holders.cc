@@ -14,7 +14,8 @@ namespace {
 
 constexpr std::string_view kLocksFile = "/asyncio/locks.py";
 
-// A lock, and the object that stands for it in `async with`: itself, or the Condition that has it.
+// A lock, and the object that `async with` uses for it: the lock itself, or the Condition that has
+// it.
 struct AwaitedLock {
   Addr lock{};
   Addr entered{};
@@ -88,7 +89,8 @@ void find_lock_holders(PythonMemory& memory,
     }
     std::vector<std::size_t> found;
     for (std::size_t at = 0; at < chains.size(); ++at) {
-      // One that waits for the lock is about to enter, and has it only if it has entered before.
+      // A task that waits for the lock is about to enter, and has the lock only if it has entered
+      // before.
       const std::size_t least = awaited[at].lock == wanted.lock ? 2 : 1;
       std::size_t entered = count_entered(memory, chains[at], wanted.lock);
       if (wanted.entered != wanted.lock &&
