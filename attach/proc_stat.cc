@@ -136,7 +136,8 @@ Result<ProcStat> read_proc_stat(pid_t pid) {
 
 std::string process_folder(pid_t pid) {
   std::string folder = "/proc/" + std::to_string(pid);
-  // What has ended has no working directory. The link costs a tenth of the stat of many threads.
+  // A process that has ended has no working directory. The link costs a tenth of the stat of many
+  // threads.
   if (read_link(folder + "/cwd")) {
     return folder;
   }

@@ -89,8 +89,8 @@ Result<std::string> TaskFiles::read(pid_t tid, const char* file, std::size_t lim
   return read_record_of(fd.get(), task_path(pid_, tid, file), limit);
 }
 
-// The kernel takes as long to write a status as for all else that is read of a thread. Beside the
-// counters, it tells what is mostly the same for all threads.
+// The kernel takes as long to write a status as for everything else that is read of a thread.
+// Except for the counters, its contents are mostly the same for all threads.
 void TaskFiles::read_counters(ThreadState& state) {
   const auto text = read(state.tid, "sched", kMaxSchedBytes);
   const ProcSched sched = text ? parse_proc_sched(*text) : ProcSched();

@@ -62,7 +62,7 @@ void set_registers(StoppedRegisters stopped, ThreadState& thread) {
   auto call = settle_call(
       stopped, [tid](std::uint64_t address) { return code_at(tid, address); }, false);
   if (call && call->number == SYS_restart_syscall && thread.syscall) {
-    call->number = thread.syscall->number;  // what it was seen in before the stop
+    call->number = thread.syscall->number;  // the call in which it was seen before the stop
   }
   thread.registers = stopped.registers;
   thread.syscall = call;

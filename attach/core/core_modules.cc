@@ -152,8 +152,8 @@ Status CoreModules::compare(const MappedFile& bytes,
 }
 
 Result<UniqueFd> CoreModules::open_at(const std::string& path, bool below_sysroot) const {
-  // The core names the file, and its owner may have written it himself. Below the folder that the
-  // user named, it names nothing else.
+  // The core names the file, and the core's owner may have written that name. Only files below the
+  // folder that the user named are opened.
   if (below_sysroot) {
     return open_regular_below(sysroot_, path);
   }

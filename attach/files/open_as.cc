@@ -61,7 +61,8 @@ bool set_own_groups(const std::vector<gid_t>& groups) {
 }
 
 bool set_file_ids(uid_t user, gid_t group) {
-  // Neither function reports a failure: a second call with an impossible id returns what holds.
+  // Neither function reports a failure: a second call with an impossible id returns the id in
+  // effect.
   ::setfsgid(group);
   ::setfsuid(user);
   constexpr auto kNoChange = static_cast<uid_t>(-1);

@@ -56,7 +56,7 @@ class Walk {
  private:
   int here() const { return way_.empty() ? root_.get() : way_.back().get(); }
   void prepend(std::string_view names);
-  // Replaces a link by what it says. Returns an errno, 0 if it is done.
+  // Replaces a link by its text. Returns an errno, 0 if it is done.
   int follow(const UniqueFd& link);
   Result<UniqueFd> refuse(int reason) const { return fail(not_found(path_, reason)); }
 
