@@ -64,8 +64,8 @@ void lower(__rlimit_resource_t what, rlim_t limit) {
 
 // A program for the kernel's filter machine: each rule about an argument either refuses the call or
 // passes on; then the calls that are always refused are searched for by halves. When a filter is
-// installed, the kernel tries it with every call that there is: a comparison for each of 60 calls
-// would take longer than all else of a short-lived child.
+// installed, the kernel tries it with every existing call: a comparison for each of 60 calls would
+// take longer than everything else in a short-lived child.
 class Filter {
  public:
   Filter();

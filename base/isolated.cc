@@ -128,7 +128,7 @@ class Schedule {
   // Gives another task to each child that has done its own, or ends the child if there is none.
   // Then starts more children, as many as may run at once.
   void go_on(std::vector<IsolatedResult>& results);
-  // What the caller has done since the last wait was no standstill.
+  // The caller's own work since the last wait does not count as a standstill.
   void resume() { last_wait_ = Clock::now(); }
   void take(std::vector<IsolatedResult>& results, std::size_t byte_limit) {
     all_ = all_.later(take_outputs(running_, idle_, results, byte_limit, last_wait_));

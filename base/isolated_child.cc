@@ -25,8 +25,8 @@ namespace {
 
 // The exit status of a child that ran out of memory.
 constexpr int kOutOfMemory = 86;
-// What a child is told instead of the index of a task. That the socket is closed would not tell it:
-// children that were forked later have it open, too.
+// Sent to a child instead of the index of a task. Closing the socket would not be enough: children
+// that were forked later also have it open.
 constexpr std::size_t kNoMore = SIZE_MAX;
 
 // Waits for a child that exits or was killed; nullopt if it does not in that time.

@@ -18,9 +18,9 @@ struct CodePointRange {
   std::uint32_t last = 0;
 };
 
-// Code points that are not seen themselves, but change how the text around them is: they turn its
-// direction round, break its lines, or hide. (Unicode: Bidi_Control; General_Category Zl, Zp; the
-// format characters that no script needs to be written.)
+// Code points that are not seen themselves, but change how the text around them looks: they turn
+// its direction round, break its lines, or hide. (Unicode: Bidi_Control; General_Category Zl, Zp;
+// the format characters that no script needs to be written.)
 constexpr std::array<CodePointRange, 11> kUnseen = {{
     {0x061c, 0x061c},     // Arabic letter mark
     {0x180e, 0x180e},     // Mongolian vowel separator

@@ -14,7 +14,8 @@
 namespace oddrank {
 namespace {
 
-// What a file says of its size is believed up to here: more is taken as it comes.
+// A file's own statement of its size is believed up to here; beyond it, room is made as the bytes
+// come.
 constexpr std::size_t kMaxReserve = std::size_t{16} << 20;
 
 // Makes room for the rest of a large file at once. Files of /proc say that they are empty.

@@ -110,8 +110,8 @@ std::size_t end_of_shell_word(std::string_view text, std::size_t at) {
   return std::min(at, text.size());
 }
 
-// Returns whether a mask stands here already: what is masked twice stays as it is. The summary of
-// an object (of a local variable) needs none.
+// Returns whether there is already a mask here, so that masking twice changes nothing. The summary
+// of an object (of a local variable) needs no mask.
 bool is_mask(std::string_view value) {
   const std::size_t mask =
       value.starts_with(kSecretMask) ? kSecretMask.size() : object_summary(value);

@@ -33,7 +33,8 @@ constexpr std::array<std::string_view, 16> kSecretEnds = {
 constexpr std::array<std::string_view, 14> kInnocentEnds = {
     "bypass",  "compass",  "encompass", "trespass", "surpass", "multipass", "singlepass",
     "lowpass", "highpass", "bandpass",  "allpass",  "onepass", "underpass", "overpass"};
-// What follows such a word names something about the secret: its file, size or kind.
+// A name with one of these words after the secret one means something about the secret: its file,
+// size or kind.
 constexpr std::array<std::string_view, 47> kAbout = {
     "file",     "files",    "path",    "paths",    "dir",      "folder", "type",    "types",
     "method",   "mode",     "url",     "uri",      "endpoint", "host",   "port",    "enabled",
