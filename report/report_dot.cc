@@ -27,7 +27,7 @@ std::string in_quotes(std::string_view text) {
   return '"' + dot_text(text) + '"';
 }
 
-// Returns whether the node is what holds the others up: a rank that is named, a link, a GPU.
+// Returns whether the node holds the others up: a rank that the verdict names, a link, a GPU.
 bool is_root(const aggregate::Diagnosis& report,
              const aggregate::JobView& view,
              const PictureNode& node) {

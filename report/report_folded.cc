@@ -28,7 +28,7 @@ std::string report_folded(const aggregate::JobView& view) {
     for (const std::size_t node : way.nodes) {
       text += folded_name(tree.nodes[node].frame) + ';';
     }
-    // The innermost one is no frame: flame graphs show who is there.
+    // The innermost entry is no frame but names the ranks that are there.
     if (const std::string ranks = ranks_at_end(way); !ranks.empty()) {
       text += fmt::format("[{}];", ranks);
     }

@@ -138,7 +138,7 @@ Json groups_json(const aggregate::Diagnosis& report) {
   return groups;
 }
 
-// Returns what stands for several of the groups in reports for people.
+// Returns the text that replaces several groups in reports for people.
 Json folded_groups_json(const aggregate::Diagnosis& report) {
   Json groups = Json::array();
   for (const aggregate::ShownGroup& row : report.shown) {

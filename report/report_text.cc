@@ -106,7 +106,7 @@ std::string chain_lines(const aggregate::Diagnosis& report, const Style& style) 
       begin = at;
       end = end_of_like(chain, at);
     }
-    // Each stage of a pipeline waits for the next one: the first and the last tell as much.
+    // Each stage of a pipeline waits for the next one, so showing the first and the last is enough.
     if (end - begin >= kFewestFoldedLinks && at > begin && at + 1 < end) {
       text += at > begin + 1
                   ? ""
@@ -197,8 +197,8 @@ std::string where_words(const aggregate::ReportedGroup& group, std::size_t most)
   return where.empty() ? where : fmt::format(" ({})", where);
 }
 
-// What the ranks do is never cut off: places are left out before, except the first ones, and then
-// it has lines of its own.
+// The words on what the ranks do are never cut off: instead places are left out, except the first
+// ones, and if that is not enough the words get lines of their own.
 std::string group_title(const aggregate::ReportedGroup& group, const Style& style) {
   constexpr std::size_t kMaxPlaces = 8;
   constexpr std::size_t kFewestPlaces = 2;

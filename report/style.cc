@@ -59,8 +59,8 @@ struct Recursion {
   std::size_t rounds = 0;
 };
 
-// Returns the rounds of a recursion that begins at this frame, if they are worth a line of their
-// own: one function that calls itself, or up to four that call each other.
+// Returns the rounds of a recursion that begins at this frame, if it is worthwhile to give them a
+// line of their own: one function that calls itself, or up to four that call each other.
 Recursion recursion_at(const std::vector<aggregate::ShownFrame>& frames, std::size_t at) {
   constexpr std::size_t kMaxPeriod = 4;
   constexpr std::size_t kMinSaved = 4;  // frames

@@ -26,8 +26,8 @@ std::string group_label(const aggregate::JobView& view, const aggregate::RankGro
                      : fmt::format("{}: {}", count_of(group.ranks.size(), "rank"), set);
 }
 
-// Returns the folded group whose ranks are all that wait in the slot; kNotDrawn if others wait
-// there too.
+// Returns the folded group, if only its ranks wait in the slot; kNotDrawn if other ranks wait there
+// too.
 std::size_t only_waiter(const aggregate::WaitGraph& graph,
                         std::size_t slot,
                         const std::vector<std::size_t>& drawn_as,

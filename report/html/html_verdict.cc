@@ -78,8 +78,9 @@ Json coverage_shown(const aggregate::Diagnosis& report) {
   return json;
 }
 
-// Columns: whose it is, how many keys are set, awaited keys, how many more are awaited. Columns of
-// a key: key, clients, the ranks that are seen to wait, the rank that is to set it (-1: unknown).
+// Columns: the store's process, how many keys are set, awaited keys, how many more are awaited.
+// Columns of a key: key, clients, the ranks that are seen to wait, the rank that is to set it (-1:
+// unknown).
 Json stores_shown(const aggregate::Diagnosis& report) {
   Json json = Json::array();
   for (const aggregate::StoreTable& store : report.stores) {

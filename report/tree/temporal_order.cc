@@ -133,8 +133,8 @@ class Orderer {
   void order_all();
 
  private:
-  // Returns variables of the frames that lead to `node`, and of its children's frames if all are in
-  // the same function: of activations that all ranks below share. Each with its depth.
+  // Returns variables, each with its depth, of the activations that all ranks below `node` share:
+  // of the frames that lead to it, and of its children's frames if all are in the same function.
   std::vector<std::pair<Counters::const_iterator, std::size_t>> common(std::size_t node) const;
 
   // Returns nothing if a rank lacks the variable, or if it does not tell two children apart.
