@@ -48,9 +48,9 @@ snapshot::Capture empty_capture(const std::string& host, const Error& error) {
   return capture;
 }
 
-// After this time the process that started us has given up. Everything that would end us may be
-// gone too (the controller restarted, the connection broke), so SIGALRM ends us, and nothing stays
-// on the node. Readers exit with us and release the threads that they stopped.
+// After this time the process that started us has given up. Everything else that could end us may
+// be gone too (the controller restarted, the connection broke), so SIGALRM ends us, and no process
+// of ours stays on the node. Readers exit with us and release the threads that they stopped.
 void end_when_nobody_waits(std::chrono::milliseconds timeout) {
   constexpr std::chrono::seconds kGrace{10};
   ::signal(SIGALRM, SIG_DFL);

@@ -46,8 +46,8 @@ Result<snapshot::Capture> capture_demo(const DemoJob& job) {
   node::NodeRequest request;
   request.pids = job.pids();
   node::CaptureOptions options;
-  // The job has come to its hang just now, and will not move: that its waits are young is no reason
-  // to sample again.
+  // The job has only just begun to hang, and will not move: although its waits are young, there is
+  // no need to sample again.
   options.until_decided = false;
   options.timeout = kDemoTimeout;
   options.beside = false;  // dumps, logs and devices of this machine belong to other jobs

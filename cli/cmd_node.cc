@@ -31,7 +31,7 @@ struct NodeOptions {
   OutputOptions output;
 };
 
-// Another user may have put a link in the place of our folder, to one of ours that is not meant.
+// Another user may have replaced our folder by a link to a different folder of ours.
 Status check_folder(const std::string& folder) {
   const std::string plain = folder.substr(0, folder.find_last_not_of('/') + 1);
   struct stat facts {};

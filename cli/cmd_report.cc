@@ -25,7 +25,8 @@ namespace {
 
 constexpr std::size_t kMaxCaptureBytes = std::size_t{1} << 30;
 
-// The first threads are kept as they are; a job of fewer takes no room worth the effort.
+// The first threads are kept as they are; for a job with fewer threads, the effort would save too
+// little memory.
 constexpr std::size_t kMaxAlikeThreads = std::size_t{1} << 18;
 
 constexpr int kLargeBytes = 2 << 20;
@@ -40,7 +41,7 @@ struct ReportOptions {
 
 struct CaptureFile {
   std::string path;
-  bool found = false;  // in a folder; else the user named it, and it may be a pipe of his
+  bool found = false;  // in a folder; else the user named it, and it may be a pipe
 };
 
 // Returns the files, with each folder replaced by the files in it, sorted by name.
@@ -85,8 +86,8 @@ int run_report(const ReportOptions& options) {
     return report_error(outputs.error());
   }
   confine(kReporter);
-  // What is freed between reading and diagnosing goes back to the kernel, so that it is not in
-  // memory beside what a diagnosis takes. Captures are smaller.
+  // Memory that is freed between reading and diagnosing goes back to the kernel, so that it does
+  // not add to the memory of the diagnosis. Captures are smaller.
   (void)::mallopt(M_MMAP_THRESHOLD, kLargeBytes);
   snapshot::EpochJoiner captures;
   ManyErrors errors;

@@ -48,7 +48,7 @@ Result<snapshot::Capture> checked_answer(Result<snapshot::Capture> capture,
                                         ", and is not used");
 }
 
-// Says of a draft why there is no more than that.
+// Says why there is only a draft.
 void mark_as_draft(snapshot::Capture& capture, const reach::NodeAnswer& node) {
   snapshot::NodeCapture& part = capture.nodes.front();
   part.answered = false;

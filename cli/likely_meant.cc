@@ -56,7 +56,7 @@ std::string nearest_word(std::string_view word, const std::vector<std::string>& 
       break;
     }
     const bool begins = word.size() >= kMinBeginning && one.starts_with(word);
-    // Two letters are too much of a short word.
+    // In a short word, two changed letters are too many.
     const std::size_t slips = begins ? 1 : distance(word, one);
     if (slips < least && slips * 3 <= one.size()) {
       nearest = one;

@@ -80,9 +80,9 @@ constexpr std::array<std::pair<std::string_view, AddCommand>, 10> kCommands = {{
     {"agent", add_agent_command},
 }};
 
-// Adds the command of that name alone, if the first word is one: all options of all commands take
-// as long as the rest of a start, and each child that is forked has them in its memory. Otherwise
-// adds all: any of them may be meant, or listed.
+// If the first word names a command, adds only that command: the options of all commands would take
+// as long as the rest of the start, and be in the memory of each forked child. Otherwise adds all
+// commands: any of them may be meant, or listed.
 void add_commands(std::string_view first, Parser& parser, const CommandLine& command) {
   const auto only = std::ranges::find(kCommands, first, [](const auto& one) { return one.first; });
   if (only != kCommands.end()) {

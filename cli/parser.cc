@@ -344,7 +344,7 @@ bool Parser::is_unknown_command(int argc, char** argv) const {
   return true;
 }
 
-// CLI11 tells the first thing that it does not understand, which may be what follows the mistake.
+// CLI11 names the first argument that it does not understand, which may be one after the mistake.
 std::optional<Mistake> Parser::mistake_in(std::span<char* const> words) const {
   std::vector<const CLI::App*> apps = {app_.get()};
   for (const char* word : words) {
@@ -421,7 +421,7 @@ Parser::Parsed Parser::parse(int argc, char** argv) {
       log_line(LogLevel::kError, std::string(error.what()) + "\n  hint: for example: " + example);
       return {{}, kWrongUsage};
     }
-    // What the user typed is in the message, and what others told him to type.
+    // The message has what the user typed, which may come from others.
     std::ostringstream help;
     std::ostringstream complaint;
     const int status = app_->exit(error, help, complaint);

@@ -38,7 +38,8 @@ constexpr std::size_t kRoomForCapture = std::size_t{1} << 20;  // of some hundre
 constexpr std::size_t kRoomForMetrics = std::size_t{1} << 16;
 constexpr std::size_t kMaxPasts = 8;
 
-// Returns culprits, and ranks that were not read in full: their past says more than the capture.
+// Returns the culprits, and the ranks that were not read in full: for these the past says more than
+// the capture.
 std::vector<const ProcessCapture*> with_wanted_past(const Capture& capture,
                                                     const aggregate::Diagnosis& report) {
   std::set<std::int32_t> culprits;

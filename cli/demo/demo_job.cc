@@ -25,8 +25,8 @@ constexpr std::size_t kStuckStep = 3;
 constexpr std::size_t kMaxDemoErrors = 4096;  // bytes
 constexpr int kLookAgain = 5;                 // ms
 
-// What the interpreter needs of our environment. All else could make another job of it: variables
-// of a launcher, of SLURM, of Python.
+// The part of our environment that the interpreter needs. All other variables (of a launcher, of
+// SLURM, of Python) could make it look like another job.
 constexpr std::array kPassedOn = {"PATH", "LD_LIBRARY_PATH", "TMPDIR", "LANG"};
 
 std::string data_file(const std::string& folder, std::size_t rank, std::size_t step) {
@@ -45,8 +45,9 @@ std::vector<std::string> demo_environment(std::size_t rank) {
   return variables;
 }
 
-// Returns what a rank has printed when it comes to where it stays. In each turn of all_reduce a
-// number goes on by one rank, so a rank is held up later the farther right of rank 2 it is.
+// Returns what a rank has printed when it arrives at the place where it stays. In each turn of
+// all_reduce a number moves on by one rank, so a rank is held up later, the farther it is after
+// rank 2.
 std::string last_place(std::size_t rank) {
   const std::string step = std::to_string(kStuckStep);
   if (rank == kStuckRank) {
@@ -123,7 +124,7 @@ Status DemoJob::write_data() const {
 Status DemoJob::start_ranks() {
   for (std::size_t rank = 0; rank < kRanks; ++rank) {
     ProgramCall call;
-    // Isolated and without site: what the user's Python adds is not part of the demo.
+    // Isolated and without site: additions of the user's Python are not part of the demo.
     call.argv = {"python3", "-I", "-S", script(), folder_.path()};
     call.environment = demo_environment(rank);
     call.readable_by_us = true;

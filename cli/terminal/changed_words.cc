@@ -27,9 +27,8 @@ bool is_time_unit(std::string_view word) {
   return std::find(kTimeUnits.begin(), kTimeUnits.end(), word) != kTimeUnits.end();
 }
 
-// Makes "for 2.2 s" and "for 2.2 s to 3 s" pieces that are no words: a line has no age while what
-// it tells is young, then one, or two if those that it tells of differ, and is the same line all
-// the time.
+// Makes "for 2.2 s" and "for 2.2 s to 3 s" pieces that are no words: a line has no age while its
+// wait is young, later one age, or two if its ranks differ, but is the same line all the time.
 void leave_out_ages(std::vector<Piece>& pieces) {
   std::vector<Piece*> words;
   for (Piece& piece : pieces) {

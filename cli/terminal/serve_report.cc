@@ -33,7 +33,7 @@ serve::Product product_of(const snapshot::Capture& capture,
     product.page = std::move(page);
     product.sentence = sentence.substr(0, sentence.find_last_not_of('\n') + 1);
   };
-  // A file that cannot be written has been said on stderr, which the page shows.
+  // An error about a file that cannot be written was printed on stderr, which the page shows.
   show(capture, options, earlier);
   product.capture = snapshot::encode_capture(capture);
   return product;
