@@ -29,8 +29,8 @@ bool is_plain_name(std::string_view name) {
          name.find('/') == std::string_view::npos && name.find('\0') == std::string_view::npos;
 }
 
-// Returns how another user could put a folder of his own in the place of one that we make in this
-// folder; "" if none can. `above`: it is not the folder itself but one above it, where members of a
+// Returns how another user could replace a folder that we make in this folder by their own; "" if
+// no other user can. `above`: it is not the folder itself but one above it, where members of a
 // group are trusted: agents refuse a box that is not their own.
 std::string who_could_swap(const struct stat& facts, bool above) {
   const mode_t writers = above ? S_IWOTH : S_IWGRP | S_IWOTH;
