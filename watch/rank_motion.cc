@@ -26,7 +26,8 @@ bool RankMotion::is_new(std::uint64_t place) {
   return is_new;
 }
 
-// Counts are read only in quiet times; counts of an earlier quiet time say nothing about this one.
+// Counts are read only in quiet times; counts from an earlier quiet time cannot be compared with
+// those of this one.
 bool RankMotion::has_changed(const Count& now, Count& before) {
   if (!now) {
     return false;
