@@ -166,7 +166,7 @@ void HttpServer::Listener::accept(const AnswerRequest& answer) {
       add(std::move(socket), answer);
       return;
     }
-    // Without a descriptor for it, the next try would fail at once, and so on.
+    // If there is no descriptor left for a connection, the next try would fail at once, and so on.
     rest.expires_after(kTick);
     rest.async_wait([this, &answer](error_code) { accept(answer); });
   });
@@ -247,7 +247,8 @@ void HttpServer::run(const AnswerRequest& answer, const std::function<bool()>& t
     try {
       listener_->context.run();
     } catch (const std::exception&) {
-      // Memory for one client was not there; its connection is gone. The others are served on.
+      // There was not enough memory for one client; its connection is closed. The other clients are
+      // still served.
     }
   }
 }

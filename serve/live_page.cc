@@ -18,12 +18,13 @@ constexpr std::string_view kPagePolicy =
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; frame-src "
     "'self'; "
     "img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
-// A report has an origin of its own: if a script got into it, it could ask for nothing here.
+// A report has an origin of its own: if a script got into it, the script could request nothing from
+// this server.
 constexpr std::string_view kReportPolicy =
     "sandbox allow-scripts; default-src 'none'; script-src 'unsafe-inline'; style-src "
     "'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'self'";
 
-// What the server and the ticks use together.
+// The data that the server and the ticks share.
 class LivePage {
  public:
   LivePage(const LiveOptions& options, Makers makers);

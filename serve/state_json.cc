@@ -37,7 +37,7 @@ std::string state_json(const LiveReports& reports,
     }
     state["reports"].push_back(std::move(row));
   }
-  // Texts are printable, but what is cut within a letter must not end us.
+  // Texts are printable, but a text that was cut within a letter must not end the program.
   return state.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 

@@ -92,7 +92,7 @@ Result<Product> read_product(int fd) {
   return product_of(bytes);
 }
 
-// The parent catches these to end everything; the child is to be ended by them.
+// The parent catches these signals to end everything; the child must end by them.
 void restore_signals() {
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
     struct sigaction action {};
