@@ -68,7 +68,7 @@ std::optional<NativeStack> StackWalk::complete_from(const unw_cursor_t& cursor,
   return stack;
 }
 
-// libunwind does not say where the frame ends that it found by the frame pointer.
+// If libunwind found a frame by the frame pointer, it does not say where that frame ends.
 StackWalk::Caller StackWalk::caller_by_pointer(unw_cursor_t& frame,
                                                unw_cursor_t& cursor,
                                                std::uint64_t stack_pointer) {
@@ -86,8 +86,8 @@ StackWalk::Caller StackWalk::caller_by_pointer(unw_cursor_t& frame,
 // Prefers a call that leads to exactly this code; then the frame pointer; then any caller with
 // which the stack reaches its end, or the next caller at least is proven. Heuristic: code that
 // keeps no frame pointer and is called through a pointer may have a stale return address before the
-// true one. So one such guess does not rest on another in the code of a module, but for the first
-// frames of a thread: almost any word leads to the end of the stack by a few of them.
+// true one. So in the code of a module one such guess must not be based on another: almost any word
+// leads to the end of the stack by a few guesses. The first frames of a thread are an exception.
 std::optional<StackWalk::Caller> StackWalk::search_caller(unw_cursor_t& frame,
                                                           unw_cursor_t& cursor,
                                                           std::uint64_t pc,

@@ -8,7 +8,7 @@ namespace oddrank::unwind {
 namespace {
 
 // Larger functions are not searched for jumps. If a function has no symbol, only its first
-// instructions are searched: many pass arguments on and do nothing else.
+// instructions are searched: many such functions only pass arguments on.
 constexpr std::uint64_t kMaxSearched = 4096;
 constexpr std::uint64_t kShim = 16;
 // A function without a symbol is smaller.

@@ -11,8 +11,8 @@ namespace {
 constexpr std::uint64_t kMaxReach = 8192;
 constexpr std::size_t kMaxCandidates = 16;
 
-// Functions do not overlap: a call of one that begins before another that is called leads
-// elsewhere.
+// Functions do not overlap: if another called function begins between a called one and the code,
+// the call leads elsewhere.
 void leave_nearest(std::vector<FrameCandidate>& candidates) {
   std::uint64_t nearest = 0;
   for (const FrameCandidate& one : candidates) {
@@ -26,8 +26,8 @@ void leave_nearest(std::vector<FrameCandidate>& candidates) {
   }
 }
 
-// `called`: where the code begins to which a direct call of that address leads; 0: elsewhere.
-// `before`: their order, beside the distance.
+// `called`: the start of the code that a direct call of that address leads to; 0: elsewhere.
+// `before`: a further criterion for their order, besides the distance.
 template <typename Called, typename Before>
 std::vector<FrameCandidate> search(const attach::MemoryMap& maps,
                                    UnwindMemory& memory,

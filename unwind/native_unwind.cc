@@ -28,13 +28,13 @@ struct NativeUnwinder::Impl {
   const attach::Target& target;
   StackWalk stacks;
 
-  // Unwinds once the memory is the thread's, and returns what recognises the same stack of other
-  // threads, if that is possible.
+  // Unwinds once the memory is set to the thread's. Returns the known walk, by which the same stack
+  // in other threads is recognised, if that is possible.
   std::optional<KnownWalk> unwind_to_know(const attach::ThreadState& thread,
                                           std::size_t limit,
                                           NativeStack& stack);
-  // Reads the decisive parts of the stacks of these threads, and calls `found` with the frames of
-  // those that are where the walk was.
+  // Reads the decisive parts of these threads' stacks, and calls `found` with the frames of each
+  // thread whose stack is the same as in the walk.
   void recognise(const KnownWalk& walk,
                  std::span<const attach::ThreadState* const> threads,
                  const std::function<void(std::size_t, NativeStack)>& found) const;

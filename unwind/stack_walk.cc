@@ -17,7 +17,8 @@ using snapshot::StackEnd;
 // Searches for callers in one stack: each looks at a thousand words.
 constexpr std::size_t kMaxSearches = 1024;
 
-// Continues a stack by frames that were unwound before. `first`: what is known of their first.
+// Continues a stack with frames that were unwound before. `first`: what is known of the first of
+// these frames.
 void append_rest(NativeStack& stack,
                  const NativeFrame& first,
                  NativeStack rest,
@@ -158,8 +159,8 @@ StackWalk::Step StackWalk::step(unw_cursor_t& before,
   }
   const std::uint64_t pc = register_of(before, UNW_REG_IP) - (place.returns ? 1 : 0);
   step.caller = search_caller(before, cursor, pc, place.stack_pointer, step.result, signals);
-  // libunwind takes any frame pointer that leads nowhere for the end. Only 0 means it, where no
-  // other frame depends on that.
+  // libunwind takes any frame pointer that leads nowhere for the end of the stack. Only 0 means the
+  // end, and only if no other frame depends on it.
   const bool marked_end =
       step.result == 0 && trials_deep_ == 0 && register_of(before, frame_pointer_register()) == 0;
   step.result = step.caller ? 1 : marked_end ? 0 : -UNW_ENOINFO;

@@ -154,7 +154,8 @@ std::uint64_t UnwindSpace::marks_at(std::uint64_t address) const {
 }
 
 // libunwind reads aligned words; 1.6 does not know the instruction of a table that says "from here
-// on the return address is signed", and refuses the frame. It changes nothing else, and is hidden.
+// on the return address is signed", and refuses the frame. The instruction changes nothing else,
+// and is hidden from libunwind.
 void UnwindSpace::hide_marks(std::uint64_t start, std::uint64_t end) {
   constexpr std::uint64_t kMaxProgram = std::uint64_t{1} << 16;
   if (end <= start || end - start > kMaxProgram) {
