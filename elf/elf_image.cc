@@ -64,8 +64,8 @@ struct ElfImage::Impl {
   std::optional<off_t> offset_of(std::span<const std::byte> mapped) const;
   // Returns some of the symbols: a copy in `room`, which is not empty, or else the mapped ones.
   SymbolTable fetched(const SymbolTable& mapped, std::vector<Elf64_Sym>& room) const;
-  // Calls `visit` with parts of all tables; what it gets is there until it returns. The pages of
-  // large ones do not stay in memory: the symbols of a library, with their names, have up to
+  // Calls `visit` with parts of all tables; a part is valid until `visit` returns. The pages of
+  // large tables do not stay in memory: the symbols of a library, with their names, take up to
   // hundreds of megabytes. Their symbols are copied: bringing a page into a mapping takes longer.
   template <typename Visit>
   void visit_symbols(Visit visit) const;
@@ -80,7 +80,7 @@ bool ElfImage::Impl::has_large_table() const {
 
 std::optional<off_t> ElfImage::Impl::offset_of(std::span<const std::byte> mapped) const {
   const auto all = bytes.span();
-  // libelf copies a table that is not aligned, and gives all others as they lie there.
+  // libelf copies a table that is not aligned, and returns all others in place.
   const std::less_equal<> not_after;
   const bool in_file = file.valid() && not_after(all.data(), mapped.data()) &&
                        not_after(mapped.data() + mapped.size(), all.data() + all.size());

@@ -81,7 +81,7 @@ std::optional<std::uint64_t> bias_of(const Mapping& mapping, const ElfImage& ima
   return std::nullopt;
 }
 
-// Code comes first: nearly every file has one such segment, so that no other can be mistaken for
+// Segments of code are tried first: nearly every file has only one, so no other can be mistaken for
 // it.
 Result<std::uint64_t> bias_of(const Module& module, const ElfImage& image) {
   auto mappings = module.mappings;

@@ -133,8 +133,9 @@ SymbolSearch::SymbolSearch(std::span<const std::uint64_t> sorted_addresses)
   next_.push_back(UINT64_MAX);  // of all that lie behind the last address
 }
 
-// Nearly all symbols leave at the first condition. It has no branch that depends on where one lies:
-// symbols come in no order, and a wrong guess costs more than the rest of the work on one.
+// Nearly all symbols fail the first condition. It has no branch that depends on a symbol's address:
+// symbols come in no order, and a wrong branch prediction costs more than the rest of the work on a
+// symbol.
 void SymbolSearch::visit(const SymbolTable& table) {
   const std::uint64_t* const next = next_.data();
   const std::size_t last = next_.empty() ? 0 : next_.size() - 1;
