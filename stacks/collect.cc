@@ -299,8 +299,8 @@ void Collector::add_sample(const Reading& reading) {
   }
 }
 
-// Returns whether a thread of Python's runs an event loop of asyncio: what its process waits for,
-// the tasks tell.
+// Returns whether a thread of Python's runs an event loop of asyncio: then the tasks tell what the
+// process waits for.
 bool has_event_loop(const std::vector<Reading>& readings) {
   return std::ranges::any_of(readings, [](const Reading& reading) {
     return reading.python &&
@@ -316,14 +316,14 @@ bool is_connected(const cpython::PythonTask& task) {
   return task.sockets.awaited >= 0 || !task.sockets.kept.empty();
 }
 
-// Returns whether it waits at the one connection that it has, as a server's does that has nothing
-// to do.
+// Returns whether it waits at the only connection that it has, like a task of a server that has
+// nothing to do.
 bool rests_at_connection(const cpython::PythonTask& task) {
   return task.sockets.awaited >= 0 && task.sockets.kept.size() <= 1;
 }
 
-// Keeps the tasks for which threads wait and those that have connections, of servers' the first
-// few, and those for which these wait, and so on.
+// Keeps the tasks for which threads wait, the tasks that have connections (only the first few of
+// those that belong to servers), the tasks for which these wait, and so on.
 void keep_awaited(std::vector<cpython::PythonTask>& tasks) {
   constexpr std::size_t kMaxAwaitedTasks = 64;
   constexpr std::size_t kMaxResting = 8;
@@ -368,7 +368,7 @@ pid_t tid_of(pid_t target_tid, const std::vector<Reading>& readings) {
   return thread == readings.end() ? 0 : thread->state.tid;
 }
 
-// Adds the connections by their descriptors; first the one at which the task waits.
+// Adds the connections by their descriptors, the one at which the task waits first.
 void add_sockets(const cpython::TaskSockets& sockets, snapshot::AsyncTask& row) {
   const auto add = [&row](int fd) {
     row.sockets.emplace_back();
