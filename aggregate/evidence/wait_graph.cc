@@ -307,7 +307,7 @@ void GraphBuilder::add_named_rank(std::size_t at) {
     graph_.lacks_own_key[at] = owner->rank == at;
     if (owner->rank != at) {
       const std::string evidence =
-          fmt::format("the store has that of {}, and not {}", ranks_phrase(owner->set), shown);
+          fmt::format("the store has the key of {}, but not {}", ranks_phrase(owner->set), shown);
       may_wait_for(at, owner->rank, {"its key", evidence, HowKnown::kExclusion}, Join::kOneOf);
     }
     return;

@@ -117,8 +117,8 @@ void Explainer::add_stands() {
   // In the order of BlockedOn.
   constexpr std::array<std::string_view, 7> kWords = {
       "wait for other ranks",
-      "are in a call; for whom they wait there is not known, or all members are in it",
-      "wait for somebody who is not known, and may be another rank",
+      "are in a call; it is not known which ranks they wait for in it, or all members are in it",
+      "wait for an unknown holder, which may be another rank",
       "wait for something of their own process or device; what holds it is not known",
       "sleep for a short time again and again; what they ask for in between is not known",
       "were not read, or are in a library that could not be read",
@@ -137,7 +137,7 @@ void Explainer::add_stands() {
 
 std::string Explainer::rivals_words(const Cause& cause) const {
   if (cause.circle) {
-    return cause.certain ? "it remains" : "one of the holders may be somebody else";
+    return cause.certain ? "it remains" : "one of the waits may have another holder";
   }
   switch (cause.unknown == Unknown::kAnybody ? cause.rivals : Rivals::kNone) {
     case Rivals::kOpen:

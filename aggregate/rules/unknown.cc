@@ -82,7 +82,7 @@ std::string describe(const RuleInput& input) {
     if (input.graph.awaited[at] && may_be_idle(input.view, input.graph.slots, at)) {
       return fmt::format(
           "{} only waits for requests: it is idle, if it is a server that has no work; or it waits "
-          "for somebody who is not of this job",
+          "for a process outside this job",
           JobView::name(input.rank(at)));
     }
   }
