@@ -1,10 +1,11 @@
-// Prints the table of a cpython/layouts/layouts_3_X.cc from the internal headers of that version.
+// Prints the offsets of a CPython version from its internal headers, for
+// cpython/layouts/layout_tables.cc.
 //
 //   cc -I PREFIX/include/python3.X scripts/cpython_offsets.c -o offsets && ./offsets
 //
 // With -DPy_GIL_DISABLED it prints the table of the free-threaded build (3.13 and later).
 // The lines of each group are the designated initialisers of the struct of the same name in
-// cpython/layouts/layout.h; scripts/check_cpython_layouts compares them with the committed tables.
+// cpython/layouts/layout.h; scripts/check_cpython_layouts compares them with the tables.
 // It uses only offsetof and links nothing of CPython. The headers must be those of a release build.
 #define Py_BUILD_CORE 1
 #include <Python.h>

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Prints the instructions of the interpreter that runs it, as cpython/bytecode/opcode_names_*.cc has them.
+"""Prints the instructions of the interpreter that runs it, as cpython/bytecode/opcode_tables.cc has them.
 
 One line an instruction: its name; its number, "+N" if N inline caches follow it, and how its
 argument names a place of the code ("=" absolute, ">" after the instruction, "<" before it); what it
@@ -7,7 +7,7 @@ adds to the stack, after "/" if it jumps ("?": that depends on the argument); th
 specialised and instrumented forms.
 
     python3.N cpython_opcodes.py          the lines
-    python3.N cpython_opcodes.py --code   as C++ string literals
+    python3.N cpython_opcodes.py --code   as C++ string literals, with a ";" behind each
 """
 import dis
 import opcode
@@ -56,9 +56,21 @@ def lines():
         yield " ".join([text, *map(str, sorted(forms.get(name, [])))])
 
 
+def packed(rows, width=98):
+    """Returns as many rows on each line as fit."""
+    packed_lines = [""]
+    for row in rows:
+        if packed_lines[-1] and len(packed_lines[-1]) + len(row) + len('    ""; ') > width:
+            packed_lines.append("")
+        packed_lines[-1] += f"{row}; "
+    return packed_lines
+
+
 def main():
-    for line in lines():
-        print(f'    "{line}\\n"' if "--code" in sys.argv[1:] else line)
+    if "--code" in sys.argv[1:]:
+        print("\n".join(f'    "{line}"' for line in packed(lines())))
+    else:
+        print("\n".join(lines()))
 
 
 main()

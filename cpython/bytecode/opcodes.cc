@@ -175,10 +175,10 @@ void read_effect(std::string_view text, Opcode& opcode) {
 
 }  // namespace
 
-Instructions parse_opcodes(std::string_view lines) {
+Instructions parse_opcodes(std::string_view rows) {
   Instructions table;
-  for (const std::string_view line : split(lines, '\n')) {
-    const auto words = split_blanks(line);
+  for (const std::string_view row : split(rows, ';')) {
+    const auto words = split_blanks(row);
     if (words.size() < 3) {
       continue;
     }
@@ -202,43 +202,13 @@ Instructions parse_opcodes(std::string_view lines) {
 }
 
 Instructions instructions_of(std::uint32_t minor) {
-  Instructions table;
-  switch (minor) {
-    case 8:
-      table = parse_opcodes(opcode_lines_3_8());
-      table.loose_depth = true;
-      table.bytes_jump = true;
-      break;
-    case 9:
-      table = parse_opcodes(opcode_lines_3_9());
-      table.bytes_jump = true;
-      break;
-    case 10:
-      table = parse_opcodes(opcode_lines_3_10());
-      break;
-    case 11:
-      table = parse_opcodes(opcode_lines_3_11());
-      table.calls = CallShape::kNullFirst;
-      break;
-    case 12:
-      table = parse_opcodes(opcode_lines_3_12());
-      table.calls = CallShape::kNullFirst;
-      break;
-    case 13:
-      table = parse_opcodes(opcode_lines_3_13());
-      table.calls = CallShape::kNullSecond;
-      break;
-    case 14:
-      table = parse_opcodes(opcode_lines_3_14());
-      table.calls = CallShape::kAlwaysNamed;
-      break;
-    case 15:
-      table = parse_opcodes(opcode_lines_3_15());
-      table.calls = CallShape::kAlwaysNamed;
-      break;
-    default:
-      break;
-  }
+  Instructions table = parse_opcodes(opcode_rows(minor));
+  table.loose_depth = minor == 8;
+  table.bytes_jump = minor == 8 || minor == 9;
+  table.calls = minor >= 14   ? CallShape::kAlwaysNamed
+                : minor == 13 ? CallShape::kNullSecond
+                : minor >= 11 ? CallShape::kNullFirst
+                              : CallShape::kBare;
   return table;
 }
 

@@ -1,7 +1,7 @@
 // The instructions of each CPython version: their numbers, sizes and effects, as data.
 //
 // Numbers change with every minor version, names and meanings seldom. So each version's table maps
-// numbers to names (opcodes_3_N.cc, printed by scripts/cpython_opcodes.py from the interpreter's
+// numbers to names (opcode_tables.cc, printed by scripts/cpython_opcodes.py from the interpreter's
 // own `opcode` and `dis`), and the meanings that matter here are looked up by name. A running 3.11+
 // replaces instructions by specialised and instrumented forms; these count as the original
 // instruction. Forms without one (a traced line, compiled code) are unknown.
@@ -114,17 +114,10 @@ struct Instructions {
 // Returns the table of version 3.`minor`; of an unknown version, all instructions are unknown.
 Instructions instructions_of(std::uint32_t minor);
 
-// Parses lines in the form that the script prints; skips others.
-Instructions parse_opcodes(std::string_view lines);
+// Parses rows in the form that the script prints, with a ';' behind each; skips others.
+Instructions parse_opcodes(std::string_view rows);
 
-// Return the script's output for each version.
-std::string_view opcode_lines_3_8();
-std::string_view opcode_lines_3_9();
-std::string_view opcode_lines_3_10();
-std::string_view opcode_lines_3_11();
-std::string_view opcode_lines_3_12();
-std::string_view opcode_lines_3_13();
-std::string_view opcode_lines_3_14();
-std::string_view opcode_lines_3_15();
+// Returns the script's rows for version 3.`minor`; "" for an unknown version.
+std::string_view opcode_rows(std::uint32_t minor);
 
 }  // namespace oddrank::cpython

@@ -24,6 +24,8 @@ struct RuntimeOffsets {  // _PyRuntimeState; 3.6: from the lowest of these varia
   std::uint32_t tstate_current = kAbsent;  // up to 3.11: the thread state that holds the GIL
   std::uint32_t gil = kAbsent;             // up to 3.11: the GIL itself
   std::uint32_t collecting = kAbsent;      // up to 3.8: int, not 0 while garbage is collected
+
+  bool operator==(const RuntimeOffsets&) const = default;
 };
 
 struct InterpreterOffsets {  // PyInterpreterState
@@ -33,6 +35,8 @@ struct InterpreterOffsets {  // PyInterpreterState
   std::uint32_t modules = 0;           // sys.modules
   std::uint32_t gil = kAbsent;         // 3.12+: pointer to the GIL
   std::uint32_t collecting = kAbsent;  // 3.9+: int, as above
+
+  bool operator==(const InterpreterOffsets&) const = default;
 };
 
 // The place of the collector's generations: lists of objects, each with a count.
@@ -40,6 +44,8 @@ struct CollectorOffsets {         // struct _gc_runtime_state
   std::uint32_t lists = kAbsent;  // so many bytes in front of `collecting`, see find_generations
   std::uint32_t generations =
       kAbsent;  // 3.13+: in the struct, in which the process tells `collecting`
+
+  bool operator==(const CollectorOffsets&) const = default;
 };
 
 struct GilOffsets {  // struct _gil_runtime_state
@@ -47,6 +53,8 @@ struct GilOffsets {  // struct _gil_runtime_state
   std::uint32_t locked = 16;
   std::uint32_t enabled = kAbsent;  // free-threaded builds: 0 while there is no GIL
   std::uint32_t size = 208;
+
+  bool operator==(const GilOffsets&) const = default;
 };
 
 struct ThreadOffsets {  // PyThreadState
@@ -57,6 +65,8 @@ struct ThreadOffsets {  // PyThreadState
   std::uint32_t thread_id = 0;     // pthread_t
   std::uint32_t native_thread_id = kAbsent;
   std::uint32_t base_frame = kAbsent;  // 3.15+: pointer to the frame below all others
+
+  bool operator==(const ThreadOffsets&) const = default;
 };
 
 struct FrameOffsets {  // PyFrameObject up to 3.10, then _PyInterpreterFrame
@@ -73,6 +83,8 @@ struct FrameOffsets {  // PyFrameObject up to 3.10, then _PyInterpreterFrame
   std::uint32_t localsplus = 0;
   std::uint32_t object = kAbsent;  // 3.11+: pointer to its PyFrameObject, null if it has none
   std::uint32_t line = 0;          // in the PyFrameObject: int, see line_of
+
+  bool operator==(const FrameOffsets&) const = default;
 };
 
 struct CodeOffsets {  // PyCodeObject
@@ -92,6 +104,8 @@ struct CodeOffsets {  // PyCodeObject
   std::uint32_t instructions = kAbsent;  // 3.11+: the code itself
   std::uint32_t thread_code = kAbsent;   // free-threaded 3.14+: array of each thread's copy
   std::uint32_t size = 0;
+
+  bool operator==(const CodeOffsets&) const = default;
 };
 
 struct ObjectOffsets {
@@ -123,11 +137,15 @@ struct ObjectOffsets {
   std::uint32_t set_table = 40;
   std::uint32_t weakref_target = 16;
   std::uint32_t head = 16;  // size of the header of all objects; their own fields follow
+
+  bool operator==(const ObjectOffsets&) const = default;
 };
 
 struct GeneratorOffsets {    // PyGenObject; coroutines and async generators are laid out the same
   std::uint32_t frame = 16;  // up to 3.10 a pointer; from 3.11 on the frame itself
   std::uint32_t state = kAbsent;  // 3.11+: of the frame, one signed byte
+
+  bool operator==(const GeneratorOffsets&) const = default;
 };
 
 // The table of a dict: indices, then entries in the order of insertion.
@@ -138,6 +156,8 @@ struct KeysOffsets {
   std::uint32_t count = 32;             // entries, removed ones included
   std::uint32_t indices = 40;
   std::uint32_t first_value = 0;  // in the values of a split table
+
+  bool operator==(const KeysOffsets&) const = default;
 };
 
 // The Python frames that began a native evaluation loop.

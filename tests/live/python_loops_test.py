@@ -22,7 +22,7 @@ import harness
 import proc_facts
 
 VICTIM = os.path.join(ROOT, "tests", "victims", "python_loops.py")
-TABLES = os.path.join(ROOT, "cpython", "bytecode")
+TABLES = os.path.join(ROOT, "cpython", "bytecode", "opcode_tables.cc")
 # Loops of the standard library that run a thread's or a coroutine's function.
 OUTER = ("threading.py:", "base_events.py:", "asyncio/")
 
@@ -56,9 +56,10 @@ def loops_of(thread):
 
 
 def table_of(minor):
-    with open(f"{TABLES}/opcodes_3_{minor}.cc", encoding="utf-8") as file:
-        literals = re.findall(r'"([^"]*)"', file.read().partition(" =\n")[2])
-    return "".join(literals).replace("\\n", "\n")
+    with open(TABLES, encoding="utf-8") as file:
+        table = file.read().partition(f"kOpcodes3{minor} =\n")[2].partition('";\n')[0]
+    rows = "".join(re.findall(r'"([^"]*)"', table + '"')).split(";")
+    return "".join(f"{row.strip()}\n" for row in rows if row.strip())
 
 
 LOOKS = 8  # a thread may be inside of what its loop calls, but hardly each time

@@ -15,36 +15,17 @@
 
 namespace oddrank::test {
 
-inline std::string_view opcode_lines(std::uint32_t minor) {
-  switch (minor) {
-    case 8:
-      return cpython::opcode_lines_3_8();
-    case 9:
-      return cpython::opcode_lines_3_9();
-    case 10:
-      return cpython::opcode_lines_3_10();
-    case 11:
-      return cpython::opcode_lines_3_11();
-    case 12:
-      return cpython::opcode_lines_3_12();
-    case 13:
-      return cpython::opcode_lines_3_13();
-    case 14:
-      return cpython::opcode_lines_3_14();
-    default:
-      return cpython::opcode_lines_3_15();
-  }
-}
-
 class Assembler {
  public:
   using Row = std::pair<std::string_view, std::uint8_t>;  // instruction and argument
 
   explicit Assembler(std::uint32_t minor) : table_(cpython::instructions_of(minor)) {
-    for (const std::string_view line : split(opcode_lines(minor), '\n')) {
-      const auto words = split_blanks(line);
-      numbers_[std::string(words[0])] =
-          static_cast<std::uint8_t>(std::stoul(std::string(words[1])));
+    for (const std::string_view row : split(cpython::opcode_rows(minor), ';')) {
+      const auto words = split_blanks(row);
+      if (words.size() > 1) {
+        numbers_[std::string(words[0])] =
+            static_cast<std::uint8_t>(std::stoul(std::string(words[1])));
+      }
     }
   }
 

@@ -31,9 +31,9 @@ TEST_CASE("opcodes: every version has its table, an unknown one has none") {
   }
 }
 
-TEST_CASE("opcodes: malformed lines are left out") {
+TEST_CASE("opcodes: malformed rows are left out") {
   const Instructions table = parse_opcodes(
-      "LOAD_FAST 1 1 7 8\nFOR_ITER 2+1> 1/-1\nPOP_TOP\nNOP 300 0\nNOP x 0\n\nJUMP_BACKWARD 4< 0\n");
+      "LOAD_FAST 1 1 7 8; FOR_ITER 2+1> 1/-1; POP_TOP; NOP 300 0; NOP x 0; ; JUMP_BACKWARD 4< 0;");
   CHECK(table.of[1].op == Op::kLoadFast);
   CHECK(table.of[7].op == Op::kLoadFast);
   CHECK(table.of[2].op == Op::kForIter);
