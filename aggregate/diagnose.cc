@@ -139,9 +139,9 @@ void add_awaited(const JobView& view, const RankView& rank, ReportedGroup& group
   // The rank's own thread, or the first of several workers in the same call.
   const WaitEnd end(view, rank);
   for (const WaitEnd::Hop& hop : end.hops()) {
-    const bool is_told = is_coroutine(*hop.thread) ||  // its task was
-                         std::ranges::count(processes, hop.process) != 0;
-    if (group.awaited.size() < kMaxAwaited && !is_told) {
+    const bool is_shown = is_coroutine(*hop.thread) ||  // its task was
+                          std::ranges::count(processes, hop.process) != 0;
+    if (group.awaited.size() < kMaxAwaited && !is_shown) {
       group.awaited.push_back(
           report_awaited(view, *hop.process, hop.thread, "its " + end.hop_words(hop)));
     }

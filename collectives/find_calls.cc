@@ -329,68 +329,68 @@ void set_exchange(const CallFrames& frames,
 
 // Takes the other side from gloo's objects, which say more than the frames around the wait: these
 // may hold several transfers. Returns false if they say nothing.
-bool take_peers(const Boxed<CollectiveCall>& told,
+bool take_peers(const Boxed<CollectiveCall>& in_memory,
                 const snapshot::Tables& tables,
                 CollectiveCall& call,
                 std::string& evidence) {
-  if (!told || (told->peer < 0 && told->peers == snapshot::StringId{})) {
+  if (!in_memory || (in_memory->peer < 0 && in_memory->peers == snapshot::StringId{})) {
     return false;
   }
-  call.peer = told->peer;
-  call.peers = told->peers;
-  call.tag = told->tag;
-  if (told->whole_world || told->group != snapshot::StringId{}) {
-    call.whole_world = told->whole_world;
-    call.group = told->group;
-    call.label = told->label;
-    call.members = told->members;
+  call.peer = in_memory->peer;
+  call.peers = in_memory->peers;
+  call.tag = in_memory->tag;
+  if (in_memory->whole_world || in_memory->group != snapshot::StringId{}) {
+    call.whole_world = in_memory->whole_world;
+    call.group = in_memory->group;
+    call.label = in_memory->label;
+    call.members = in_memory->members;
   }
-  evidence += ", " + std::string(tables.text(told->evidence));
+  evidence += ", " + std::string(tables.text(in_memory->evidence));
   return true;
 }
 
 // Adds what MPI's objects say of the call.
-void take_told(const NativeCall& row,
-               const Boxed<CollectiveCall>& told,
-               const snapshot::Tables& tables,
-               CollectiveCall& call,
-               std::string& evidence) {
+void take_from_memory(const NativeCall& row,
+                      const Boxed<CollectiveCall>& in_memory,
+                      const snapshot::Tables& tables,
+                      CollectiveCall& call,
+                      std::string& evidence) {
   if (row.op == "finalize") {
     call.whole_world = true;  // MPI-3.1, 8.7: collective over all connected processes
     return;
   }
   // A word on the stack may lead to the lock that an earlier call asked for.
-  const bool of_window = told && told->wants_window >= 0;
-  if (!told || call.kind == CallKind::kRendezvous ||
+  const bool of_window = in_memory && in_memory->wants_window >= 0;
+  if (!in_memory || call.kind == CallKind::kRendezvous ||
       (of_window && !row.name.starts_with("MPI_Win_"))) {
     return;
   }
-  const bool of_collective = told->kind == CallKind::kCollective;
-  const bool has_sides = told->peer >= 0 || told->peers != snapshot::StringId{};
+  const bool of_collective = in_memory->kind == CallKind::kCollective;
+  const bool has_sides = in_memory->peer >= 0 || in_memory->peers != snapshot::StringId{};
   if (row.of_request && (of_collective || has_sides)) {
-    call.kind = told->kind;
+    call.kind = in_memory->kind;
   }
-  if (call.kind == CallKind::kCollective || told->kind == call.kind) {
-    call.group = told->group;
-    call.label = told->label;
-    call.members = told->members;
+  if (call.kind == CallKind::kCollective || in_memory->kind == call.kind) {
+    call.group = in_memory->group;
+    call.label = in_memory->label;
+    call.members = in_memory->members;
   }
   if (call.kind != CallKind::kCollective) {
-    call.peer = told->peer;
-    call.peers = told->peers;
-    call.tag = told->tag;
-    call.wants_window = told->wants_window;
-    call.has_windows = told->has_windows;
+    call.peer = in_memory->peer;
+    call.peers = in_memory->peers;
+    call.tag = in_memory->tag;
+    call.wants_window = in_memory->wants_window;
+    call.has_windows = in_memory->has_windows;
   }
-  if (!tables.text(told->evidence).empty()) {
-    evidence += ", " + std::string(tables.text(told->evidence));
+  if (!tables.text(in_memory->evidence).empty()) {
+    evidence += ", " + std::string(tables.text(in_memory->evidence));
   }
 }
 
 CollectiveCall native_call(const CallFrames& frames,
                            const NativeMatches& native,
                            const GroupJoin& groups,
-                           const Boxed<CollectiveCall>& told,
+                           const Boxed<CollectiveCall>& in_memory,
                            snapshot::Tables& tables) {
   const NativeMatch& match = native.named.call != nullptr && native.rendezvous.call == nullptr
                                  ? native.named
@@ -426,9 +426,9 @@ CollectiveCall native_call(const CallFrames& frames,
                             waits_for_transfers(frames, caller);
   const bool of_jax = match.call->name.starts_with("gloo::") && call.kind == CallKind::kCollective;
   if (match.call->name.starts_with("MPI_") || of_jax) {
-    take_told(*match.call, told, tables, call, evidence);
+    take_from_memory(*match.call, in_memory, tables, call, evidence);
   } else if (call.kind == CallKind::kSend || call.kind == CallKind::kRecv) {
-    if (!of_torch || !take_peers(told, tables, call, evidence)) {
+    if (!of_torch || !take_peers(in_memory, tables, call, evidence)) {
       set_transfers(possible_transfers(frames, caller, call.kind), groups, tables, call, evidence);
     }
   } else if (of_transfers) {

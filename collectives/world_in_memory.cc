@@ -58,24 +58,24 @@ std::optional<std::int32_t> number_of_local(const CallFrames& frames,
 }
 
 // Reads the arguments of one frame of the making of the default group.
-void read_init_frame(const CallFrames& frames, std::size_t at, ReportedWorld& told) {
+void read_init_frame(const CallFrames& frames, std::size_t at, ReportedWorld& world) {
   const auto rank = number_of_local(frames, at, "rank");
   const auto size = number_of_local(frames, at, "world_size");
   if (rank && size && is_number_of_ranks(*rank, *size)) {
-    told.by = ReportedBy::kInit;
-    told.rank = *rank;
-    told.world_size = *size;
+    world.by = ReportedBy::kInit;
+    world.rank = *rank;
+    world.world_size = *size;
   }
   const std::string_view host = without_quotes(frames.local(at, "hostname").value_or(""));
   const auto port = number_of_local(frames, at, "port");
   if (!host.empty() && port) {
-    told.address = std::string(host) + ":" + std::to_string(*port);
-  } else if (told.address.empty()) {
-    told.address = meeting_place(without_quotes(frames.local(at, "init_method").value_or("")));
+    world.address = std::string(host) + ":" + std::to_string(*port);
+  } else if (world.address.empty()) {
+    world.address = meeting_place(without_quotes(frames.local(at, "init_method").value_or("")));
   }
 }
 
-void read_frames(const CallFrames& frames, ReportedWorld& told) {
+void read_frames(const CallFrames& frames, ReportedWorld& world) {
   for (std::size_t at = 0; at < frames.size(); ++at) {
     if (!frames.is_python(at)) {
       continue;
@@ -84,18 +84,18 @@ void read_frames(const CallFrames& frames, ReportedWorld& told) {
     const std::string_view function = frames.function(at);
     const bool init = file.ends_with("torch/distributed/distributed_c10d.py") ||
                       file.ends_with("torch/distributed/rendezvous.py");
-    if (init && told.by < ReportedBy::kJax &&
+    if (init && world.by < ReportedBy::kJax &&
         std::find(kInitFunctions.begin(), kInitFunctions.end(), function) != kInitFunctions.end()) {
-      read_init_frame(frames, at, told);
+      read_init_frame(frames, at, world);
     }
     if (file.ends_with("torch/multiprocessing/spawn.py") && function == "_wrap") {
-      told.index = number_of_local(frames, at, "i").value_or(-1);
-      told.by = std::max(told.by, ReportedBy::kStart);
+      world.index = number_of_local(frames, at, "i").value_or(-1);
+      world.by = std::max(world.by, ReportedBy::kStart);
     }
   }
 }
 
-void read_jax(PythonMemory& memory, const NameTable& modules, ReportedWorld& told) {
+void read_jax(PythonMemory& memory, const NameTable& modules, ReportedWorld& world) {
   const Addr module = modules.find("jax._src.distributed");
   const Addr state =
       module == Addr{} ? Addr{} : NameTable::of_module(memory, module).find("global_state");
@@ -109,12 +109,12 @@ void read_jax(PythonMemory& memory, const NameTable& modules, ReportedWorld& tol
   if (!rank || !size || !is_number_of_ranks(*rank, *size)) {
     return;
   }
-  told.by = ReportedBy::kJax;
-  told.rank = static_cast<std::int32_t>(*rank);
-  told.world_size = static_cast<std::int32_t>(*size);
+  world.by = ReportedBy::kJax;
+  world.rank = static_cast<std::int32_t>(*rank);
+  world.world_size = static_cast<std::int32_t>(*size);
   const auto address = cpython::read_string(
       memory, cpython::read_attribute(memory, state, "coordinator_address"), kMaxAddress);
-  told.address = address ? address->utf8 : std::string();
+  world.address = address ? address->utf8 : std::string();
 }
 
 }  // namespace
@@ -124,23 +124,23 @@ ReportedWorld read_world(PythonMemory& memory,
                          std::string_view init_method,
                          const snapshot::Tables& tables,
                          const snapshot::ProcessCapture& process) {
-  ReportedWorld told;
-  read_jax(memory, modules, told);
+  ReportedWorld world;
+  read_jax(memory, modules, world);
   for (const snapshot::ThreadCapture& thread : process.threads) {
     for (const bool python : {false, true}) {
-      read_frames(CallFrames(thread, tables, python), told);
+      read_frames(CallFrames(thread, tables, python), world);
     }
   }
   for (const snapshot::ProcessGroup& group : process.groups) {
     if (group.is_default && is_number_of_ranks(group.rank, group.size)) {
-      told.by = ReportedBy::kGroup;
-      told.rank = group.rank;
-      told.world_size = group.size;
-      told.address = meeting_place(init_method);
-      told.inherited = !has_backend_thread(process, tables);
+      world.by = ReportedBy::kGroup;
+      world.rank = group.rank;
+      world.world_size = group.size;
+      world.address = meeting_place(init_method);
+      world.inherited = !has_backend_thread(process, tables);
     }
   }
-  return told;
+  return world;
 }
 
 }  // namespace oddrank::collectives

@@ -275,8 +275,8 @@ Result<Runtime> examine(const attach::Target& target, const Candidate& candidate
     runtime.layout = offsets.layout;
     return runtime;
   }
-  const bool told = candidate.named || candidate.image->symbol("Py_Version");
-  auto version = told ? std::nullopt : version_that_fits(target, candidate, runtime.address);
+  const bool is_named = candidate.named || candidate.image->symbol("Py_Version");
+  auto version = is_named ? std::nullopt : version_that_fits(target, candidate, runtime.address);
   if (!version) {
     version = find_version(reader, candidate);
   }

@@ -82,11 +82,11 @@ std::uint64_t pthread_of_main(PythonMemory& memory,
                               Addr runtime,
                               std::span<const ThreadStateRow> rows) {
   const Layout& layout = memory.layout();
-  const std::uint64_t told =
+  const std::uint64_t stored =
       layout.runtime.main_thread == kAbsent
           ? 0
           : memory.value<std::uint64_t>(runtime + layout.runtime.main_thread).value_or(0);
-  return told != 0 || rows.empty() ? told : rows.back().pthread;
+  return stored != 0 || rows.empty() ? stored : rows.back().pthread;
 }
 
 }  // namespace

@@ -20,14 +20,14 @@ using snapshot::Library;
 
 // Believes the process's own group before the variables with which it was started. A process that
 // has another role in the job, and is alone in its group, has no number in the job.
-void take_place(const ranks::ReportedWorld& told, snapshot::ProcessCapture& process) {
-  const bool alone = told.world_size == 1 && process.role != snapshot::JobRole::kUnknown;
-  if (told.by != ranks::ReportedBy::kGroup || !told.told() || alone) {
+void take_place(const ranks::ReportedWorld& reported, snapshot::ProcessCapture& process) {
+  const bool alone = reported.world_size == 1 && process.role != snapshot::JobRole::kUnknown;
+  if (reported.by != ranks::ReportedBy::kGroup || !reported.has_rank() || alone) {
     return;
   }
-  process.local_rank = process.rank == told.rank ? process.local_rank : -1;
-  process.rank = told.rank;
-  process.world_size = told.world_size;
+  process.local_rank = process.rank == reported.rank ? process.local_rank : -1;
+  process.rank = reported.rank;
+  process.world_size = reported.world_size;
 }
 
 bool runs_for_others(snapshot::JobRole role) {

@@ -36,9 +36,9 @@ void log_row(const ProcessFacts& facts, const RankRow& row) {
   }
   std::string text = "pid " + std::to_string(facts.stat.pid) + " (" + facts.stat.name + ")";
   if (row.is_rank && row.rank >= 0) {
-    const bool told = facts.told.told() && facts.told.rank == row.rank;
+    const bool by_memory = facts.reported.has_rank() && facts.reported.rank == row.rank;
     text += " is rank " + std::to_string(row.rank) + " of '" + row.job + "', by " +
-            (told ? "what is in its memory" : "its variables, or those of its siblings");
+            (by_memory ? "what is in its memory" : "its variables, or those of its siblings");
   } else {
     text +=
         row.is_rank ? " is read; it has no rank" : " belongs to pid " + std::to_string(row.owner);

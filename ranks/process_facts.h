@@ -47,7 +47,7 @@ struct ProcessFacts {
   ProcessActivity activity;
   // Its own report (self_reports.h). If it was read, `environment` has its present variables, too.
   bool asked = false;
-  ReportedWorld told;
+  ReportedWorld reported;
 };
 
 // Returns all processes of our pid namespace except kernel threads. `given`: the processes that the

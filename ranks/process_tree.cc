@@ -17,7 +17,7 @@ ProcessTree::ProcessTree(const std::vector<ProcessFacts>& facts, bool single_tas
   for (std::size_t i = 0; i < facts.size(); ++i) {
     nodes_[i].facts = &facts[i];
     nodes_[i].role = role_of(facts[i].arguments, facts[i].stat.name);
-    nodes_[i].identity = identify_rank(facts[i].environment, single_task, facts[i].told);
+    nodes_[i].identity = identify_rank(facts[i].environment, single_task, facts[i].reported);
     if (is_any_program(nodes_[i])) {
       nodes_[i].identity.reset();
     }

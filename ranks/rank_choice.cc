@@ -80,7 +80,7 @@ void drop_inherited_numbers(ProcessTree& tree, const std::vector<char>& launcher
 // process lives.
 void drop_inherited_groups(ProcessTree& tree) {
   for (std::size_t i = 0; i < tree.size(); ++i) {
-    if (tree[i].facts->told.inherited && !is_orphan(tree, i) && tree[i].identity &&
+    if (tree[i].facts->reported.inherited && !is_orphan(tree, i) && tree[i].identity &&
         tree[i].identity->source == RankSource::kItself) {
       tree[i].identity.reset();
     }
@@ -199,7 +199,7 @@ bool is_left_behind(const ProcessTree& tree,
   }
   const ProcessFacts& facts = *tree[index].facts;
   const auto& identity = *tree[index].identity;
-  return facts.told.inherited || is_multiprocessing_child(facts.arguments) ||
+  return facts.reported.inherited || is_multiprocessing_child(facts.arguments) ||
          (facts.stat.forked &&
           std::any_of(candidates.begin(), candidates.end(), [&](std::size_t other) {
             return tree[other].identity->job == identity.job &&
@@ -215,7 +215,7 @@ bool has_exited(const ProcessTree& tree,
                 const std::vector<std::size_t>& of_rank) {
   const auto is_left = [&](std::size_t i) { return is_left_behind(tree, candidates, i); };
   const bool had_group = std::any_of(of_rank.begin(), of_rank.end(), [&](std::size_t i) {
-    return tree[i].facts->told.inherited && is_left(i);
+    return tree[i].facts->reported.inherited && is_left(i);
   });
   return std::all_of(of_rank.begin(), of_rank.end(), [&](std::size_t i) {
     return is_left(i) || (had_group && !is_python(tree[i].facts->arguments));

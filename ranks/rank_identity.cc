@@ -117,16 +117,16 @@ std::optional<RankIdentity> from_slurm(const attach::Environment& environment, b
 
 // Variables of an outer launcher may be about its own task, which has started several ranks.
 std::optional<RankIdentity> from_itself(const attach::Environment& environment,
-                                        const ReportedWorld& told) {
-  if (!told.told() && !(told.inherited && told.rank >= 0)) {
+                                        const ReportedWorld& reported) {
+  if (!reported.has_rank() && !(reported.inherited && reported.rank >= 0)) {
     return std::nullopt;
   }
   RankIdentity identity;
   identity.source = RankSource::kItself;
-  identity.rank = told.rank;
-  identity.world_size = told.world_size;
-  const bool agree = number_of(environment, "RANK") == told.rank;
-  identity.local_rank = agree ? number_of(environment, "LOCAL_RANK") : told.index;
+  identity.rank = reported.rank;
+  identity.world_size = reported.world_size;
+  const bool agree = number_of(environment, "RANK") == reported.rank;
+  identity.local_rank = agree ? number_of(environment, "LOCAL_RANK") : reported.index;
   return identity;
 }
 
@@ -212,20 +212,20 @@ std::string rendezvous_of(const attach::Environment& environment) {
 
 std::optional<RankIdentity> identify_rank(const attach::Environment& environment,
                                           bool single_task,
-                                          const ReportedWorld& told) {
+                                          const ReportedWorld& reported) {
   auto outer = from_variables(environment, single_task);
-  auto identity = from_itself(environment, told);
+  auto identity = from_itself(environment, reported);
   // Variables that agree with it say more than the process itself does.
-  if (!identity || (outer && outer->source == RankSource::kRankVariable && !told.inherited &&
+  if (!identity || (outer && outer->source == RankSource::kRankVariable && !reported.inherited &&
                     !contradicts(*identity, *outer))) {
     identity = outer;
   }
   if (!identity) {
     return std::nullopt;
   }
-  identity->rendezvous = told.address.empty() ? rendezvous_of(environment) : told.address;
+  identity->rendezvous = reported.address.empty() ? rendezvous_of(environment) : reported.address;
   // Ranks that were asked and ranks that were not must name their job alike.
-  if (identity->source == RankSource::kItself && told.by == ReportedBy::kMpi) {
+  if (identity->source == RankSource::kItself && reported.by == ReportedBy::kMpi) {
     RankIdentity of_mpi = *identity;
     of_mpi.source = RankSource::kMpi;
     identity->job = job_of(environment, of_mpi);
@@ -237,17 +237,17 @@ std::optional<RankIdentity> identify_rank(const attach::Environment& environment
   }
   identity->node_ranks = node_ranks_of(environment, *identity);
   // A group whose ranks have met at this very machine has all of them here.
-  if (identity->node_ranks.empty() && told.by == ReportedBy::kGroup &&
-      is_own_address(told.address)) {
-    identity->node_ranks = all_below(told.world_size);
+  if (identity->node_ranks.empty() && reported.by == ReportedBy::kGroup &&
+      is_own_address(reported.address)) {
+    identity->node_ranks = all_below(reported.world_size);
   }
   return identity;
 }
 
 bool is_doubtful(const attach::Environment& environment) {
-  const auto told = from_rank_variable(environment);
+  const auto reported = from_rank_variable(environment);
   const auto mpi = from_mpi(environment, true);
-  return told && mpi && !told->elastic && told->rank != mpi->rank;
+  return reported && mpi && !reported->elastic && reported->rank != mpi->rank;
 }
 
 std::string contradiction_words(pid_t pid,

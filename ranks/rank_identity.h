@@ -50,7 +50,7 @@ std::string rendezvous_of(const attach::Environment& environment);
 // not: an interactive step's shell and everything in it has SLURM_PROCID=0.)
 std::optional<RankIdentity> identify_rank(const attach::Environment& environment,
                                           bool single_task = false,
-                                          const ReportedWorld& told = {});
+                                          const ReportedWorld& reported = {});
 
 // Returns whether an address means the machine (or network namespace) itself: "127.0.0.1:29500",
 // "localhost:29500", "[::1]:29500".

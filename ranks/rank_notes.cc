@@ -40,13 +40,14 @@ void note_contradictions(const RankTable& table, Notes& notes) {
   for (const RankRow& row : table.rows) {
     const ProcessFacts& facts = table.facts[row.process];
     const auto outer = identify_rank(facts.environment);
-    if (!row.is_rank || !facts.told.told() || !outer || !table.tree[row.process].identity ||
+    if (!row.is_rank || !facts.reported.has_rank() || !outer || !table.tree[row.process].identity ||
         !contradicts(*table.tree[row.process].identity, *outer)) {
       continue;
     }
     ++count;
     if (first.empty()) {
-      first = contradiction_words(facts.stat.pid, *outer, facts.told.by, row.rank, row.world_size);
+      first =
+          contradiction_words(facts.stat.pid, *outer, facts.reported.by, row.rank, row.world_size);
     }
   }
   if (count != 0) {
@@ -131,7 +132,7 @@ void note_pretenders(const RankTable& table, Notes& notes) {
 
 // Returns whether it may be the program of a rank: not a monitor or a `tee` beside it.
 bool may_train(const ProcessFacts& facts) {
-  return facts.loaded || facts.activity.communicates || facts.told.told() ||
+  return facts.loaded || facts.activity.communicates || facts.reported.has_rank() ||
          is_python(facts.arguments);
 }
 

@@ -41,7 +41,7 @@ void append_row(const ProcessFacts& facts, const RankRow& row, Capture& capture)
   process.label =
       capture.tables.string(printable(label_of(facts.arguments, facts.executable), kMaxLabel));
   process.command = capture.tables.string(mask_command(facts.arguments));
-  process.communicates = facts.loaded || facts.activity.communicates || facts.told.told();
+  process.communicates = facts.loaded || facts.activity.communicates || facts.reported.has_rank();
   process.state = facts.stat.state;
   process.start_us = facts.stat.start_us;
   std::string why = row.why;

@@ -22,21 +22,21 @@ void add_numbered_siblings(RankTable& table,
                            std::size_t parent,
                            const std::vector<std::size_t>& rows) {
   const auto first = std::find_if(rows.begin(), rows.end(), [&table](std::size_t row) {
-    return table.facts[table.rows[row].process].told.index >= 0;
+    return table.facts[table.rows[row].process].reported.index >= 0;
   });
   if (first == rows.end()) {
     return;
   }
   const RankRow known = table.rows[*first];
-  const std::int32_t base = known.rank - table.facts[known.process].told.index;
+  const std::int32_t base = known.rank - table.facts[known.process].reported.index;
   for (const std::size_t row : rows) {
-    const std::int32_t index = table.facts[table.rows[row].process].told.index;
+    const std::int32_t index = table.facts[table.rows[row].process].reported.index;
     if (index >= 0 && table.rows[row].rank - index != base) {
       return;  // these numbers mean something else
     }
   }
   for (const std::size_t child : table.tree[parent].children) {
-    const std::int32_t index = table.facts[child].told.index;
+    const std::int32_t index = table.facts[child].reported.index;
     const bool late = index >= 0 && table.facts[child].user == table.facts[known.process].user &&
                       table.row_of[child] == kNoProcess && !table.tree[child].identity;
     if (!late || base + index < 0 || base + index >= known.world_size ||
@@ -184,13 +184,13 @@ void add_siblings(RankTable& table, std::size_t parent, const std::vector<std::s
     std::sort(silent.begin(), silent.end(),
               [&table](std::size_t a, std::size_t b) { return is_older(table, a, b); });
   }
-  const bool told = silent.size() == missing.size();
+  const bool as_many = silent.size() == missing.size();
   auto number = missing.begin();
   for (const std::size_t child : silent) {
     RankRow& row = table.add_row(child, true, table.stat(child).pid);
     row.job = first.job;
     row.world_size = first.world_size;
-    if (told) {
+    if (as_many) {
       row.rank = *number++;
       row.why = "its rank follows from those of its siblings";
     } else {
@@ -269,7 +269,7 @@ bool runs_same_program(const RankTable& table, std::size_t process, const RankRo
   const ProcessFacts& facts = table.facts[process];
   const ProcessFacts& other = table.facts[row.process];
   return table.row_of[process] == kNoProcess && facts.user == other.user && facts.asked &&
-         facts.loaded && facts.told.by == ReportedBy::kNothing && !facts.stat.forked &&
+         facts.loaded && facts.reported.by == ReportedBy::kNothing && !facts.stat.forked &&
          table.tree[process].role == ProcessRole::kProgram && !table.tree[process].identity &&
          !table.is_excluded(process) && facts.executable == other.executable &&
          !script_of(facts.arguments).empty() &&

@@ -33,7 +33,7 @@ struct ReportedWorld {
   bool inherited = false;
 
   // Returns whether rank and world size are known, and are the process's own.
-  bool told() const { return rank >= 0 && world_size > rank && !inherited; }
+  bool has_rank() const { return rank >= 0 && world_size > rank && !inherited; }
 };
 
 // The answer of one process.

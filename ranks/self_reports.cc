@@ -49,7 +49,7 @@ bool is_nameless(const ProcessTree& tree, std::size_t index) {
     return false;
   }
   return !is_worker(*node.facts) || tree.ancestor(index, [&tree](std::size_t above) {
-    return tree[above].facts->told.told();
+    return tree[above].facts->reported.has_rank();
   }) == kNoProcess;
 }
 
@@ -71,7 +71,7 @@ std::vector<char> needed_of_tasks(const ProcessTree& tree) {
     tree.ancestor(i, [&](std::size_t above) {
       const bool same =
           is_of_task(tree[above]) && tree[above].identity->rank == tree[i].identity->rank;
-      if (same || tree[above].facts->told.told()) {
+      if (same || tree[above].facts->reported.has_rank()) {
         family.push_back(above);
       }
       return false;
@@ -79,12 +79,12 @@ std::vector<char> needed_of_tasks(const ProcessTree& tree) {
     if (family.size() < 2) {
       continue;
     }
-    const bool told = std::any_of(family.begin(), family.end(), [&tree](std::size_t each) {
-      return tree[each].facts->told.told();
+    const bool any_reported = std::any_of(family.begin(), family.end(), [&tree](std::size_t each) {
+      return tree[each].facts->reported.has_rank();
     });
     const auto next = std::find_if(family.rbegin(), family.rend(),
                                    [&tree](std::size_t each) { return !tree[each].facts->asked; });
-    if (!told && next != family.rend()) {
+    if (!any_reported && next != family.rend()) {
       needed[*next] = 1;
     }
   }
@@ -246,10 +246,10 @@ void ask_processes(const std::vector<std::size_t>& which,
     ProcessFacts& facts = all[which[i]];
     facts.asked = true;
     if (auto report = decode_report(results[i].bytes)) {
-      facts.told = std::move(report->world);
+      facts.reported = std::move(report->world);
       facts.loaded = facts.loaded || report->communicates;
       // It was not forked, so it has inherited nothing: its threads just could not be read.
-      facts.told.inherited = facts.told.inherited && facts.stat.forked;
+      facts.reported.inherited = facts.reported.inherited && facts.stat.forked;
       facts.environment = joined(report->environment, facts.environment);
     }
   }

@@ -59,19 +59,19 @@ std::vector<std::string> history_lines(const std::vector<aggregate::CallHistory>
     std::string words;
     std::vector<std::int32_t> ranks;
   };
-  std::vector<Line> told;
+  std::vector<Line> rows;
   for (const aggregate::CallHistory& history : histories) {
     const std::string words = last_calls_words(history);
-    auto at = std::find_if(told.begin(), told.end(), [&](const Line& line) {
+    auto at = std::find_if(rows.begin(), rows.end(), [&](const Line& line) {
       return line.named == history.named && line.words == words;
     });
-    at = at == told.end() ? told.insert(at, {history.named, words, {}}) : at;
+    at = at == rows.end() ? rows.insert(at, {history.named, words, {}}) : at;
     at->ranks.insert(at->ranks.end(), history.ranks.begin(), history.ranks.end());
   }
-  told.resize(std::min(told.size(), kMaxHistoryLines));
+  rows.resize(std::min(rows.size(), kMaxHistoryLines));
   std::vector<std::string> lines;
-  lines.reserve(told.size());
-  for (const Line& line : told) {
+  lines.reserve(rows.size());
+  for (const Line& line : rows) {
     lines.push_back(aggregate::ranks_in_short(line.ranks) + ": " + line.words);
   }
   return lines;

@@ -106,13 +106,13 @@ std::string tree_cluster(const aggregate::JobView& view) {
                         is_in_time(tree, last) ? ", ordering=out" : "");
     for (const std::size_t child : tree.nodes[last].children) {
       const TreeNode& next = tree.nodes[child];
-      const std::string told = next.counter.empty() ? ""
-                                                    : fmt::format(" | {}{}", next.counter,
-                                                                  next.behind ? ", behind" : "");
-      edges +=
-          fmt::format("    t{} -> t{} [label={}];\n", at, child,
-                      in_quotes(fmt::format("{}: {}{}", next.count,
-                                            aggregate::format_ranks_within(next.ranks, 30), told)));
+      const std::string counter = next.counter.empty() ? ""
+                                                       : fmt::format(" | {}{}", next.counter,
+                                                                     next.behind ? ", behind" : "");
+      edges += fmt::format(
+          "    t{} -> t{} [label={}];\n", at, child,
+          in_quotes(fmt::format("{}: {}{}", next.count,
+                                aggregate::format_ranks_within(next.ranks, 30), counter)));
     }
     todo.insert(todo.end(), tree.nodes[last].children.rbegin(), tree.nodes[last].children.rend());
   }

@@ -53,8 +53,8 @@ Result<std::string> choose_own_job(std::string_view text) {
   std::string list;
   for (std::size_t i = 0; i < jobs.size() && i < kMaxListed; ++i) {
     list += "\n  oddrank job " + shell_quoted(jobs[i].id);
-    for (const std::string& told : {jobs[i].name, jobs[i].hosts}) {
-      list += told.empty() ? "" : "  " + told.substr(0, 40);
+    for (const std::string& part : {jobs[i].name, jobs[i].hosts}) {
+      list += part.empty() ? "" : "  " + part.substr(0, 40);
     }
   }
   return fail(Errc::kUsage, std::to_string(jobs.size()) + " of your jobs are running",

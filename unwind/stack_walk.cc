@@ -133,10 +133,10 @@ int StackWalk::delivered_signal(std::uint64_t stack_pointer,
     return 0;
   }
   const std::uint64_t added = *during & ~*before;
-  const std::uint64_t told =
+  const std::uint64_t stored =
       space_.memory().word(stack_pointer + kernels.info).value_or(0) & 0xffffffff;
-  if (told > 0 && told <= kMaxSignal && (added >> (told - 1) & 1) != 0) {
-    return static_cast<int>(told);
+  if (stored > 0 && stored <= kMaxSignal && (added >> (stored - 1) & 1) != 0) {
+    return static_cast<int>(stored);
   }
   return std::popcount(added) == 1 ? std::countr_zero(added) + 1 : 0;
 }

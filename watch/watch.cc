@@ -71,7 +71,7 @@ class Watch {
   void run();
 
  private:
-  bool is_over() const { return told_to_end_ || (beside_ != nullptr && has_ended(*beside_)); }
+  bool is_over() const { return asked_to_end_ || (beside_ != nullptr && has_ended(*beside_)); }
   bool wait(const Deadline& until, const ChildCommand* capture);
   void take_signals();
   void advance_hook();
@@ -105,7 +105,7 @@ class Watch {
   bool stall_said_ = false;    // already reported, and no motion since
   WatchMetrics metrics_;       // but its ranks
   bool asked_ = false;         // by SIGUSR1
-  bool told_to_end_ = false;
+  bool asked_to_end_ = false;
   UniqueFd signals_;
   std::optional<StallHook> hook_;
   std::optional<TempFolder> hook_folder_;
@@ -161,7 +161,7 @@ void Watch::take_signals() {
       asked_ = true;
       last_frames_.reset();  // the sample before the capture must read the ranks' current places
     } else {
-      told_to_end_ = true;
+      asked_to_end_ = true;
     }
   }
 }

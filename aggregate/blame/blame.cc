@@ -151,14 +151,14 @@ void mark(const RuleInput& input, const std::vector<BlockedOn>& blocked, WaitGra
     if (owner >= blocked.size()) {
       continue;
     }
-    const BlockedOn stand = blocked[owner];
+    const BlockedOn on = blocked[owner];
     const RankView& rank = input.rank(owner);
     net.nodes[node].able = node == owner && !is_held(input, rank);
     if (net.out[node].empty()) {
-      net.nodes[node].unknown = stand == BlockedOn::kSomebody || stand == BlockedOn::kClock
+      net.nodes[node].unknown = on == BlockedOn::kSomebody || on == BlockedOn::kClock
                                     ? Unknown::kAnybody
-                                : stand == BlockedOn::kOwnProcess ? Unknown::kInside
-                                                                  : Unknown::kNobody;
+                                : on == BlockedOn::kOwnProcess ? Unknown::kInside
+                                                               : Unknown::kNobody;
       // A message of any process may bring what a coroutine waits for.
       if (is_of_coroutine(graph.nodes[node])) {
         net.nodes[node].unknown = Unknown::kAnybody;

@@ -114,13 +114,11 @@ bool has_company(const RuleInput& input, std::size_t rank) {
 
 // Returns the only rank with this stand, if all others stand still and wait; kNone if another rank
 // has it, too, or moves.
-std::size_t only_one(const RuleInput& input,
-                     const std::vector<BlockedOn>& blocked,
-                     BlockedOn stand) {
+std::size_t only_one(const RuleInput& input, const std::vector<BlockedOn>& blocked, BlockedOn on) {
   std::size_t found = JobView::kNone;
   for (std::size_t at = 0; at < blocked.size(); ++at) {
     const RankView& rank = input.rank(at);
-    if (blocked[at] == stand) {
+    if (blocked[at] == on) {
       if (found != JobView::kNone) {
         return JobView::kNone;
       }
@@ -372,8 +370,8 @@ Suspects choose_vague(const RuleInput& input, std::vector<std::size_t> ranks) {
   std::ranges::copy_if(ranks, std::back_inserter(chosen.ranks), [&blame](std::size_t at) {
     return blame.blocked[at] == BlockedOn::kOwnProcess;
   });
-  const auto may_move = [](BlockedOn stand) {
-    return stand == BlockedOn::kNoRank || stand == BlockedOn::kClock;
+  const auto may_move = [](BlockedOn on) {
+    return on == BlockedOn::kNoRank || on == BlockedOn::kClock;
   };
   if (!chosen.ranks.empty() || input.unread || std::ranges::any_of(blame.blocked, may_move)) {
     return chosen;

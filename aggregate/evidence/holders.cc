@@ -63,7 +63,7 @@ Holders of_files(const JobView& view, const ProcessCapture& process, const Wait&
   holders.join = Join::kAny;
   holders.have_sent = true;
   holders.others = wait.rare->awaited_count != wait.rare->awaited.size();
-  const bool told = tells_turns(wait);
+  const bool turns_known = tells_turns(wait);
   for (const AwaitedFile& file : wait.rare->awaited) {
     const ProcessCapture* other = at_other_end(view, process, file);
     if (other == nullptr || other == &process) {
@@ -71,7 +71,7 @@ Holders of_files(const JobView& view, const ProcessCapture& process, const Wait&
       continue;
     }
     holders.have_sent = holders.have_sent && has_sent(file);
-    if (!told || !has_sent(file)) {
+    if (!turns_known || !has_sent(file)) {
       add_holder_of(holders, other, nullptr);
     }
   }

@@ -248,16 +248,16 @@ void drop_connecting(const JobView& view, Slot& slot) {
 }
 
 // Returns a slot with no rank inside if the communicator shows nothing.
-Slot launched_slot(const JobView& view, const RasCommunicatorView& told) {
+Slot launched_slot(const JobView& view, const RasCommunicatorView& communicator) {
   Slot slot;
-  for (std::size_t i = 0; i < told.members.size(); ++i) {
-    const std::size_t at = view.index_of(told.members[i].rank);
+  for (std::size_t i = 0; i < communicator.members.size(); ++i) {
+    const std::size_t at = view.index_of(communicator.members[i].rank);
     if (at == JobView::kNone) {
       return {};
     }
     const RankView& rank = view.rank(at);
     const bool still = rank.decider != nullptr && rank.motion.still();
-    if (std::ranges::find(told.behind, i) != told.behind.end()) {
+    if (std::ranges::find(communicator.behind, i) != communicator.behind.end()) {
       slot.absent.push_back(at);
     } else if (still && rank.decider->call) {
       slot.beside.push_back(at);
@@ -270,10 +270,10 @@ Slot launched_slot(const JobView& view, const RasCommunicatorView& told) {
   for (auto* ranks : {&slot.inside, &slot.beside, &slot.absent}) {
     std::ranges::sort(*ranks);
   }
-  slot.group = "communicator " + told.hash;
-  slot.op = snapshot::kRasOperationNames[told.operation];
+  slot.group = "communicator " + communicator.hash;
+  slot.op = snapshot::kRasOperationNames[communicator.operation];
   slot.words = fmt::format("{} in {}", slot.op, slot.group);
-  slot.evidence = launch_words(told);
+  slot.evidence = launch_words(communicator);
   slot.membership = Membership::kKnown;
   return slot;
 }
@@ -284,9 +284,9 @@ Slot launched_slot(const JobView& view, const RasCommunicatorView& told) {
 // job, or if the counts moved or were read only once.
 std::vector<Slot> launched_slots(const JobView& view) {
   std::vector<Slot> slots;
-  for (const RasCommunicatorView& told : view_ras(view)) {
-    if (told.counts_differ() && told.stood_still()) {
-      Slot slot = launched_slot(view, told);
+  for (const RasCommunicatorView& communicator : view_ras(view)) {
+    if (communicator.counts_differ() && communicator.stood_still()) {
+      Slot slot = launched_slot(view, communicator);
       if (!slot.inside.empty()) {
         slots.push_back(std::move(slot));
       }
@@ -322,7 +322,7 @@ std::vector<Slot> recorded_slots(const JobView& view) {
     }
     slot.membership = !slot.absent.empty()    ? Membership::kKnown
                       : !wait.unknown.empty() ? Membership::kUnknown
-                      : group.ranks_told      ? Membership::kKnown
+                      : group.ranks_recorded  ? Membership::kKnown
                                               : Membership::kAssumed;
   }
   return slots;

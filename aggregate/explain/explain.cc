@@ -128,9 +128,9 @@ void Explainer::add_stands() {
   for (std::size_t at = 0; at < input_.blame.blocked.size(); ++at) {
     ranks.at(static_cast<std::size_t>(input_.blame.blocked[at])).push_back(at);
   }
-  for (std::size_t stand = 0; stand < ranks.size(); ++stand) {
-    if (!ranks.at(stand).empty()) {
-      result_.blocked.push_back({who(ranks.at(stand)), std::string(kWords.at(stand))});
+  for (std::size_t on = 0; on < ranks.size(); ++on) {
+    if (!ranks.at(on).empty()) {
+      result_.blocked.push_back({who(ranks.at(on)), std::string(kWords.at(on))});
     }
   }
 }

@@ -112,7 +112,7 @@ std::size_t FlightJobBuilder::group_index(const Key& key, const FlightGroup& gro
       row.ranks = ranks;
     }
     row.ranks_known = !row.ranks.empty();
-    row.ranks_told = row.ranks_known;
+    row.ranks_recorded = row.ranks_known;
   }
   return at->second;
 }

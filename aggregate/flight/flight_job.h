@@ -48,7 +48,7 @@ struct FlightMembers {
   std::string description;
   std::vector<std::int32_t> ranks;  // ascending; only those that are known
   bool ranks_known = false;         // all of them are known
-  bool ranks_told = false;          // a dump says so; the default group's members may be inferred
+  bool ranks_recorded = false;      // a dump says so; the default group's members may be inferred
   bool is_default = false;
   std::vector<FlightTrack> tracks;    // of the members that gave a dump, by rank
   std::vector<std::int32_t> no_dump;  // members that gave none

@@ -80,8 +80,8 @@ void Finder::add_collectives(std::size_t index) {
                           ? "they have called nothing in this group"
                           : fmt::format("the last that they called in this group is #{}", last);
     } else if (wait.unknown.empty()) {
-      wait.evidence = group.ranks_told ? "every member has called it"
-                                       : "every rank that is known to be in it has called it";
+      wait.evidence = group.ranks_recorded ? "every member has called it"
+                                           : "every rank that is known to be in it has called it";
     }
     waits_.push_back(std::move(wait));
   }

@@ -62,7 +62,7 @@ std::string wait_words(const FlightFacts& facts, const FlightWait& wait) {
                        ranks_in_short(wait.unknown), wait.unknown.size() == 1 ? "has" : "have");
   }
   return fmt::format("{}, which {} called", waiters_words(wait),
-                     facts.job.groups[wait.group].ranks_told
+                     facts.job.groups[wait.group].ranks_recorded
                          ? "every member has"
                          : "all ranks that are known to be in it have");
 }

@@ -43,11 +43,11 @@ std::vector<Finding> ask(const KindRow& row, RuleInput& input) {
     return {};
   }
   input.kind = row.kind;
-  input.told.clear();
+  input.with_story.clear();
   std::ranges::copy_if(
-      input.about.ranks, std::back_inserter(input.told),
+      input.about.ranks, std::back_inserter(input.with_story),
       [&input, &row](std::size_t at) { return local_story(input, at) == row.kind; });
-  return input.told.empty() && !row.always ? std::vector<Finding>() : row.rule(input);
+  return input.with_story.empty() && !row.always ? std::vector<Finding>() : row.rule(input);
 }
 
 std::vector<Rule> job_rules() {

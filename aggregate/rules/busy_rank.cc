@@ -33,7 +33,7 @@ bool came_out_just_now(const RuleInput& input, const RankView& rank) {
 
 std::vector<Finding> busy_rank(const RuleInput& input) {
   std::vector<std::size_t> ranks;
-  for (const std::size_t at : input.told) {
+  for (const std::size_t at : input.with_story) {
     const bool meant = input.graph.awaited[at] || input.about.basis == Basis::kOdd;
     if (meant && !came_out_just_now(input, input.rank(at))) {
       ranks.push_back(at);

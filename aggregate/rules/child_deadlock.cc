@@ -115,7 +115,7 @@ std::vector<Advice> child_advice(const RuleInput& input,
 }  // namespace
 
 std::vector<Finding> child_deadlock(const RuleInput& input) {
-  const std::vector<std::size_t>& ranks = input.told;
+  const std::vector<std::size_t>& ranks = input.with_story;
   const RankView& first = input.rank(ranks.front());
   const DoomedChild doomed = doomed_child(input, first);
   const auto* child = doomed.process;

@@ -12,7 +12,7 @@
 namespace oddrank::aggregate {
 
 std::vector<Finding> crashed_rank(const RuleInput& input) {
-  const std::vector<std::size_t>& crashed = input.told;
+  const std::vector<std::size_t>& crashed = input.with_story;
   Finding finding = accuse(input, Evidence::kState);
   finding.summary = sentence(input, crashed, [&input](const RankView& rank) {
     const std::string said = printable(input.view.text(rank.process->crash->message), 120);

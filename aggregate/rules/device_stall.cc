@@ -15,7 +15,7 @@
 namespace oddrank::aggregate {
 
 std::vector<Finding> device_stall(const RuleInput& input) {
-  const std::vector<std::size_t>& ranks = input.told;
+  const std::vector<std::size_t>& ranks = input.with_story;
   // Work on the device may itself be a collective: so no more than likely.
   Finding finding = accuse(input, Evidence::kAbsence);
   const RankView& first = input.rank(ranks.front());

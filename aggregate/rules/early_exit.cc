@@ -47,7 +47,7 @@ std::vector<Finding> held_in_exit(const RuleInput& input, std::vector<std::size_
 }  // namespace
 
 std::vector<Finding> early_exit(const RuleInput& input) {
-  const std::vector<std::size_t>& ranks = input.told;
+  const std::vector<std::size_t>& ranks = input.with_story;
   std::size_t read = 0;
   for (const RankView& rank : input.view.ranks()) {
     read += rank.presence == Presence::kRead || rank.presence == Presence::kDead ? 1 : 0;

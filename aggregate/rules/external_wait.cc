@@ -71,7 +71,7 @@ Finding wait_for_resources(const RuleInput& input,
 }  // namespace
 
 std::vector<Finding> external_wait(const RuleInput& input) {
-  const std::vector<std::size_t>& ranks = input.told;
+  const std::vector<std::size_t>& ranks = input.with_story;
   Finding finding = accuse(input, Evidence::kOwnStall);
   if (finding.confidence > Confidence::kLikely) {
     finding.confidence = Confidence::kLikely;  // only file names show that the peer is outside

@@ -11,7 +11,7 @@
 namespace oddrank::aggregate {
 
 std::vector<Finding> failed_rank(const RuleInput& input) {
-  const std::vector<std::size_t>& ranks = input.told;
+  const std::vector<std::size_t>& ranks = input.with_story;
   const auto read = std::ranges::count_if(input.view.ranks(), [&input](const RankView& rank) {
     return input.view.model().has_stack(rank.sample());
   });

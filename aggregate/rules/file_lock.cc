@@ -129,7 +129,7 @@ std::vector<Finding> file_lock(const RuleInput& input) {
   if (auto found = by_holder(input); !found.empty()) {
     return found;
   }
-  const std::vector<std::size_t>& ranks = input.told;
+  const std::vector<std::size_t>& ranks = input.with_story;
   if (ranks.empty()) {
     return {};
   }

@@ -77,7 +77,7 @@ Confidence surest(const JobView& view, const RankView& rank) {
 }  // namespace
 
 std::vector<Finding> input_stall(const RuleInput& input) {
-  const std::vector<std::size_t>& ranks = input.told;
+  const std::vector<std::size_t>& ranks = input.with_story;
   Finding finding = accuse(input, Evidence::kOwnStall);
   const RankView& first = input.rank(ranks.front());
   finding.at_most(surest(input.view, first));

@@ -90,7 +90,7 @@ std::vector<Advice> io_advice(const JobView& view, const RankView& rank) {
 }  // namespace
 
 std::vector<Finding> io_stall(const RuleInput& input) {
-  const std::vector<std::size_t>& ranks = input.told;
+  const std::vector<std::size_t>& ranks = input.with_story;
   const RankView& first = input.end(ranks.front()).view();
   const bool d_state = first.state() == 'D';
   const bool lasting = stays_in_d(first);

@@ -181,7 +181,7 @@ void tell_tasks(const RankView& rank, const TaskCircle& circle, Finding& finding
 }  // namespace
 
 std::vector<Finding> lock_deadlock(const RuleInput& input) {
-  const std::vector<std::size_t>& ranks = input.told;
+  const std::vector<std::size_t>& ranks = input.with_story;
   Finding finding = accuse(input, Evidence::kOwnStall);
   const RankView& first = input.rank(ranks.front());
   const ThreadChain chain = follow_threads(*first.process, *first.decider);

@@ -53,9 +53,9 @@ bool any_is_awaited(const RuleInput& input, const std::vector<std::size_t>& gone
 // Returns how many of the remaining ranks wait for no rank.
 std::size_t roots_left(const RuleInput& input) {
   const auto is_root = [&input](std::size_t at) {
-    const BlockedOn stand = input.blame.blocked[at];
+    const BlockedOn on = input.blame.blocked[at];
     return input.rank(at).presence == Presence::kRead &&
-           (stand == BlockedOn::kNoRank || stand == BlockedOn::kClock);
+           (on == BlockedOn::kNoRank || on == BlockedOn::kClock);
   };
   return input.view.ranks_that(is_root).size();
 }
@@ -182,7 +182,7 @@ std::vector<Finding> missing_rank(const RuleInput& input) {
   std::vector<std::size_t> gone;
   const bool initialises = only_initialises(input);
   bool dead = false;
-  for (const std::size_t at : input.told) {
+  for (const std::size_t at : input.with_story) {
     const RankView& rank = input.rank(at);
     if (rank.presence == Presence::kDead || rank.launched || !initialises || past.was_there(rank)) {
       gone.push_back(at);

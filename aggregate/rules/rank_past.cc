@@ -13,13 +13,13 @@ namespace oddrank::aggregate {
 
 RankPast::RankPast(const JobView& view) : view_(view) {
   const auto& log = view.capture().collectives.log;
-  const bool told = std::ranges::any_of(
+  const bool any_ended = std::ranges::any_of(
       log, [](const snapshot::LogLine& line) { return line.kind == snapshot::LogKind::kTaskEnd; });
   for (const RankView& rank : view.ranks()) {
     if (rank.process == nullptr) {
       continue;
     }
-    tasks_are_ranks_ = tasks_are_ranks_ || (told && shows_that_tasks_are_ranks(rank));
+    tasks_are_ranks_ = tasks_are_ranks_ || (any_ended && shows_that_tasks_are_ranks(rank));
     if (rank.presence != Presence::kRead) {
       continue;
     }

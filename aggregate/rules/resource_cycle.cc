@@ -74,11 +74,11 @@ bool is_of_resources(const RuleInput& input, const Circle& circle) {
 std::string wait_of_child(const JobView& view, const snapshot::ProcessCapture& child) {
   const auto* thread = deciding_thread(view, child);
   const auto* other = awaited_process(view, child);
-  const std::string whom = other == nullptr ? "another process" : process_words(view, *other);
+  const std::string holder = other == nullptr ? "another process" : process_words(view, *other);
   return thread != nullptr && thread->wait.on == snapshot::WaitOn::kFileLock
              ? fmt::format("the file lock {}, held by {}", printable(view.text(thread->wait.path)),
-                           whom)
-             : whom;
+                           holder)
+             : holder;
 }
 
 // Returns a thread of the rank that is in the circle and does not speak for the rank; null if the
@@ -118,12 +118,12 @@ std::string wait_of_speaker(const RuleInput& input, std::size_t at) {
                        wait_of_child(input.view, *other));
   }
   const WaitsFor wait = waits_for(input.view, rank);
-  const std::string whom = other == nullptr ? "" : process_words(input.view, *other);
+  const std::string holder = other == nullptr ? "" : process_words(input.view, *other);
   if (wait.what == snapshot::WaitOn::kFileLock) {
     return fmt::format("for the file lock {}{}", wait.path,
-                       whom.empty() ? "" : ", held by " + whom);
+                       holder.empty() ? "" : ", held by " + holder);
   }
-  return fmt::format("at a {}{}", wait_name(wait.what), whom.empty() ? "" : " for " + whom);
+  return fmt::format("at a {}{}", wait_name(wait.what), holder.empty() ? "" : " for " + holder);
 }
 
 // Returns the same, and the wait of another thread of the member that is in the circle: "with its

@@ -337,7 +337,7 @@ std::string places(const RuleInput& input,
                    const std::function<std::string(const RankView&)>& predicate) {
   constexpr std::size_t kMaxPredicates = 3;
   constexpr std::size_t kMaxAsked = 1024;  // of thousands of ranks, the first ones speak
-  std::vector<std::pair<std::string, std::vector<std::size_t>>> told;
+  std::vector<std::pair<std::string, std::vector<std::size_t>>> rows;
   std::vector<std::size_t> more;
   for (std::size_t i = 0; i < ranks.size(); ++i) {
     const std::size_t at = ranks[i];
@@ -347,17 +347,17 @@ std::string places(const RuleInput& input,
     }
     const std::string words = predicate(input.rank(at));
     const auto same =
-        std::ranges::find_if(told, [&](const auto& row) { return row.first == words; });
-    if (same != told.end()) {
+        std::ranges::find_if(rows, [&](const auto& row) { return row.first == words; });
+    if (same != rows.end()) {
       same->second.push_back(at);
-    } else if (told.size() < kMaxPredicates) {
-      told.push_back({words, {at}});
+    } else if (rows.size() < kMaxPredicates) {
+      rows.push_back({words, {at}});
     } else {
       more.push_back(at);
     }
   }
   std::string text;
-  for (const auto& [words, members] : told) {
+  for (const auto& [words, members] : rows) {
     text += fmt::format("{}{} {}", text.empty() ? "" : "; ",
                         JobView::name(input.rank(members.front())), words);
     if (members.size() > 1) {
@@ -430,7 +430,7 @@ Finding accuse(const RuleInput& input,
 }
 
 Finding accuse(const RuleInput& input, Evidence evidence) {
-  return accuse(input, input.kind, input.told, evidence);
+  return accuse(input, input.kind, input.with_story, evidence);
 }
 
 Advice on(const RankView& rank, std::string text) {

@@ -41,7 +41,7 @@ struct RuleInput {
   // place tells the story of `kind` (local_story.h).
   Suspects about = {};
   Kind kind = Kind::kUnknown;
-  std::vector<std::size_t> told = {};
+  std::vector<std::size_t> with_story = {};
   std::vector<Suspects> tiers = {};  // never empty; the strongest basis first
   bool anybody_in_call = false;
   bool unread = false;  // a rank that may exist was not read

@@ -431,7 +431,7 @@ bool is_missing_in_call(const RuleInput& input, std::size_t rank) {
 
 std::vector<Finding> skipped_collective(const RuleInput& input) {
   std::vector<std::size_t> ranks;
-  for (const std::size_t at : input.told) {
+  for (const std::size_t at : input.with_story) {
     if (input.graph.awaited[at] || input.about.basis == Basis::kOdd) {
       ranks.push_back(at);
     }

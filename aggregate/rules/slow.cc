@@ -162,7 +162,7 @@ std::vector<Finding> slow(const RuleInput& input) {
 // Others wait for a rank that is seen to get work done: an evaluation, a cache that it fills for
 // all, a stage with more to do. Nothing else holds the job up.
 std::vector<Finding> has_work(const RuleInput& input) {
-  const std::vector<std::size_t>& ranks = input.told;
+  const std::vector<std::size_t>& ranks = input.with_story;
   if (ranks.size() == input.view.ranks().size()) {
     return {};  // where all are at work, none waits
   }

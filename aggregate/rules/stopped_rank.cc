@@ -55,7 +55,7 @@ std::string younger_than_waits(const RuleInput& input, std::size_t at, const Ran
 }  // namespace
 
 std::vector<Finding> stopped_rank(const RuleInput& input) {
-  const std::vector<std::size_t>& stopped = input.told;
+  const std::vector<std::size_t>& stopped = input.with_story;
   Finding finding = accuse(input, Evidence::kState);
   // State T is a fact without waiting ranks; that it is the cause needs some.
   const RankView& first = input.end(stopped.front()).view();

@@ -20,31 +20,31 @@ constexpr std::size_t kMaxWords = 4;  // members that a sentence lists
 
 // Returns whether the member's counts are known; the other members did not answer.
 bool answered(const RasMemberView& member) {
-  return member.told.presence == RasPresence::kAnswered ||
-         member.told.presence == RasPresence::kMemory;
+  return member.reported.presence == RasPresence::kAnswered ||
+         member.reported.presence == RasPresence::kMemory;
 }
 
 bool is_read(const RasMemberView& member) {
-  return member.told.presence == RasPresence::kMemory;
+  return member.reported.presence == RasPresence::kMemory;
 }
 
 // Finds the member's process with the help of the agent on its node.
-RasMemberView view_member(const JobView& view, std::uint32_t node, const RasRank& told) {
+RasMemberView view_member(const JobView& view, std::uint32_t node, const RasRank& reported) {
   RasMemberView member;
-  member.member = told.rank;
-  member.told = told;
-  const auto* process = told.pid == 0 ? nullptr : view.process(node, told.pid);
+  member.member = reported.rank;
+  member.reported = reported;
+  const auto* process = reported.pid == 0 ? nullptr : view.process(node, reported.pid);
   if (process != nullptr && process->is_rank && process->rank >= 0) {
     member.rank = process->rank;
     member.words =
-        fmt::format("rank {} ({}, pid {})", process->rank, view.host(*process), told.pid);
-  } else if (told.rank < 0) {
+        fmt::format("rank {} ({}, pid {})", process->rank, view.host(*process), reported.pid);
+  } else if (reported.rank < 0) {
     member.words = "the others";
   } else {
-    const std::string host = printable(view.text(told.host), 60);
+    const std::string host = printable(view.text(reported.host), 60);
     member.words =
-        fmt::format("member {}{}{}", told.rank,
-                    told.reported_pid > 0 ? fmt::format(", pid {}", told.reported_pid) : "",
+        fmt::format("member {}{}{}", reported.rank,
+                    reported.reported_pid > 0 ? fmt::format(", pid {}", reported.reported_pid) : "",
                     host.empty() ? "" : " on " + host);
   }
   return member;
@@ -60,19 +60,21 @@ bool is_better(const RasMemberView& one, const RasMemberView& other) {
 }
 
 const snapshot::RasCounts& latest(const RasMemberView& member) {
-  return member.told.later != snapshot::kNoRasCounts ? member.told.later : member.told.counts;
+  return member.reported.later != snapshot::kNoRasCounts ? member.reported.later
+                                                         : member.reported.counts;
 }
 
 void compare_looks(RasCommunicatorView& communicator) {
   bool once = false;
   for (const RasMemberView& member : communicator.members) {
-    if (!answered(member) || member.told.counts == snapshot::kNoRasCounts) {
+    if (!answered(member) || member.reported.counts == snapshot::kNoRasCounts) {
       continue;
     }
-    const bool twice = member.told.later != snapshot::kNoRasCounts;
+    const bool twice = member.reported.later != snapshot::kNoRasCounts;
     once = once || !twice;
     communicator.asked_twice = communicator.asked_twice || twice;
-    communicator.moved = communicator.moved || (twice && member.told.later != member.told.counts);
+    communicator.moved =
+        communicator.moved || (twice && member.reported.later != member.reported.counts);
   }
   communicator.asked_twice = communicator.asked_twice && !once;
 }
@@ -135,14 +137,14 @@ std::string counts_words(const RasCommunicatorView& communicator) {
 
 std::vector<RasCommunicatorView> view_ras(const JobView& view) {
   std::map<std::string, RasCommunicatorView> by_hash;
-  for (const RasCommunicator& told : view.capture().collectives.ras) {
-    const std::string hash = printable(view.text(told.hash), 80);
+  for (const RasCommunicator& reported : view.capture().collectives.ras) {
+    const std::string hash = printable(view.text(reported.hash), 80);
     RasCommunicatorView& communicator = by_hash[hash];
     communicator.hash = hash;
-    communicator.version = printable(view.text(told.version), 20);
-    communicator.size = std::max(communicator.size, told.size);
-    for (const RasRank& rank : told.ranks) {
-      communicator.members.push_back(view_member(view, told.node, rank));
+    communicator.version = printable(view.text(reported.version), 20);
+    communicator.size = std::max(communicator.size, reported.size);
+    for (const RasRank& rank : reported.ranks) {
+      communicator.members.push_back(view_member(view, reported.node, rank));
       (is_read(communicator.members.back()) ? communicator.from_memory
                                             : communicator.from_service) = true;
     }
@@ -194,9 +196,9 @@ std::string ras_words(const RasCommunicatorView& communicator) {
     add("RAS told nothing of ", is_read, ": by NCCL's memory");
   }
   add(
-      "", [](const auto& one) { return one.told.async_error != 0; }, " reported an error");
+      "", [](const auto& one) { return one.reported.async_error != 0; }, " reported an error");
   add(
-      "", [](const auto& one) { return answered(one) && one.told.init_state != 0; },
+      "", [](const auto& one) { return answered(one) && one.reported.init_state != 0; },
       " not yet initialised");
   const bool still = communicator.stood_still();
   if (parts.empty() && still && communicator.members.size() > 1) {

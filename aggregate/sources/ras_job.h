@@ -21,7 +21,7 @@ struct RasMemberView {
                              // list
   std::int32_t rank = -1;    // of the job; -1 = unknown
   std::string words;         // "rank 4 (n0, pid 3121)", or what the service calls it
-  snapshot::RasRank told;
+  snapshot::RasRank reported;
 };
 
 struct RasCommunicatorView {

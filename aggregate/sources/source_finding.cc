@@ -98,7 +98,7 @@ void add_ras(const JobView& view, std::vector<SourceFinding>& findings) {
   constexpr std::size_t kMaxCommunicators = 4;  // communicators that the text describes
   const std::vector<RasCommunicatorView> communicators = view_ras(view);
   std::string text;
-  std::size_t told = 0;
+  std::size_t named = 0;
   std::set<std::int32_t> behind;  // while nothing moves
   for (const RasCommunicatorView& communicator : communicators) {
     for (const std::size_t at : communicator.behind) {
@@ -108,7 +108,7 @@ void add_ras(const JobView& view, std::vector<SourceFinding>& findings) {
       }
     }
     const std::string words = ras_words(communicator);
-    if (!words.empty() && ++told <= kMaxCommunicators) {
+    if (!words.empty() && ++named <= kMaxCommunicators) {
       text += (text.empty() ? "" : ". ") + words;
     }
   }
@@ -118,8 +118,8 @@ void add_ras(const JobView& view, std::vector<SourceFinding>& findings) {
   SourceFinding finding;
   finding.source = ras_source(communicators);
   finding.text = fmt::format("NCCL {}, {}", communicators.front().version, text);
-  if (told > kMaxCommunicators) {
-    finding.text += fmt::format(". {}", count_of(told - kMaxCommunicators, "more communicator"));
+  if (named > kMaxCommunicators) {
+    finding.text += fmt::format(". {}", count_of(named - kMaxCommunicators, "more communicator"));
   }
   finding.ranks = {behind.begin(), behind.end()};
   findings.push_back(std::move(finding));

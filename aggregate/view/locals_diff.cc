@@ -155,8 +155,8 @@ std::vector<LocalDifference> diff_locals(const JobView& view,
   std::vector<LocalDifference> differences;
   for (auto& [order, row] : found) {
     // The same name with the same values in a caller adds nothing.
-    const auto told = std::ranges::find(differences, row.words(), &LocalDifference::words);
-    if (told == differences.end() && differences.size() < kMaxLocalDifferences) {
+    const auto known = std::ranges::find(differences, row.words(), &LocalDifference::words);
+    if (known == differences.end() && differences.size() < kMaxLocalDifferences) {
       differences.push_back(std::move(row));
     }
   }

@@ -133,7 +133,7 @@ std::pair<std::int32_t, std::int32_t> local_range(const Capture& capture,
 }
 
 // Returns how many nodes the job has, by the launchers' variables; 0 if unknown.
-std::size_t nodes_told(const Capture& capture, std::int32_t world) {
+std::size_t nodes_named(const Capture& capture, std::int32_t world) {
   std::int32_t nodes = 0;
   for (const ProcessCapture& process : capture.processes) {
     if (!process.is_rank) {
@@ -212,8 +212,8 @@ bool is_whole_job(const Capture& capture, std::int32_t world, std::size_t answer
       return !capture.job.id.empty();
     case JobSource::kHosts: {
       // Hosts are given by hand: only the launcher can say whether they are all of the job's.
-      const std::size_t told = nodes_told(capture, world);
-      return told > 0 && answered >= told;
+      const std::size_t named = nodes_named(capture, world);
+      return named > 0 && answered >= named;
     }
     default:
       return false;

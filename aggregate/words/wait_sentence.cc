@@ -173,8 +173,8 @@ std::string Sentence::own(std::string_view what) const {
 }
 
 std::string Sentence::doing() const {
-  if (const std::string_view told = text_of(wait_.detail); !told.empty()) {
-    return std::string(told);
+  if (const std::string_view detail = text_of(wait_.detail); !detail.empty()) {
+    return std::string(detail);
   }
   switch (wait_.how) {
     case WaitHow::kLock:

@@ -25,7 +25,7 @@ constexpr microseconds kStartApart = std::chrono::seconds(10);
 constexpr microseconds kApart = std::chrono::seconds(1);
 // Stolen time is counted in ticks; it was seen to be 0.7% less than the time that the clock left
 // out. We allow for 1%.
-constexpr int kToldToHundredths = 100;
+constexpr int kReportedInHundredths = 100;
 
 microseconds of_ticks(std::string_view word) {
   static const long per_second = ::sysconf(_SC_CLK_TCK);
@@ -108,7 +108,8 @@ microseconds RunClock::left_out(Without what, int cpu) const {
 }
 
 microseconds RunClock::inexact(Without what, int cpu) const {
-  return what == Without::kNothing ? microseconds(0) : pauses_of(cpu).stolen / kToldToHundredths;
+  return what == Without::kNothing ? microseconds(0)
+                                   : pauses_of(cpu).stolen / kReportedInHundredths;
 }
 
 // Clocks that leave out nothing else start with CLOCK_MONOTONIC.

@@ -223,7 +223,7 @@ ChildCommand::ChildCommand(ChildCommand&& other) noexcept
       out_(std::move(other.out_)),
       err_(std::move(other.err_)),
       never_kill_(other.never_kill_),
-      told_to_end_(other.told_to_end_),
+      asked_to_end_(other.asked_to_end_),
       ended_(other.ended_) {}
 
 ChildCommand& ChildCommand::operator=(ChildCommand&& other) noexcept {
@@ -232,13 +232,13 @@ ChildCommand& ChildCommand::operator=(ChildCommand&& other) noexcept {
   std::swap(out_, other.out_);
   std::swap(err_, other.err_);
   std::swap(never_kill_, other.never_kill_);
-  std::swap(told_to_end_, other.told_to_end_);
+  std::swap(asked_to_end_, other.asked_to_end_);
   std::swap(ended_, other.ended_);
   return *this;
 }
 
 ChildCommand::~ChildCommand() {
-  if (pid_ > 0 && !exit_status() && !(never_kill_ && told_to_end_)) {
+  if (pid_ > 0 && !exit_status() && !(never_kill_ && asked_to_end_)) {
     stop(std::chrono::milliseconds(100), [](OutputStream, std::string_view) {});
   }
 }
@@ -274,7 +274,7 @@ std::optional<ProgramEnd> ChildCommand::exit_status() {
 
 void ChildCommand::signal(int number) {
   if (pid_ > 0 && !ended_) {
-    told_to_end_ = true;
+    asked_to_end_ = true;
     ::kill(-pid_, number);
   }
 }

@@ -91,7 +91,7 @@ class ChildCommand {
   UniqueFd out_;
   UniqueFd err_;
   bool never_kill_ = false;
-  bool told_to_end_ = false;
+  bool asked_to_end_ = false;
   std::optional<ProgramEnd> ended_;
 };
 

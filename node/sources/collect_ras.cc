@@ -167,8 +167,8 @@ void Questioner::add(const RasAnswer& answer, const RasGroup& group) {
       row.pid = process->second;
       covered_.insert(process->second);
     }
-    const bool told_here = row.pid != 0 || member.rank < 0;
-    if (told_here || member.presence != snapshot::RasPresence::kAnswered ||
+    const bool seen_here = row.pid != 0 || member.rank < 0;
+    if (seen_here || member.presence != snapshot::RasPresence::kAnswered ||
         member.async_error != 0) {
       communicator.ranks.push_back(row);
     }

@@ -17,14 +17,14 @@ using Jobs = std::set<std::string>;
 std::set<std::string> addresses_of(const ProcessTree& tree, const std::vector<std::size_t>& group) {
   std::set<std::string> of_variables;
   for (const std::size_t i : group) {
-    if (tree[i].facts->told.told()) {
+    if (tree[i].facts->reported.has_rank()) {
       of_variables.insert(rendezvous_of(tree[i].facts->environment));
     }
   }
   std::set<std::string> addresses;
   for (const std::size_t i : group) {
     const std::string& address = tree[i].identity->rendezvous;
-    if (tree[i].facts->told.told() || !of_variables.contains(address)) {
+    if (tree[i].facts->reported.has_rank() || !of_variables.contains(address)) {
       addresses.insert(address);
     }
   }
@@ -52,7 +52,7 @@ void split_addresses(ProcessTree& tree, const std::vector<std::size_t>& candidat
 // looks like a rank.
 bool is_proof(const ProcessTree& tree, std::size_t index) {
   const TreeNode& node = tree[index];
-  return node.facts->network != 0 && (node.facts->told.told() || !is_orphan(tree, index));
+  return node.facts->network != 0 && (node.facts->reported.has_rank() || !is_orphan(tree, index));
 }
 
 Jobs jobs_in_networks(const ProcessTree& tree, const std::vector<std::size_t>& candidates) {

@@ -19,7 +19,7 @@ constexpr std::size_t kMaxNames = 3;        // of programs of one job that a not
 JobTier tier_of(const TreeNode& node) {
   const ProcessFacts& facts = *node.facts;
   const bool by_launcher = node.identity->source <= RankSource::kRankVariable;
-  if (by_launcher || facts.told.told() || facts.loaded || facts.activity.communicates) {
+  if (by_launcher || facts.reported.has_rank() || facts.loaded || facts.activity.communicates) {
     return JobTier::kTraining;
   }
   return is_python(facts.arguments) ? JobTier::kPython : JobTier::kPrograms;

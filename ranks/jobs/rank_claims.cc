@@ -27,13 +27,13 @@ std::string program_of(const ProcessFacts& facts) {
 }
 
 bool communicates(const ProcessFacts& facts) {
-  return facts.told.told() || facts.loaded || facts.activity.communicates;
+  return facts.reported.has_rank() || facts.loaded || facts.activity.communicates;
 }
 
 // Any program that initialises MPI without a launcher is rank 0 of 1, whatever its variables say.
 bool is_world_by_itself(const TreeNode& node) {
-  const ReportedWorld& told = node.facts->told;
-  return told.by == ReportedBy::kMpi && told.world_size <= 1 &&
+  const ReportedWorld& reported = node.facts->reported;
+  return reported.by == ReportedBy::kMpi && reported.world_size <= 1 &&
          node.identity->source != RankSource::kMpi;
 }
 
@@ -49,7 +49,7 @@ bool comes_from(const ProcessTree& tree, std::size_t orphan, std::size_t rank) {
 // Returns whether `candidate` is not a worker and runs the same program as the rank.
 bool was_started_alike(const ProcessTree& tree, std::size_t candidate, std::size_t rank) {
   const ProcessFacts& facts = *tree[candidate].facts;
-  return !comes_from(tree, candidate, rank) && !facts.stat.forked && !facts.told.inherited &&
+  return !comes_from(tree, candidate, rank) && !facts.stat.forked && !facts.reported.inherited &&
          !is_multiprocessing_child(facts.arguments) &&
          program_of(facts) == program_of(*tree[rank].facts) &&
          (communicates(facts) || !communicates(*tree[rank].facts));
@@ -66,8 +66,9 @@ RankClaims::RankClaims(const ProcessTree& tree, const std::vector<std::size_t>& 
   for (const auto& [key, of_rank] : by_rank(tree, candidates)) {
     const std::size_t best = best_of(of_rank);
     for (const std::size_t i : of_rank) {
-      const bool told = tree[i].facts->told.told();
-      if (i == best || (told ? !is_world_by_itself(tree[i]) : was_started_alike(tree, i, best))) {
+      const bool reported = tree[i].facts->reported.has_rank();
+      if (i == best ||
+          (reported ? !is_world_by_itself(tree[i]) : was_started_alike(tree, i, best))) {
         ranks_.insert(i);
       }
     }

@@ -157,9 +157,9 @@ void add_slurm_steps(std::vector<ProcessFacts>& all,
     }
     auto step = step_of_cgroups(cgroups_of(facts.stat.pid));
     step = step ? step : daemons.above(facts);
-    const bool told = facts.environment.has("SLURM_JOB_ID");
-    if (step && (told ? contradicts(facts.environment, *step)
-                      : step->step != "extern" || identify_rank(facts.environment))) {
+    const bool has_job_id = facts.environment.has("SLURM_JOB_ID");
+    if (step && (has_job_id ? contradicts(facts.environment, *step)
+                            : step->step != "extern" || identify_rank(facts.environment))) {
       facts.environment = with_step(facts.environment, *step);
       facts.step_proven = true;
     }

@@ -82,7 +82,7 @@ struct Testimony {
   const Variable* variable = nullptr;
   std::vector<Range> ranges;        // by child
   std::vector<std::size_t> places;  // by child: how many sets of children are before it
-  std::size_t told = 1;             // number of sets of children that it tells apart
+  std::size_t distinct = 1;         // number of sets of children that it tells apart
   std::size_t depth = 0;            // of the variable's frame, from the outermost
   std::size_t order = 0;
 };
@@ -100,16 +100,16 @@ void set_places(Testimony& testimony) {
   testimony.places.resize(ranges.size());
   std::int64_t reached = ranges[by_low.front()].high;
   for (const std::size_t child : by_low) {
-    testimony.told += ranges[child].low > reached ? 1U : 0U;
+    testimony.distinct += ranges[child].low > reached ? 1U : 0U;
     reached = std::max(reached, ranges[child].high);
-    testimony.places[child] = testimony.told - 1;
+    testimony.places[child] = testimony.distinct - 1;
   }
 }
 
 // Returns whether one counter has a child before another that is after it by the other counter.
 bool contradict(const Testimony& one, const Testimony& other) {
   // By place of `one`: the highest low end that `other` has up to there.
-  std::vector<std::int64_t> highest(one.told, std::numeric_limits<std::int64_t>::min());
+  std::vector<std::int64_t> highest(one.distinct, std::numeric_limits<std::int64_t>::min());
   for (std::size_t child = 0; child < one.places.size(); ++child) {
     std::int64_t& low = highest[one.places[child]];
     low = std::max(low, other.ranges[child].low);
@@ -216,7 +216,7 @@ std::optional<Testimony> Orderer::hear(const Counter& counter,
     testimony.ranges.push_back(range);
   }
   set_places(testimony);
-  return testimony.told > 1 ? std::optional(std::move(testimony)) : std::nullopt;
+  return testimony.distinct > 1 ? std::optional(std::move(testimony)) : std::nullopt;
 }
 
 void Orderer::order(std::size_t node) {
@@ -236,7 +236,7 @@ void Orderer::order(std::size_t node) {
   // The variable that distinguishes the most; among equals, the outermost loop's.
   const Testimony& best =
       *std::min_element(heard.begin(), heard.end(), [](const Testimony& a, const Testimony& b) {
-        return std::tuple(b.told, a.depth, a.order) < std::tuple(a.told, b.depth, b.order);
+        return std::tuple(b.distinct, a.depth, a.order) < std::tuple(a.distinct, b.depth, b.order);
       });
   if (std::any_of(heard.begin(), heard.end(),
                   [&best](const Testimony& other) { return contradict(best, other); })) {

@@ -202,8 +202,8 @@ void set_device(std::string detail, Tables& tables, Wait& wait) {
     wait.path = {};
     wait.fd = -1;
   }
-  if (const std::string_view told = tables.text(wait.detail); !told.empty()) {
-    detail += "; " + std::string(told);
+  if (const std::string_view words = tables.text(wait.detail); !words.empty()) {
+    detail += "; " + std::string(words);
   }
   wait.on = WaitOn::kDevice;
   wait.inferred = true;

@@ -90,7 +90,7 @@ class Node {
   // Makes the last process one that was asked, and said this.
   Node& says(const ReportedWorld& told) {
     facts_.back().asked = true;
-    facts_.back().told = told;
+    facts_.back().reported = told;
     return loaded();
   }
   // Sets whether the last process has a communication library.
