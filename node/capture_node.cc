@@ -12,9 +12,11 @@
 #include <string_view>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "attach/live_target.h"
 #include "attach/proc_pids.h"
+#include "attach/proc_stat.h"
 #include "attach/proc_status.h"
 #include "attach/proc_view.h"
 #include "base/clock_us.h"
@@ -49,12 +51,14 @@
 #include "node/sources/collect_step_tasks.h"
 #include "ranks/discover.h"
 #include "ranks/new_processes.h"
+#include "ranks/process_facts.h"
 #include "snapshot/carrier.h"
 #include "snapshot/jobs/jobs.h"
 #include "snapshot/join_samples.h"
 #include "snapshot/rewrite.h"
 #include "waits/ends/linked_jobs.h"
 #include "waits/node/join_node.h"
+#include "waits/node/stuck_processes.h"
 
 namespace oddrank::node {
 namespace {
@@ -67,7 +71,17 @@ using std::chrono::milliseconds;
 constexpr milliseconds kProgramPatience{1000};
 constexpr milliseconds kDirectPatience{500};
 
+// Notes processes beside the job's that have been in state D for long. A node without ranks has
+// other things to say.
+void note_stuck_processes(const std::vector<attach::ProcStat>& sleeping, Capture& node) {
+  std::string note = node.processes.empty() ? "" : waits::stuck_processes_note(sleeping, node);
+  if (!note.empty()) {
+    node.nodes.front().notes.push_back(std::move(note));
+  }
+}
+
 Result<Capture> find_processes(const NodeRequest& request, Capture node, milliseconds timeout) {
+  attach::note_kernel_threads();
   ranks::DiscoverOptions discover;
   discover.pids = request.pids;
   discover.slurm_job = request.slurm_job;
@@ -77,8 +91,17 @@ Result<Capture> find_processes(const NodeRequest& request, Capture node, millise
   }
   discover.exclude = {::getpid()};
   discover.ask = ask_process;
+  std::vector<attach::ProcStat> sleeping;
+  discover.visit = [&sleeping](const std::vector<ranks::ProcessFacts>& all) {
+    for (const ranks::ProcessFacts& facts : all) {
+      if (facts.stat.state == 'D') {
+        sleeping.push_back(facts.stat);
+      }
+    }
+  };
   IsolatedTask task{[&](int fd) {
                       const Status status = ranks::discover(discover, node);
+                      note_stuck_processes(sleeping, node);
                       send_capture(fd, status ? Result<Capture>(std::move(node))
                                               : Result<Capture>(fail(status.error())));
                     },
@@ -441,7 +464,6 @@ Result<Capture> capture_node(NodeRequest request, const CaptureOptions& options)
   node.nodes.front().answered = true;
   name_processes(request, node.nodes.front().notes);
   waits::NodeStart start;
-  attach::note_kernel_threads();
   ODDRANK_TRY(Capture capture, find_processes(request, std::move(node), options.timeout));
   ODDRANK_TRY_STATUS(check_jobs(capture, request));
   steps.done(words_of_processes(capture));

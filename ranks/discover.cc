@@ -95,6 +95,9 @@ Status discover(const DiscoverOptions& options, Capture& capture) {
   std::vector<std::string> notes;
   ODDRANK_TRY(const auto unread, check_pids(known));
   ODDRANK_TRY(std::vector<ProcessFacts> facts, read_process_facts(known.pids, known.directly));
+  if (known.visit) {
+    known.visit(facts);
+  }
   for (int round = 0; round < kMaxAskingRounds; ++round) {
     const std::vector<std::size_t> which = processes_to_ask(facts, known);
     if (which.empty()) {

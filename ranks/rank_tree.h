@@ -21,6 +21,7 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -44,6 +45,8 @@ struct DiscoverOptions {
   // a watch of sleepers would raise an alarm.
   bool training_only = false;
   AskProcess ask = {};  // reads a process's own report; empty: none is read
+  // Called with all processes of the node, once they were read; may be empty.
+  std::function<void(const std::vector<ProcessFacts>&)> visit = {};
   // Reads all processes without a child process: faster, but blocks forever if one does not answer.
   bool directly = false;
 };

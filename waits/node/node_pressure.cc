@@ -21,7 +21,6 @@
 #include "waits/node/kernel_log.h"
 #include "waits/node/lost_servers.h"
 #include "waits/node/node_load.h"
-#include "waits/node/stuck_processes.h"
 
 namespace oddrank::waits {
 namespace {
@@ -282,7 +281,6 @@ std::vector<std::string> node_pressure(const snapshot::Capture& capture,
   const long cpus = ::sysconf(_SC_NPROCESSORS_ONLN);
   notes.push_back(load_note(text_of("/proc", "loadavg"),
                             cpus > 0 ? static_cast<std::size_t>(cpus) : 0, capture));
-  notes.push_back(stuck_processes_note(capture));
   std::erase(notes, std::string());
   return notes;
 }

@@ -1,7 +1,7 @@
 // Notes what a node lacks, as context of a hang: processes killed for lack of memory, CPU that a
 // cgroup withholds or other programs take, pressure, full shared memory and disks, servers of file
-// systems that do not answer, processes in state D. The result is lines for a report, not a
-// verdict: a count shows that something happened, not when.
+// systems that do not answer. The result is lines for a report, not a verdict: a count shows that
+// something happened, not when.
 #pragma once
 
 #include <sys/types.h>

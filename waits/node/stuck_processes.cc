@@ -4,12 +4,8 @@
 #include <optional>
 #include <set>
 #include <string_view>
-#include <utility>
-#include <vector>
 
 #include "attach/clocks/run_clock.h"
-#include "attach/proc_pids.h"
-#include "attach/proc_stat.h"
 #include "base/deadline.h"
 #include "base/read_file.h"
 #include "base/span_words.h"
@@ -39,8 +35,9 @@ std::string description(const Stuck& stuck) {
 
 }  // namespace
 
-std::string stuck_processes_note(const snapshot::Capture& capture) {
-  auto clock = attach::RunClock::here();
+std::string stuck_processes_note(const std::vector<attach::ProcStat>& sleeping,
+                                 const snapshot::Capture& capture) {
+  auto clock = sleeping.empty() ? std::nullopt : attach::RunClock::here();
   if (!clock) {
     return {};
   }
@@ -51,21 +48,20 @@ std::string stuck_processes_note(const snapshot::Capture& capture) {
   const Deadline end = Deadline::after(kSearchPatience);
   std::optional<Stuck> longest;
   std::size_t count = 0;
-  for (const pid_t pid : attach::list_pids().value_or(std::vector<pid_t>())) {
+  for (const attach::ProcStat& stat : sleeping) {
     if (end.passed()) {
       break;
     }
-    auto stat = attach::read_proc_stat(pid);
-    if (!stat || stat->state != 'D' || stat->kernel_thread || own.contains(pid)) {
+    if (stat.kernel_thread || own.contains(stat.pid)) {
       continue;
     }
-    const auto quiet = clock->find_not_run_for(pid, pid, stat->cpu);
+    const auto quiet = clock->find_not_run_for(stat.pid, stat.pid, stat.cpu);
     if (!quiet || *quiet < kLong) {
       continue;
     }
     ++count;
     if (!longest || *quiet > longest->quiet) {
-      longest = Stuck{*std::move(stat), *quiet};
+      longest = Stuck{stat, *quiet};
     }
   }
   if (!longest) {

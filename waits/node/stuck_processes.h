@@ -3,15 +3,19 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
+#include "attach/proc_stat.h"
 #include "snapshot/capture.h"
 
 namespace oddrank::waits {
 
 // Returns "pid 77 (dd) has been in state D for 3 min, in nfs_wait_bit_killable; so have 2 more
-// processes that are not the job's"; "" if there is none. Kernel threads do not count, nor does a
-// process that ran within the last five seconds, like one that reads from a busy disk. Reads stat,
-// sched and wchan in /proc, for at most 300 ms.
-std::string stuck_processes_note(const snapshot::Capture& capture);
+// processes that are not the job's"; "" if there is none. `sleeping`: the processes of the node in
+// state D. Kernel threads do not count, nor do processes of the capture, nor a process that ran
+// within the last five seconds, like one that reads from a busy disk. Reads sched and wchan in
+// /proc, for at most 300 ms.
+std::string stuck_processes_note(const std::vector<attach::ProcStat>& sleeping,
+                                 const snapshot::Capture& capture);
 
 }  // namespace oddrank::waits
