@@ -59,6 +59,7 @@
 #include "waits/ends/linked_jobs.h"
 #include "waits/node/join_node.h"
 #include "waits/node/stuck_processes.h"
+#include "waits/node/written_bytes.h"
 
 namespace oddrank::node {
 namespace {
@@ -124,12 +125,16 @@ Result<Capture> find_processes(const NodeRequest& request, Capture node, millise
   return received_capture(result);
 }
 
-void add_answer(Capture& capture, ProcessCapture& process, const IsolatedResult& result) {
+void add_answer(Capture& capture,
+                ProcessCapture& process,
+                const IsolatedResult& result,
+                waits::FirstIo& io) {
   const auto read = received_capture(result);
   if (read && read->processes.size() == 1) {
     snapshot::Carrier carrier(read->tables, capture.tables);
     ProcessCapture sample = carrier.row(read->processes.front());
     sample.node = process.node;
+    io.subtract_from(sample);
     snapshot::append_samples(capture.tables, process, std::move(sample));
     return;
   }
@@ -161,6 +166,7 @@ struct Reading {
   std::uint64_t found_us = 0;  // since boot: when its processes were looked for
   SilentProcesses silent;
   std::optional<RecorderSearch> recorders;
+  waits::FirstIo io{};
 };
 
 // Reads once more the processes that a file has held up until their deadline, without files that
@@ -194,10 +200,11 @@ void read_without_files(const Capture& capture,
 // Adds the answers that have come so far.
 void add_finished(Capture& capture,
                   const std::vector<std::size_t>& indices,
-                  const std::vector<IsolatedResult>& so_far) {
+                  const std::vector<IsolatedResult>& so_far,
+                  waits::FirstIo& io) {
   for (std::size_t i = 0; i < so_far.size(); ++i) {
     if (so_far[i].end == IsolatedEnd::kFinished) {
-      add_answer(capture, capture.processes[indices[i]], so_far[i]);
+      add_answer(capture, capture.processes[indices[i]], so_far[i], io);
     }
   }
 }
@@ -221,13 +228,13 @@ void take_sample(Capture& capture,
     tasks.push_back(reading_task(capture, i, read, options.timeout));
   }
   const auto offer_draft = [&](const std::vector<IsolatedResult>& so_far) {
-    reading.drafts.offer(capture, [&] { add_finished(capture, indices, so_far); });
+    reading.drafts.offer(capture, [&] { add_finished(capture, indices, so_far, reading.io); });
   };
   std::vector<IsolatedResult> results =
       run_isolated(tasks, readers_at_once(), kMaxOutput, reading.budget.of_sample(), offer_draft);
   read_without_files(capture, options, indices, reading, results);
   for (std::size_t i = 0; i < results.size(); ++i) {
-    add_answer(capture, capture.processes[indices[i]], results[i]);
+    add_answer(capture, capture.processes[indices[i]], results[i], reading.io);
     if (request.progress) {
       request.progress(i + 1, results.size());
     }

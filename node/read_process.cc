@@ -19,6 +19,7 @@
 #include "snapshot/carrier.h"
 #include "waits/node/collect_waits.h"
 #include "waits/node/quiet_times.h"
+#include "waits/node/written_bytes.h"
 
 namespace oddrank::node {
 namespace {
@@ -66,6 +67,9 @@ snapshot::Capture read_process(const snapshot::Capture& known,
   snapshot::Carrier carrier(known.tables, capture.tables);
   snapshot::ProcessCapture process = carrier.row(identity);
   process.read_us = wall_clock_us();
+  const waits::IoBytes bytes = waits::read_io(process.pid);
+  process.written_bytes = bytes.written;
+  process.read_bytes = bytes.read;
   const auto give_up = [&](const Error& error) {
     process.read = snapshot::ReadState::kNone;
     process.why = capture.tables.string(error.what);

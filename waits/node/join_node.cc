@@ -7,7 +7,7 @@
 //   that, so that the note names the holder first, then the file's age.
 // - Sleepers in state D are counted after join_processes, which replaces the notes of a wait for a
 //   pool of workers.
-// - The node's pressure and what ranks wrote are read meanwhile; the notes come last.
+// - The node's pressure is read meanwhile; the notes come last.
 #include "waits/node/join_node.h"
 
 #include <chrono>
@@ -54,7 +54,6 @@ void add_notes(std::string_view lines, Capture& capture) {
 
 void start_counting(NodeStart& start, const Capture& capture) {
   start.faults = read_major_faults(capture);
-  start.written.emplace(capture);
 }
 
 void join_node(NodeStart& start,
@@ -62,7 +61,6 @@ void join_node(NodeStart& start,
                Capture& capture,
                std::chrono::milliseconds patience) {
   PendingTask pressure = read_pressure(start.faults, capture);
-  WrittenBytes written(capture);
   name_polled_locks(start.locks.finish(), capture);
   name_lock_holders(capture);
   join_ends(read_ends(capture), capture);
@@ -71,9 +69,6 @@ void join_node(NodeStart& start,
   date_lock_files(capture);
   join_processes(capture);
   count_uninterruptible(capture);
-  if (start.written) {
-    set_written_bytes(start.written->finish(), written.finish(), capture);
-  }
   add_notes(pressure.finish().bytes, capture);
 }
 

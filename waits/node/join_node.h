@@ -8,24 +8,20 @@
 #pragma once
 
 #include <chrono>
-#include <optional>
-#include <vector>
 
 #include "snapshot/capture.h"
 #include "waits/file_locks.h"
 #include "waits/node/node_pressure.h"
 #include "waits/node/owners/semaphore_owners.h"
 #include "waits/node/polled_locks.h"
-#include "waits/node/written_bytes.h"
 
 namespace oddrank::waits {
 
 // The state of the node before the first sample; join_node compares it with the state after the
 // last.
 struct NodeStart {
-  HeldLocksReader locks;                // all file locks of the node; read from now on
-  MajorFaults faults;                   // of the capture's processes
-  std::optional<WrittenBytes> written;  // of its ranks
+  HeldLocksReader locks;  // all file locks of the node; read from now on
+  MajorFaults faults;     // of the capture's processes
 };
 
 // Reads what join_node compares with the state after the last sample. Call once.

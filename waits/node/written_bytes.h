@@ -1,6 +1,6 @@
-// How many bytes each process has written and read while it was sampled: files, pipes and
-// terminals, and sockets by write() and read() (not send() and recv()). A process that polls writes
-// nothing; one that produces what others wait for does.
+// How many bytes each process has written and read while it was sampled: to files, pipes and
+// terminals, and to sockets by write() (not by send()); likewise by read(). A process that asks for
+// something again and again writes nothing; one that makes what others wait for does.
 //
 // Source: "wchar" and "rchar" of /proc/PID/io (Linux 2.6.20 and later, with
 // CONFIG_TASK_IO_ACCOUNTING).
@@ -12,8 +12,7 @@
 #include <map>
 #include <string_view>
 
-#include "base/isolated.h"
-#include "snapshot/capture.h"
+#include "snapshot/process_capture.h"
 
 namespace oddrank::waits {
 
@@ -27,22 +26,19 @@ struct IoBytes {
 // Parses the text of /proc/PID/io.
 IoBytes parse_io(std::string_view io);
 
-// Reads the counts of the capture's processes, beginning with its construction; in a child, since
-// the kernel may wait for a process that is in execve().
-class WrittenBytes {
+// Reads the counts of a process. The kernel may wait for a process that is in execve(): call it in
+// a child (base/isolated.h).
+IoBytes read_io(pid_t pid);
+
+// The counts of processes when each was sampled first.
+class FirstIo {
  public:
-  explicit WrittenBytes(const snapshot::Capture& capture);
-  // Returns the counts by pid that could be read in time. Call once.
-  std::map<pid_t, IoBytes> finish();
+  // Call it once for each sample of a process. Its written_bytes and read_bytes, which are counts
+  // since its start (-1: unknown), become counts since its first sample.
+  void subtract_from(snapshot::ProcessCapture& sample);
 
  private:
-  PendingTask task_;
+  std::map<pid_t, IoBytes> first_;
 };
-
-// Sets ProcessCapture::written_bytes and read_bytes. `before`: counts from before the first sample;
-// `after`: from after the last.
-void set_written_bytes(const std::map<pid_t, IoBytes>& before,
-                       const std::map<pid_t, IoBytes>& after,
-                       snapshot::Capture& capture);
 
 }  // namespace oddrank::waits
