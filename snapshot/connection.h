@@ -92,4 +92,19 @@ struct ProxyTransfer {
   bool operator==(const ProxyTransfer&) const = default;
 };
 
+// A process that has made a communicator's id runs its root: a thread that waits until all members
+// have told it their addresses, and is gone then. Ranks are the communicator's own.
+struct BootstrapRoot {
+  std::int32_t size = -1;  // members of the communicator
+  // Members that this root waits for: all of them, unless there are several roots.
+  std::int32_t awaited = -1;
+  std::int32_t came = -1;  // how many of these have come; -1: not known
+  // The root keeps no note of a member that came after both of its neighbours: it looks like one
+  // that has not come. These are `unclear`, unless their number decides.
+  StringId absent{};  // lists of ranks (snapshot/rank_text.h); empty: none
+  StringId unclear{};
+
+  bool operator==(const BootstrapRoot&) const = default;
+};
+
 }  // namespace oddrank::snapshot

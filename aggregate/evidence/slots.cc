@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include "aggregate/evidence/heard_by_root.h"
 #include "aggregate/sources/ras_job.h"
 #include "aggregate/view/call_counts.h"
 #include "aggregate/view/rank_set.h"
@@ -51,14 +52,15 @@ std::set<std::size_t> all_ranks(const JobView& view) {
   return {all.begin(), all.end()};
 }
 
-std::set<std::size_t> members_of(const JobView& view, const Slot& slot) {
+// Returns the members in the order of their ranks within the group.
+std::vector<std::size_t> members_of(const JobView& view, const Slot& slot) {
   if (slot.group == "world") {
-    return all_ranks(view);
+    const auto all = all_ranks(view);
+    return {all.begin(), all.end()};
   }
   // The list is part of the group's name, so one rank's list stands for all.
   const CollectiveCall& call = *view.rank(slot.inside.front()).decider->call;
-  const std::vector<std::size_t> members = view.indices_of(view.ranks_of(call.members));
-  return {members.begin(), members.end()};
+  return view.indices_of(view.ranks_of(call.members));
 }
 
 // Returns whether all ranks inside are at the same place of the program.
@@ -244,6 +246,29 @@ void drop_connecting(const JobView& view, Slot& slot) {
   };
   if (slot.kind == CallKind::kRendezvous && !std::ranges::all_of(slot.inside, connects)) {
     std::erase_if(slot.inside, connects);
+  }
+}
+
+// Takes out of the creation of a communicator the ranks that have yet to reach its root, unless
+// nobody is left: it is not the others that they wait for. If the root has heard of all but those,
+// members that are elsewhere by now have done their part.
+void ask_root(const JobView& view, const std::vector<std::size_t>& members, Slot& slot) {
+  const auto heard =
+      slot.kind == CallKind::kRendezvous ? heard_by_root(view, members, slot.inside) : std::nullopt;
+  const auto is_absent = [&](std::size_t at) {
+    return std::ranges::binary_search(heard->absent, at);
+  };
+  if (!heard || std::ranges::all_of(slot.inside, is_absent)) {
+    return;
+  }
+  std::erase_if(slot.inside, is_absent);
+  std::erase_if(slot.beside, is_absent);
+  slot.evidence = heard->words + (slot.evidence.empty() ? "" : "; ") + slot.evidence;
+  slot.counted_by_root = heard->is_all ? heard->words : "";
+  for (const std::size_t at : members) {
+    if (heard->is_all && !is_absent(at) && !std::ranges::binary_search(slot.inside, at)) {
+      slot.beside.push_back(at);
+    }
   }
 }
 
@@ -452,16 +477,17 @@ std::vector<Slot> find_slots(const JobView& view) {
   }
   add_beside(view, slots);
   for (Slot& slot : slots) {
-    const std::set<std::size_t> members = members_of(view, slot);
+    const std::vector<std::size_t> members = members_of(view, slot);
+    ask_root(view, members, slot);
     if (!members.empty()) {
       // A rendezvous includes the whole world, or replica, by rule, not by evidence.
       const RankView& first = view.rank(slot.inside.front());
       const bool of_replica = first.process->replica != StringId{};
       const bool guessed = slot.kind == CallKind::kRendezvous &&
                            (slot.group == "world" || (of_replica && !slot.of_lighthouse)) &&
-                           !first.decider->call->whole_world;
+                           !first.decider->call->whole_world && slot.counted_by_root.empty();
       slot.membership = guessed ? Membership::kAssumed : Membership::kKnown;
-      fill_absent(members, slot);
+      fill_absent({members.begin(), members.end()}, slot);
       drop_done(view, slot);
       slot.wants_some = wants_some_replicas(view, slot);
     }

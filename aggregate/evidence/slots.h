@@ -49,6 +49,9 @@ struct Slot {
   // Members in a call of the same operation whose group or number could not be read: it may be this
   // call. They are not counted as absent.
   std::vector<std::size_t> unclear;
+  // What NCCL's bootstrap root has noted, if it has heard of all members but those that are absent;
+  // empty otherwise.
+  std::string counted_by_root;
 };
 
 // Finds all slots, sorted by number of ranks inside, largest first. A rank that is stopped, frozen,

@@ -131,10 +131,13 @@ std::vector<Finding> rendezvous(const RuleInput& input) {
   }
   Finding finding =
       accuse(input, Kind::kRendezvous, late, absent ? Evidence::kState : Evidence::kAbsence);
-  finding.confidence = absent && !input.unread ? Confidence::kLikely : Confidence::kPossible;
+  const bool counted = !slot.counted_by_root.empty();
+  finding.confidence =
+      counted || (absent && !input.unread) ? Confidence::kLikely : Confidence::kPossible;
   finding.summary = sentence(input, late, [&](const RankView& rank) {
     return rendezvous_predicate(input, past, slot, rank);
   });
+  finding.summary += (counted ? "; " : "") + slot.counted_by_root;
   for (Culprit& culprit : finding.culprits) {
     culprit.waits_for.detail = culprit.pid == 0 ? "no process was found" : "";
   }

@@ -1,6 +1,6 @@
-// The memory layout of NCCL's communicators (struct ncclComm) and of its proxies (struct
-// ncclProxyArgs): offsets as data, a row for each version, made from the debug information of
-// NVIDIA's libraries by scripts/nccl_offsets.
+// The memory layout of NCCL's communicators (struct ncclComm), of its proxies (struct
+// ncclProxyArgs), and of the frame of its bootstrap root: offsets as data, a row for each version,
+// made from the debug information of NVIDIA's libraries by scripts/nccl_offsets.
 #pragma once
 
 #include <cstdint>
@@ -91,6 +91,24 @@ struct NcclProxyLayout {
   std::uint32_t socket_size = 0;
 };
 
+// The frame of the function bootstrapRoot on x86-64, from its stack pointer while it calls
+// ncclSocketAccept.
+struct NcclRootLayout {
+  int version = 0;
+
+  std::uint32_t ranks = 0;  // nranks
+  std::int32_t came = -1;   // c; -1: it is in a register
+  std::uint32_t infos = 0;  // rankInfo: pointer to what each rank tells the one before it
+  // rankAddressesRoot: pointer to where each rank waits for its answer
+  std::uint32_t addresses = 0;
+  std::uint32_t last = 0;  // struct extInfo: the last message; begins with rank and nranks
+
+  // Members of struct extInfo.
+  std::uint32_t part = 0;    // number of this root
+  std::uint32_t parts = 0;   // how many roots there are
+  std::uint32_t offset = 0;  // ranks that were members before; 0: this version has no such field
+};
+
 // Returns 22809 for "2.28.9"; 0 if that is not a plain version ("2.29.0rc1").
 int nccl_version_code(std::string_view version);
 // Returns "2.28.9" for 22809.
@@ -99,6 +117,7 @@ std::string nccl_version_text(int code);
 // Return the layouts of that version; nullptr if unknown: then nothing can be read.
 const NcclLayout* nccl_layout(int version);
 const NcclProxyLayout* nccl_proxy_layout(int version);
+const NcclRootLayout* nccl_root_layout(int version);
 
 // The oldest and the newest version with a layout.
 struct NcclRange {

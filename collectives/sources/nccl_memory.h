@@ -12,6 +12,7 @@
 // v2.30.7-1.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -31,6 +32,8 @@ struct NcclVariables {
   attach::Addr last_proxy{};
   attach::Addr ib_devices{};      // of `ncclIbMergedDevs`, an array
   attach::Addr socket_devices{};  // of `ncclNetSocketDevs`, an array
+  attach::Addr root{};            // of the function `bootstrapRoot`
+  std::uint64_t root_size = 0;    // its bytes
 };
 
 // Returns the addresses of all communicators in the list: one may have been freed meanwhile.

@@ -11,6 +11,7 @@
 #include "attach/live_target.h"
 #include "base/isolated.h"
 #include "collectives/sources/nccl_proxies.h"
+#include "collectives/sources/nccl_root.h"
 #include "node/isolated_read.h"
 #include "node/sources/ras_rows.h"
 #include "node/sources/read_communicators.h"
@@ -69,7 +70,8 @@ void add(const collectives::RasAnswer& read, pid_t pid, Capture& answer) {
 // A rank to be read.
 struct Wanted {
   pid_t pid = 0;
-  bool communicators = false;  // RAS did not report them
+  bool communicators = false;         // RAS did not report them
+  std::vector<pid_t> accepting = {};  // threads that may be bootstrap roots
 };
 
 void note(const Error& error, Capture& answer) {
@@ -104,6 +106,9 @@ Capture read_rank(const Wanted& wanted) {
   if (proxies) {
     process.proxies = {proxies->begin(), proxies->end()};
   }
+  const auto roots =
+      collectives::read_nccl_roots(**target, *variables, wanted.accepting, answer.tables);
+  process.roots = {roots.begin(), roots.end()};
   return answer;
 }
 
@@ -142,14 +147,28 @@ Capture read_ranks(const std::vector<Wanted>& ranks, milliseconds timeout) {
   return all;
 }
 
-// Calls take(process of the capture, what was read of its proxies) where something was.
+// Returns the native threads of the process that wait in accept(), as NCCL's bootstrap roots do:
+// the first few.
+std::vector<pid_t> accepting_threads(const Capture& capture, const ProcessCapture& process) {
+  constexpr std::size_t kMaxAccepting = 16;
+  std::vector<pid_t> found;
+  for (const snapshot::ThreadCapture& thread : process.threads) {
+    if (process.is_rank && found.size() < kMaxAccepting && !thread.has_python &&
+        capture.tables.text(thread.wait.syscall_name) == "accept") {
+      found.push_back(thread.tid);
+    }
+  }
+  return found;
+}
+
+// Calls take(process of the capture, what was read of it) where something was.
 template <typename Take>
-void each_with_proxies(const Capture& read, Capture& capture, const Take& take) {
+void each_read(const Capture& read, Capture& capture, const Take& take) {
   snapshot::Carrier carrier(read.tables, capture.tables);
   for (const ProcessCapture& found : read.processes) {
     for (ProcessCapture& process : capture.processes) {
       if (process.pid == found.pid) {
-        take(process, carrier.row(found).proxies);
+        take(process, carrier.row(found));
       }
     }
   }
@@ -181,8 +200,8 @@ void collect_nccl_memory(Capture& capture, milliseconds timeout) {
   }
   const Capture read = read_ranks(wanted, timeout);
   carry_communicators(read, capture);
-  each_with_proxies(read, capture, [](ProcessCapture& process, auto proxies) {
-    process.proxies = std::move(proxies);
+  each_read(read, capture, [](ProcessCapture& process, ProcessCapture found) {
+    process.proxies = std::move(found.proxies);
   });
   auto& notes = capture.nodes.front().notes;
   const auto& found = read.nodes.front().notes;
@@ -193,8 +212,9 @@ void collect_nccl_memory_again(Capture& capture, milliseconds timeout) {
   std::vector<Wanted> wanted;
   for (ProcessCapture& process : capture.processes) {
     const bool communicators = was_read(capture, process);
-    if (communicators || !process.proxies.empty()) {
-      wanted.push_back({process.pid, communicators});
+    std::vector<pid_t> accepting = accepting_threads(capture, process);
+    if (communicators || !process.proxies.empty() || !accepting.empty()) {
+      wanted.push_back({process.pid, communicators, std::move(accepting)});
     }
     collectives::compare_proxies({}, process.proxies);
   }
@@ -206,8 +226,9 @@ void collect_nccl_memory_again(Capture& capture, milliseconds timeout) {
       add_later_counts(capture, carried.hash, again);
     }
   }
-  each_with_proxies(read, capture, [](ProcessCapture& process, const auto& later) {
-    collectives::compare_proxies(later, process.proxies);
+  each_read(read, capture, [](ProcessCapture& process, ProcessCapture later) {
+    collectives::compare_proxies(later.proxies, process.proxies);
+    process.roots = std::move(later.roots);
   });
 }
 

@@ -1,6 +1,6 @@
-// Reads from the memory of ranks of this node what NCCL's proxies have under way, and their
-// communicators, if NCCL's RAS service did not report them. This stops no thread and needs no
-// answer, so it is done twice, whatever the version.
+// Reads from the memory of ranks of this node what NCCL's proxies have under way, who has come to
+// the creation of a communicator, and their communicators, if NCCL's RAS service did not report
+// them. This stops no thread and needs no answer, so it is done twice, whatever the version.
 #pragma once
 
 #include <chrono>
@@ -15,8 +15,8 @@ namespace oddrank::node {
 // collect_ras. Precondition: one thread (it forks).
 void collect_nccl_memory(snapshot::Capture& capture, std::chrono::milliseconds timeout);
 
-// Fills RasRank::later and ProxyTransfer::still for the ranks of the first pass, at the end of a
-// capture.
+// Fills RasRank::later and ProxyTransfer::still for the ranks of the first pass, and
+// ProcessCapture::roots, at the end of a capture.
 void collect_nccl_memory_again(snapshot::Capture& capture, std::chrono::milliseconds timeout);
 
 }  // namespace oddrank::node

@@ -84,6 +84,10 @@ Result<NcclVariables> find_nccl_variables(const Target& target) {
   found.list = address_of({"ncclComms"});
   found.entries = address_of({"nNcclComms"});
   found.last_proxy = address_of({"_ZL18ncclLastProxyState", "ncclLastProxyState"});
+  if (const auto root = image->symbol("_ZL13bootstrapRootPv")) {
+    found.root = Addr{bias} + root->address;
+    found.root_size = root->size;
+  }
   found.ib_devices = address_of({"ncclIbMergedDevs"});
   found.socket_devices = address_of({"ncclNetSocketDevs", "_ZL17ncclNetSocketDevs"});
   return found;

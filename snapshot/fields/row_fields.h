@@ -332,6 +332,15 @@ void fields(Io& io, Row& proxy) {
   io("device", proxy.device);
 }
 
+template <typename Io, RowOf<BootstrapRoot> Row>
+void fields(Io& io, Row& root) {
+  io("size", root.size);
+  io("awaited", root.awaited);
+  io("came", root.came);
+  io("absent", root.absent);
+  io("unclear", root.unclear);
+}
+
 template <typename Io, RowOf<StoreKey> Row>
 void fields(Io& io, Row& key) {
   io("name", key.name);
@@ -388,6 +397,7 @@ void fields(Io& io, Row& process) {
   io.rows(RowTable::kConnections, process.connections);
   io.rows(RowTable::kTransfers, process.transfers);
   io.rows(RowTable::kProxies, process.proxies);
+  io.rows(RowTable::kRoots, process.roots);
   io.rows(RowTable::kStoreKeys, process.store);
   io.maybe(RowTable::kCrashes, process.crash);
   io.rows(RowTable::kTasks, process.tasks);

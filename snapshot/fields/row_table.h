@@ -28,6 +28,7 @@ enum class RowTable : std::uint8_t {
   kConnections,
   kTransfers,
   kProxies,
+  kRoots,
   kStoreKeys,
   kCrashes,
   kTasks,
@@ -94,6 +95,7 @@ inline constexpr std::array<RowTableFacts, kRowTables> kRowTableFacts = {{
     {"connections", kGrowth * sizeof(Connection) + 128},
     {"transfers", kGrowth * sizeof(Transfer) + 128},
     {"proxies", kGrowth * sizeof(ProxyTransfer) + 256},
+    {"bootstrap_roots", kGrowth * sizeof(BootstrapRoot) + 128},
     {"store_keys", kGrowth * sizeof(StoreKey) + 128},
     {"crashes"},
     {"tasks", sizeof(AsyncTask) + 256, kShownFrameBytes},  // reports list every task

@@ -1,6 +1,6 @@
-// Reads any bytes as a process's list of NCCL's communicators, and as its proxies: no crash, no
-// hang, and no communicator that the memory has no place for. The first byte is the version, the
-// rest memory.
+// Reads any bytes as a process's list of NCCL's communicators, its proxies and its bootstrap root:
+// no crash, no hang, and no communicator that the memory has no place for. The first byte is the
+// version, the rest memory.
 #include "collectives/sources/nccl_memory.h"
 
 #include <array>
@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "collectives/sources/nccl_proxies.h"
+#include "collectives/sources/nccl_root.h"
 #include "tests/fuzz/memory_image.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -24,12 +25,20 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
                                              attach::Addr{0x1008},
                                              attach::Addr{0x1010},
                                              attach::Addr{0x1018},
-                                             attach::Addr{0x1020}};
+                                             attach::Addr{0x1020},
+                                             attach::Addr{0x1000},
+                                             0x1000};
   const auto answer = collectives::read_nccl_list(target, variables);
   snapshot::Tables tables;
   const auto proxies = collectives::read_nccl_proxies(target, variables, tables);
   if (proxies && proxies->size() > 256) {
     std::abort();
   }
+  attach::ThreadState thread;
+  thread.tid = 7;
+  thread.registers.emplace().sp = 0x1000;
+  target.set_threads({thread});
+  const std::array<pid_t, 1> threads{7};
+  (void)collectives::read_nccl_roots(target, variables, threads, tables);
   return answer && answer->groups.size() > size ? std::abort(), 0 : 0;
 }

@@ -28,6 +28,11 @@ bool is_no_stronger(const Diagnosis& report, const Story& story) {
   if (report.verdict.kind == Kind::kMissingRank) {  // its culprits are ranks that are gone
     return is_subset(named(report), nameable(report, {}));
   }
+  // That NCCL's bootstrap root has not heard of a rank is true, whatever is known of that rank.
+  if (report.verdict.kind == Kind::kRendezvous &&
+      report.verdict.summary.find("bootstrap root") != std::string::npos) {
+    return true;
+  }
   // Calls that may have other numbers are still a circle.
   if (report.verdict.kind == Kind::kResourceCycle && story.kind == Kind::kMismatchedCollective) {
     return true;

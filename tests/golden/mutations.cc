@@ -171,6 +171,10 @@ Capture renumbered(const Capture& from, const std::vector<std::int32_t>& numbers
     for (snapshot::ProcessGroup& group : process.groups) {
       group.members = renamed_members(group.members, rename, to.tables);
     }
+    for (snapshot::BootstrapRoot& root : process.roots) {  // of all ranks
+      root.absent = renamed_members(root.absent, rename, to.tables);
+      root.unclear = renamed_members(root.unclear, rename, to.tables);
+    }
     for (snapshot::ThreadCapture& thread : process.threads) {
       rename_end(thread.wait.rare.edit().key);
       for (snapshot::PythonLoop& loop : thread.loops) {
@@ -237,6 +241,7 @@ void unread(ProcessCapture& process) {
   process.connections.clear();
   process.transfers.clear();
   process.proxies.clear();
+  process.roots.clear();
   process.read = snapshot::ReadState::kNone;
   process.state = '?';
 }
@@ -423,6 +428,9 @@ void stand_as(Capture& capture, std::int32_t rank, std::int32_t other) {
   to.state = from.state;
   to.read = from.read;
   to.groups = from.groups;
+  for (ProcessCapture& process : capture.processes) {
+    process.roots.clear();  // what NCCL's root has heard of the rank is not its place
+  }
 }
 
 }  // namespace oddrank::tests

@@ -8,16 +8,15 @@ the verdict; the table is compared with NVIDIA's libraries by scripts/nccl_offse
 
 import json
 import os
-import re
 import subprocess
 import sys
 import unittest
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-ROOT = os.path.dirname(os.path.dirname(HERE))
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), "support"))
 # pylint: disable=wrong-import-position
 import harness
+import nccl_layout
 
 LIBRARY = """
 static const char version[] = "NCCL version %s+cuda12.9";
@@ -113,17 +112,6 @@ LINK = [{"sender": (16, 8, 8), "receiver": (16, 8, 8)}, {"sender": (13, 9, 5), "
 GPU = [*LINK[:1], {"sender": (17, 9, 9), "receiver": (13, 9, 5)}, *LINK[2:]]
 
 
-def layout(version, struct, table):
-    """Returns the offsets of that version by the names of the struct's members."""
-    with open(f"{ROOT}/collectives/sources/nccl_layout.h", encoding="utf-8") as file:
-        members = re.search(rf"struct {struct} \{{(.*?)\n\}};", file.read(), re.DOTALL).group(1)
-    names = re.findall(r"^  (?:int|std::uint32_t) (\w+) = 0;", members, re.MULTILINE)
-    with open(f"{ROOT}/collectives/sources/nccl_layout.cc", encoding="utf-8") as file:
-        rows = file.read().split(table, 1)[1]
-    row = re.search(rf"\{{({version}, [\d, ]+)\}}", rows).group(1)
-    return dict(zip(names, map(int, row.split(", ")), strict=True))
-
-
 class NcclProxies(unittest.TestCase):
     def ranks(self, version, wires, moves=False):
         folder = self.enterContext(harness.scratch())
@@ -131,8 +119,8 @@ class NcclProxies(unittest.TestCase):
             subprocess.run(["gcc", "-shared", "-fPIC", "-x", "c", "-", "-o", f"{folder}/{name}"],
                            input=source, text=True, check=True, timeout=120)
         code = sum(int(part) * scale for part, scale in zip(version.split("."), (10000, 100, 1)))
-        plan = json.dumps({"layout": layout(code, "NcclProxyLayout", "kProxyLayouts"),
-                           "communicator": layout(code, "NcclLayout", "kLayouts"),
+        plan = json.dumps({"layout": nccl_layout.table_row(code, "NcclProxyLayout", "kProxyLayouts"),
+                           "communicator": nccl_layout.table_row(code, "NcclLayout", "kLayouts"),
                            "wires": wires, "moves": moves})
         ranks = []
         for rank in range(4):

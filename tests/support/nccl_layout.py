@@ -9,6 +9,7 @@ Needs nm and gdb. The libraries in NVIDIA's wheels have both symbols and debug i
 
 import glob
 import json
+import mmap
 import os
 import re
 import subprocess
@@ -29,6 +30,28 @@ def find_libraries():
     paths = named.split(":") if named else glob.glob(
         f"{ROOT}/.venv/lib/python3*/site-packages/nvidia/nccl/lib/libnccl.so.2")
     return sorted(path for path in paths if os.path.exists(path))
+
+
+def version(library):
+    """Returns "2.28.9"."""
+    with open(library, "rb") as file, \
+            mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as contents:
+        match = re.search(rb"NCCL version (\d+\.\d+\.\d+)\+", contents)
+        if match is None:
+            raise LookupError(f"{library} does not say its version")
+        return match.group(1).decode()
+
+
+def table_row(version_code, struct, table):
+    """Returns a row of the product's tables by the names of the struct's members."""
+    source = f"{ROOT}/collectives/sources/nccl_layout"
+    with open(f"{source}.h", encoding="utf-8") as file:
+        members = re.search(rf"struct {struct} \{{(.*?)\n\}};", file.read(), re.DOTALL).group(1)
+    names = re.findall(r"^  (?:int|std::u?int32_t) (\w+) = -?\d+;", members, re.MULTILINE)
+    with open(f"{source}.cc", encoding="utf-8") as file:
+        rows = file.read().split(table, 1)[1]
+    row = re.search(rf"\{{({version_code}, [-\d, ]+)\}}", rows).group(1)
+    return dict(zip(names, map(int, row.split(", ")), strict=True))
 
 
 def function_addresses(library):

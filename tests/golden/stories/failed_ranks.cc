@@ -181,13 +181,51 @@ CaptureBuilder connects_elsewhere() {
   return job;
 }
 
-// NCCL's bootstrap waits for all; one rank still downloads its weights, again and again.
+// Still downloads its weights, again and again.
+ThreadSpec downloads() {
+  return blocked(WaitOn::kUnknown, "clock_nanosleep",
+                 python_sleep() + program_at("vit/weights.py", {{"retry", 19}, {"fetch", 33}}) +
+                     Frames{user_py("vit/finetune.py", "main", 299)});
+}
+
+// NCCL's bootstrap waits for all; one rank is late.
 CaptureBuilder bootstrap_waits_for_one() {
   CaptureBuilder job = job_of(2, 8, Backend::kNccl, in_comm_init(train(55)));
-  replace(job, 13,
-          blocked(WaitOn::kUnknown, "clock_nanosleep",
-                  python_sleep() + program_at("vit/weights.py", {{"retry", 19}, {"fetch", 33}}) +
-                      Frames{user_py("vit/finetune.py", "main", 299)}));
+  replace(job, 13, downloads());
+  return job;
+}
+
+void set_root(CaptureBuilder& job,
+              std::int32_t came,
+              std::string_view absent,
+              std::string_view unclear) {
+  const auto size = static_cast<std::int32_t>(job.capture.processes.size());
+  job.process(pid_of(0)).roots = {
+      {size, size, came, job.capture.tables.string(absent), job.capture.tables.string(unclear)}};
+}
+
+// Two are late, and the root, which rank 0 has, was read. Ranks 5 and 9 have neighbours that came.
+CaptureBuilder bootstrap_root_counts() {
+  CaptureBuilder job = bootstrap_waits_for_one();
+  replace(job, 5, downloads());
+  set_root(job, 14, "13", "5,9");
+  return job;
+}
+
+// All ranks are in the call that creates the communicator, but one makes its CUDA context yet.
+CaptureBuilder bootstrap_is_not_reached() {
+  CaptureBuilder job = job_of(1, 8, Backend::kNccl, in_comm_init(train(55)));
+  ThreadSpec begins = in_comm_init(train(55));
+  begins.frames =
+      Frames{in_libc("ioctl"), native("cuDevicePrimaryCtxRetain", "libcuda.so.550.54.15"),
+             native("cudaSetDevice", "libcudart.so.12"), in_nccl("ncclCommInitRankFunc"),
+             in_nccl("ncclCommInitRankConfig")} +
+      train(55);
+  begins.wait.on = WaitOn::kDevice;
+  begins.wait.syscall = "ioctl";
+  begins.wait.path = "/dev/nvidiactl";
+  replace(job, 3, begins);
+  set_root(job, 7, "3", "");
   return job;
 }
 
@@ -399,6 +437,16 @@ std::vector<Story> stories_of_failed_ranks() {
        Kind::kRendezvous,
        {13},
        bootstrap_waits_for_one},
+      {"bootstrap_root_counts",
+       "the same, by the memory of NCCL's root",
+       Kind::kRendezvous,
+       {5, 13},
+       bootstrap_root_counts},
+      {"bootstrap_is_not_reached",
+       "torchcomms#2773: who is the one?",
+       Kind::kDeviceStall,
+       {3},
+       bootstrap_is_not_reached},
       {"group_made_by_some",
        "A9: new_group by a subset",
        Kind::kRendezvous,
