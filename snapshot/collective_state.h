@@ -102,7 +102,9 @@ struct Device {
   std::int32_t clock_mhz = -1;
   std::int64_t ecc_errors = -1;  // uncorrected, since the driver was loaded
   std::int32_t pcie_width = -1;  // lanes of its link now
-  std::vector<pid_t> pids;       // processes with a context on it, in the agent's pid namespace
+  // What lowers its clock now, as bits of NVML (nvmlClocksEventReasons); -1: not known.
+  std::int64_t clock_reasons = -1;
+  std::vector<pid_t> pids;  // processes with a context on it, in the agent's pid namespace
 
   bool operator==(const Device&) const = default;
 };

@@ -39,6 +39,30 @@ bool is_on(const Device& gpu, const snapshot::ProcessCapture& process) {
   return gpu.node == process.node && std::ranges::find(gpu.pids, process.pid) != gpu.pids.end();
 }
 
+// Why a GPU is slowed down, as bits of NVML. What lowers the clocks of a healthy one is none of
+// these: idleness, settings, the power limit.
+struct Slowdown {
+  std::int64_t bit = 0;
+  std::string_view words;
+};
+
+constexpr Slowdown kSlowdowns[] = {
+    {0x40, "hardware thermal slowdown"},
+    {0x80, "hardware power brake"},
+    {0x20, "software thermal slowdown"},
+    {0x08, "hardware slowdown"},  // set beside the first two as well
+};
+
+// Returns "" if nothing slows it down, or that is not known.
+std::string_view slowdown_of(const Device& gpu) {
+  for (const Slowdown& slowdown : kSlowdowns) {
+    if (gpu.clock_reasons > 0 && (gpu.clock_reasons & slowdown.bit) != 0) {
+      return slowdown.words;
+    }
+  }
+  return {};
+}
+
 std::string odd_measure(const Device& own,
                         const std::vector<const Device*>& others,
                         const Measure& measure) {
@@ -90,7 +114,13 @@ std::string odd_gpu(const JobView& view, std::size_t rank) {
       return words;
     }
   }
-  return {};
+  const auto runs_free = [](const Device* gpu) {
+    return gpu->clock_reasons >= 0 && slowdown_of(*gpu).empty();
+  };
+  const std::string_view slowdown = slowdown_of(*own);
+  return !slowdown.empty() && std::ranges::all_of(others, runs_free)
+             ? fmt::format("GPU {} is slowed down ({}), and no other is", own->index, slowdown)
+             : std::string();
 }
 
 namespace {
@@ -196,7 +226,8 @@ std::string ranks_on(const JobView& view, const std::vector<const Device*>& devi
 }
 
 // Returns the GPUs for which `odd` is true.
-std::vector<const Device*> devices_that(const JobView& view, bool (*odd)(const Device&)) {
+template <typename Odd>
+std::vector<const Device*> devices_that(const JobView& view, const Odd& odd) {
   std::vector<const Device*> devices;
   for (const Device& device : view.capture().collectives.devices) {
     if (odd(device)) {
@@ -255,6 +286,14 @@ std::vector<std::string> device_sentences(const JobView& view) {
   if (const auto broken = devices_that(view, has_errors); !broken.empty()) {
     sentences.push_back(fmt::format("{}{}: memory errors that could not be corrected",
                                     device_places(view, broken), ranks_on(view, broken)));
+  }
+  for (const Slowdown& slowdown : kSlowdowns) {
+    const auto slowed = devices_that(
+        view, [&](const Device& device) { return slowdown_of(device) == slowdown.words; });
+    if (!slowed.empty()) {
+      sentences.push_back(fmt::format("{}{}: slowed down ({})", device_places(view, slowed),
+                                      ranks_on(view, slowed), slowdown.words));
+    }
   }
   add_ports(view, sentences);
   for (const LinkPort& port : view.capture().collectives.ports) {

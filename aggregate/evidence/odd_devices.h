@@ -1,6 +1,7 @@
 // What is odd about GPUs and network adapters: by itself, or because they differ from all others of
-// the job: a GPU by its load, power or clock, a port by its state or errors. A difference alone
-// shows nothing; it supports other evidence that the data stand there.
+// What is odd about GPUs and network adapters: by itself, or because they differ from all others of
+// the job: a GPU by its load, power, clock or what slows it down, a port by its state or errors. A
+// difference alone shows nothing; it supports other evidence that the data stand there.
 #pragma once
 
 #include <cstddef>
@@ -28,8 +29,8 @@ std::string new_errors(const JobView& view, const snapshot::LinkPort& port);
 // work does not.
 bool spins(const snapshot::Device& device);
 
-// Returns one sentence for each kind of oddity: GPUs that spin, memory errors, ports that are down
-// while others are up. Empty if nothing is odd.
+// Returns one sentence for each kind of oddity: GPUs that spin, memory errors, GPUs that are slowed
+// down, ports that are down while others are up. Empty if nothing is odd.
 std::vector<std::string> device_sentences(const JobView& view);
 
 }  // namespace oddrank::aggregate

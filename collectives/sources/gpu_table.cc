@@ -1,6 +1,7 @@
 #include "collectives/sources/gpu_table.h"
 
 #include <map>
+#include <optional>
 
 #include "base/parse_number.h"
 #include "base/split.h"
@@ -47,11 +48,36 @@ std::vector<std::string_view> cells(std::string_view line) {
   return trimmed;
 }
 
+// Returns the bits of "0x0000000000000004"; -1 for "[N/A]".
+std::int64_t bits(std::string_view text) {
+  constexpr std::string_view kPrefix = "0x";
+  const auto value = text.starts_with(kPrefix)
+                         ? parse_number<std::int64_t>(text.substr(kPrefix.size()), 16)
+                         : std::nullopt;
+  return value && *value >= 0 ? *value : -1;
+}
+
+// Calls take(uuid, bits) for each answer of kGpuClockFields.
+template <typename Take>
+void each_clock(std::string_view clocks, const Take& take) {
+  while (!clocks.empty()) {
+    const auto values = cells(take_piece(clocks, '\n'));
+    if (values.size() == 2 && values[1].starts_with("0x")) {
+      take(values[0], bits(values[1]));
+    }
+  }
+}
+
 }  // namespace
 
-std::vector<snapshot::Device> read_gpu_table(std::string_view devices,
-                                             std::string_view processes,
-                                             snapshot::Tables& tables) {
+bool has_clock_reasons(std::string_view clocks) {
+  bool any = false;
+  each_clock(clocks, [&any](std::string_view /*uuid*/, std::int64_t /*bits*/) { any = true; });
+  return any;
+}
+
+std::vector<snapshot::Device> read_gpu_table(const GpuAnswers& answers, snapshot::Tables& tables) {
+  auto [devices, processes, clocks] = answers;
   std::vector<snapshot::Device> rows;
   std::map<std::string, std::size_t, std::less<>> by_uuid;
   while (!devices.empty()) {
@@ -81,6 +107,11 @@ std::vector<snapshot::Device> read_gpu_table(std::string_view devices,
       rows[at->second].pids.push_back(pid);
     }
   }
+  each_clock(clocks, [&](std::string_view uuid, std::int64_t reasons) {
+    if (const auto at = by_uuid.find(uuid); at != by_uuid.end()) {
+      rows[at->second].clock_reasons = reasons;
+    }
+  });
   return rows;
 }
 

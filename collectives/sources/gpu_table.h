@@ -15,12 +15,23 @@ inline constexpr std::string_view kGpuFields =
     "index,uuid,name,utilization.gpu,utilization.memory,power.draw,power.limit,memory.used,"
     "memory.total,clocks.sm,ecc.errors.uncorrected.volatile.total,pcie.link.width.current";
 inline constexpr std::string_view kGpuProcessFields = "gpu_uuid,pid";
+// What lowers the clock, since driver 535 and before it. A name that the tool does not know costs
+// the whole answer, so this is a question of its own.
+inline constexpr std::string_view kGpuClockFields = "uuid,clocks_event_reasons.active";
+inline constexpr std::string_view kOldGpuClockFields = "uuid,clocks_throttle_reasons.active";
+
+// What nvidia-smi has printed; all but `devices` may be empty.
+struct GpuAnswers {
+  std::string_view devices;
+  std::string_view processes;  // of --query-compute-apps
+  std::string_view clocks;
+};
 
 // Returns a row for each device. Values that a device does not have ("[N/A]", "[Not Supported]")
-// stay -1; malformed lines are left out. `processes`: the output of --query-compute-apps with
-// kGpuProcessFields; may be empty.
-std::vector<snapshot::Device> read_gpu_table(std::string_view devices,
-                                             std::string_view processes,
-                                             snapshot::Tables& tables);
+// stay -1; malformed lines are left out.
+std::vector<snapshot::Device> read_gpu_table(const GpuAnswers& answers, snapshot::Tables& tables);
+
+// Returns whether the text has an answer of kGpuClockFields.
+bool has_clock_reasons(std::string_view clocks);
 
 }  // namespace oddrank::collectives

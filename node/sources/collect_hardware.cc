@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -66,15 +67,24 @@ std::string trouble(const IsolatedResult& result) {
   }
 }
 
-void add_gpus(std::vector<PendingTask>& pending, Capture& capture) {
+IsolatedTask ask(const std::string& tool, std::string_view fields) {
+  return run_tool(tool, "--query-gpu=" + std::string(fields));
+}
+
+void add_gpus(const std::string& tool, std::vector<PendingTask>& pending, Capture& capture) {
   const IsolatedResult devices = pending[0].finish();
   const IsolatedResult processes = pending[1].finish();
+  IsolatedResult clocks = pending[2].finish();
+  if (clocks.end != IsolatedEnd::kDeadline && trouble(devices).empty() &&
+      !collectives::has_clock_reasons(clocks.bytes)) {
+    clocks = PendingTask(ask(tool, collectives::kOldGpuClockFields)).finish();
+  }
   if (const std::string why = trouble(devices); !why.empty()) {
     capture.nodes.front().notes.push_back(std::string(kTool) + ": " + why);
   }
   // What was printed before the deadline counts.
   capture.collectives.devices =
-      collectives::read_gpu_table(devices.bytes, processes.bytes, capture.tables);
+      collectives::read_gpu_table({devices.bytes, processes.bytes, clocks.bytes}, capture.tables);
 }
 
 PendingTask read_ports() {
@@ -109,10 +119,11 @@ void add_ports(PendingTask& pending, Capture& capture) {
 }  // namespace
 
 HardwareReading::HardwareReading() {
-  if (const std::string tool = find_tool(); !tool.empty()) {
-    gpus_.emplace_back(run_tool(tool, "--query-gpu=" + std::string(collectives::kGpuFields)));
+  if (tool_ = find_tool(); !tool_.empty()) {
+    gpus_.emplace_back(ask(tool_, collectives::kGpuFields));
     gpus_.emplace_back(
-        run_tool(tool, "--query-compute-apps=" + std::string(collectives::kGpuProcessFields)));
+        run_tool(tool_, "--query-compute-apps=" + std::string(collectives::kGpuProcessFields)));
+    gpus_.emplace_back(ask(tool_, collectives::kGpuClockFields));
   }
   if (::access(kPorts, R_OK) == 0) {
     ports_.emplace(read_ports());
@@ -121,7 +132,7 @@ HardwareReading::HardwareReading() {
 
 void HardwareReading::add_to(Capture& capture) {
   if (!gpus_.empty()) {
-    add_gpus(gpus_, capture);
+    add_gpus(tool_, gpus_, capture);
   }
   if (ports_) {
     add_ports(*ports_, capture);

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "base/isolated.h"
@@ -22,7 +23,8 @@ class HardwareReading {
   void add_to(snapshot::Capture& capture);
 
  private:
-  std::vector<PendingTask> gpus_;  // the devices, and the processes on them; or none
+  std::string tool_;               // nvidia-smi; "": there is none
+  std::vector<PendingTask> gpus_;  // devices, processes on them, what lowers clocks; or none
   std::optional<PendingTask> ports_;
 };
 

@@ -521,6 +521,7 @@ void fields(Io& io, Row& device) {
   io("clock_mhz", device.clock_mhz);
   io("ecc_errors", device.ecc_errors);
   io("pcie_width", device.pcie_width);
+  io("clock_reasons", device.clock_reasons);
   io.rows(RowTable::kDevicePids, device.pids);
 }
 

@@ -14,10 +14,15 @@ import harness
 
 ANSWERS = """#!/bin/sh
 case "$1" in
+  --query-gpu=uuid,clocks_event_reasons.active*) {clocks};;
+  --query-gpu=uuid,clocks_throttle_reasons.active*) echo "GPU-aa, 0x0000000000000048";;
   --query-gpu=*) echo "0, GPU-aa, NVIDIA H100, 100, 0, 118.10, 700.00, 61234, 81559, 1980, 0, 16";;
   --query-compute-apps=*) echo "GPU-aa, {pid}";;
 esac
 """
+NEW_DRIVER = ANSWERS.replace("{clocks}", 'echo "GPU-aa, 0x0000000000000080"')
+OLD_DRIVER = ANSWERS.replace(
+    "{clocks}", "echo 'Field \"clocks_event_reasons.active\" is not a valid field to query.'; exit 2")
 HANGS = """#!/bin/sh
 echo "0, GPU-aa, NVIDIA H100, 100, 0, 118.10, 700.00, 61234, 81559, 1980, 0, 16"
 exec sleep 600
@@ -54,9 +59,11 @@ class Hardware(unittest.TestCase):
         return run, [row["text"] for row in run.json().get("sources", [])], took
 
     def test_a_gpu_that_spins(self):
-        run, told, _ = self.diagnose(ANSWERS)
-        self.assertEqual(len(told), 1, run)
-        self.assertIn("(rank 3): 100 % busy at 118 of 700 W", told[0], run)
+        for tool, slowed in ((NEW_DRIVER, "power brake"), (OLD_DRIVER, "thermal slowdown")):
+            run, told, _ = self.diagnose(tool)
+            self.assertEqual(len(told), 2, run)
+            self.assertIn("(rank 3): 100 % busy at 118 of 700 W", told[0], run)
+            self.assertIn(f"(rank 3): slowed down (hardware {slowed})", told[1], run)
 
     def test_one_that_hangs(self):
         """It is killed after five seconds; its output until then counts."""

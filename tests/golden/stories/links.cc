@@ -179,6 +179,11 @@ CaptureBuilder nccl_narrow_gpu() {
   return with_gpus([](snapshot::Device& gpu, bool odd) { gpu.pcie_width = odd ? 4 : 16; });
 }
 
+// It is slowed down (HW slowdown and HW thermal slowdown); the others meet their power limit.
+CaptureBuilder nccl_hot_gpu() {
+  return with_gpus([](snapshot::Device& gpu, bool odd) { gpu.clock_reasons = odd ? 0x48 : 0x4; });
+}
+
 CaptureBuilder nccl_port() {
   CaptureBuilder job = nccl_link();
   for (std::int32_t rank = 0; rank < 4; ++rank) {
@@ -262,6 +267,7 @@ std::vector<Story> stories_of_links() {
       {"nccl_gpu", "marin#7344", Kind::kDeviceStall, {2}, nccl_gpu},
       {"nccl_idle_gpu", "", Kind::kDeviceStall, {2}, nccl_idle_gpu},
       {"nccl_narrow_gpu", "", Kind::kDeviceStall, {2}, nccl_narrow_gpu},
+      {"nccl_hot_gpu", "", Kind::kDeviceStall, {2}, nccl_hot_gpu},
       {"nccl_port", "", Kind::kLinkStall, {}, nccl_port},
       {"nccl_port_errs_now", "", Kind::kLinkStall, {}, nccl_port_errs_now},
       {"nccl_beside_tcp", "", Kind::kBelowHost, {}, nccl_beside_tcp, Kind::kLinkStall},

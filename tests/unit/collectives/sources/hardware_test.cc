@@ -18,7 +18,9 @@ constexpr std::string_view kDevices =
 
 TEST_CASE("GPUs: the fields, and those that a device does not report") {
   snapshot::Tables tables;
-  const auto rows = read_gpu_table(kDevices, "GPU-aa, 71\nGPU-aa, 72\nGPU-xx, 73\n\n", tables);
+  const auto rows = read_gpu_table({kDevices, "GPU-aa, 71\nGPU-aa, 72\nGPU-xx, 73\n\n",
+                                    "GPU-aa, 0x0000000000000048\nGPU-bb, [N/A]\nGPU-xx, 0x8\n"},
+                                   tables);
   REQUIRE(rows.size() == 2);
   CHECK(rows[0].index == 0);
   CHECK(tables.text(rows[0].name) == "NVIDIA H100 80GB HBM3");
@@ -30,13 +32,22 @@ TEST_CASE("GPUs: the fields, and those that a device does not report") {
   CHECK(rows[0].clock_mhz == 1980);
   CHECK(rows[0].ecc_errors == 0);
   CHECK(rows[0].pcie_width == 16);
+  CHECK(rows[0].clock_reasons == 0x48);
   CHECK(rows[0].pids == std::vector<pid_t>{71, 72});
   CHECK(rows[1].power_mw == 69'000);
   CHECK(rows[1].ecc_errors == -1);
   CHECK(rows[1].pcie_width == -1);
+  CHECK(rows[1].clock_reasons == -1);
   CHECK(rows[1].pids.empty());
-  CHECK(read_gpu_table("No devices were found\n", "", tables).empty());
-  CHECK(read_gpu_table("x, , , , , , , , , , , \n", "a,b,c\n", tables).empty());
+  CHECK(read_gpu_table({"No devices were found\n", "", ""}, tables).empty());
+  CHECK(read_gpu_table({"x, , , , , , , , , , , \n", "a,b,c\n", ""}, tables).empty());
+}
+
+TEST_CASE("GPUs: what lowers a clock is answered, or the field is unknown") {
+  CHECK(has_clock_reasons("GPU-aa, 0x0000000000000000\n"));
+  CHECK_FALSE(has_clock_reasons(
+      "Field \"clocks_event_reasons.active\" is not a valid field to query.\n\n"));
+  CHECK_FALSE(has_clock_reasons("GPU-aa, [N/A]\n"));
 }
 
 // A folder of made-up kernel files, gone at the end.

@@ -139,7 +139,7 @@ inline snapshot::CollectiveState sample_collectives(snapshot::Tables& tables) {
                 tables.string("[4] joined but"),
                 tables.string("/job.log")}};
   state.devices = {
-      {0, 1, tables.string("H100"), 100, 2, 90'000, 700'000, 512, 81'559, 1980, 3, 8, {71}}};
+      {0, 1, tables.string("H100"), 100, 2, 90'000, 700'000, 512, 81'559, 1980, 3, 8, 0x48, {71}}};
   state.ports = {{0, tables.string("mlx5_0"), 1, tables.string("ACTIVE"), tables.string("LinkUp"),
                   tables.string("400 Gb/sec"), 1, 2, 300, 301}};
   return state;
