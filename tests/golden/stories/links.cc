@@ -60,6 +60,37 @@ CaptureBuilder a_transfer() {
   return job;
 }
 
+// A gloo group is being made, and rank 1 cannot connect to rank 2. Each host has two ranks: which
+// one is meant, the port shows at which it listens.
+CaptureBuilder nobody_answers_a_connect() {
+  ThreadSpec makes = in_store();
+  makes.frames = Frames{in_libc("poll"), in_torch("gloo::rendezvous::Context::connectFullMesh")} +
+                 train_step(8);
+  CaptureBuilder job = job_of(2, 2, Backend::kGloo, makes);
+  auto& tables = job.capture.tables;
+  const auto at_host = [&](std::int32_t rank, std::string_view port) {
+    return tables.string((rank < 2 ? "10.0.0.1:" : "10.0.0.2:") + std::string(port));
+  };
+  for (std::int32_t rank = 0; rank < 4; ++rank) {
+    snapshot::AwaitedFile listening;
+    listening.fd = 9;
+    listening.state = snapshot::kTcpListens;
+    listening.local = at_host(rank, "4000" + std::to_string(rank));
+    snapshot::ProcessCapture& process = job.process(pid_of(rank));
+    process.threads.front().wait.rare.edit().awaited.push_back(listening);
+    process.connections.push_back({at_host(rank, "5000" + std::to_string(rank)),
+                                   at_host(3 - rank, "5000" + std::to_string(3 - rank))});
+  }
+  snapshot::Transfer request;
+  request.local = at_host(1, "43102");
+  request.peer = at_host(2, "40002");
+  request.connecting = true;
+  request.tries = 6;
+  request.age_ms = 25'000;
+  job.process(pid_of(1)).transfers.push_back(request);
+  return job;
+}
+
 // Three tries in 1.4 s: a path that loses much may look so for a moment.
 CaptureBuilder young() {
   CaptureBuilder job = reducing();
@@ -283,6 +314,7 @@ std::vector<Story> stories_of_links() {
       {"a_host_of_two", "", Kind::kLinkStall, {}, a_host_of_two_is_down},
       {"two_hosts", "", Kind::kUnknown, {}, two_hosts_unread, Kind::kLinkStall},
       {"some_have_gone_on", "", Kind::kLinkStall, {}, some_have_gone_on},
+      {"nobody_answers_a_connect", "", Kind::kLinkStall, {}, nobody_answers_a_connect},
       {"a_transfer", "both sides of one transfer stand", Kind::kLinkStall, {}, a_transfer},
       {"a_ring_of_transfers", "", Kind::kLinkStall, {}, a_ring_of_transfers},
       {"young", "a path that loses much", Kind::kLinkStall, {}, young},
