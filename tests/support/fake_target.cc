@@ -58,6 +58,7 @@ std::size_t FakeTarget::copy_out(Addr address, std::span<std::byte> into) const 
 
 Status FakeTarget::read(Addr address, std::span<std::byte> into) const {
   ++read_calls_;
+  read_bytes_ += into.size();
   if (copy_out(address, into) != into.size()) {
     return fail(Errc::kBadData, "fake target: cannot read " + std::to_string(into.size()) +
                                     " bytes at address " + std::to_string(value_of(address)));
@@ -68,6 +69,7 @@ Status FakeTarget::read(Addr address, std::span<std::byte> into) const {
 void FakeTarget::read_many(std::span<ReadRequest> requests) const {
   ++read_calls_;
   for (ReadRequest& request : requests) {
+    read_bytes_ += request.into.size();
     request.got = copy_out(request.address, request.into);
   }
 }

@@ -51,6 +51,8 @@ class FakeTarget final : public attach::Target {
 
   // Returns the number of calls of read() and read_many().
   std::size_t read_calls() const { return read_calls_; }
+  // Returns how many bytes they were asked for.
+  std::size_t read_bytes() const { return read_bytes_; }
 
   pid_t pid() const override { return pid_; }
   const std::string& name() const override { return name_; }
@@ -88,6 +90,7 @@ class FakeTarget final : public attach::Target {
   std::function<void(attach::ThreadState&)> on_look_;
   std::function<attach::StopEnd(attach::ThreadState&)> on_stop_;
   mutable std::size_t read_calls_ = 0;
+  mutable std::size_t read_bytes_ = 0;
   mutable std::vector<std::vector<pid_t>> stops_;
 };
 

@@ -66,7 +66,7 @@ class Proxies {
     target.add_object(at + layout_.base, steps.base);
     target.add_object(at + layout_.posted, steps.posted);
     target.add_object(
-        at + (value_of(connection) == value_of(kSend) ? layout_.transmitted : layout_.received),
+        at + (value_of(connection) == value_of(kReceive) ? layout_.received : layout_.transmitted),
         steps.passed);
     target.add_object(at + layout_.done, steps.done);
   }
@@ -79,10 +79,6 @@ class Proxies {
   std::string_view text(snapshot::StringId id) const { return tables.text(id); }
   const NcclProxyLayout& layout() const { return layout_; }
 
-  FakeTarget target;
-  snapshot::Tables tables;
-
- private:
   void connection(Addr at,
                   bool sends,
                   Addr end,
@@ -99,6 +95,10 @@ class Proxies {
     target.add_object(end + index, std::int32_t{0});
   }
 
+  FakeTarget target;
+  snapshot::Tables tables;
+
+ private:
   std::string version_;
   const NcclProxyLayout& layout_;
 };
@@ -195,6 +195,47 @@ TEST_CASE("NCCL proxies: channels that stand still") {
   REQUIRE(before.size() == 1);
   CHECK(before.front().channels == 0x18);
   CHECK(before.front().still == 0x08);
+}
+
+TEST_CASE("NCCL proxies: 16 communicators with 32 channels cost 64 KiB") {
+  constexpr std::uint64_t kCommunicators = 16;
+  constexpr std::uint64_t kChannels = 32;
+  constexpr Addr kList{0x400}, kEntries{0x408}, kArray{0x500};
+  Proxies proxies("2.28.9");
+  const NcclProxyLayout& layout = proxies.layout();
+  proxies.target.add_object(kList, value_of(kArray));
+  proxies.target.add_object(kEntries, static_cast<std::int32_t>(kCommunicators));
+  for (std::uint64_t at = 0; at < kCommunicators; ++at) {
+    const Addr base{0x10'0000'0000 + at * 0x1'0000'0000};
+    const Addr state = base + 0x200'000;
+    const Addr op = base + 0x300'000;
+    proxies.target.add_object(kArray + at * 8, value_of(base));
+    proxies.target.add_object(base, kNcclMagic);
+    proxies.target.add_object(base + layout.proxy_state, value_of(state));
+    proxies.target.add_object(state + layout.rank, std::int32_t{8});
+    proxies.target.add_object(state + layout.ranks, std::int32_t{32});
+    proxies.target.add_object(state + layout.net, value_of(kNet));
+    proxies.target.add_memory(base + 0x500'000, std::string(32 * 28, static_cast<char>('a' + at)));
+    proxies.target.add_object(state + layout.peer_addresses, value_of(base + 0x500'000));
+    proxies.target.add_object(state + layout.active, value_of(op));
+    proxies.op(op, kChannels, 2, 2, Addr{});
+    for (std::uint64_t channel = 0; channel < kChannels; ++channel) {
+      const Addr connection = base + 0x400'000 + channel * 0x1000;
+      proxies.connection(connection, true, connection + 0x800, layout.send_rank, layout.send_peer,
+                         layout.send_device, layout.send_index);
+      proxies.sub(op, channel, connection, static_cast<std::int32_t>(channel), {320, 8, 6, 2});
+    }
+  }
+  NcclVariables variables;
+  variables.version = "2.28.9";
+  variables.list = kList;
+  variables.entries = kEntries;
+  variables.ib_devices = kIbDevices;
+  const auto rows = read_nccl_proxies(proxies.target, variables, proxies.tables);
+  REQUIRE(rows);
+  REQUIRE(rows->size() == kCommunicators);
+  CHECK(rows->front().channels == 0xffff'ffff);
+  CHECK(proxies.target.read_bytes() <= std::size_t{64} * 1024);
 }
 
 }  // namespace oddrank::collectives

@@ -15,6 +15,34 @@ namespace {
 
 using test::sample_capture;
 
+TEST_CASE("capture: the proxies of eight ranks with 64 channels cost a node 24 KiB") {
+  std::mt19937 random(46);
+  Capture capture;
+  capture.nodes.emplace_back();
+  for (std::int32_t rank = 0; rank < 8; ++rank) {
+    ProcessCapture& process = capture.processes.emplace_back();
+    process.rank = rank;
+    process.pid = 3000 + rank;
+    for (std::int32_t at = 0; at < 128; ++at) {  // no two channels have the same numbers
+      snapshot::ProxyTransfer row;
+      row.group = capture.tables.string("0x4f3a2b1c5d6e7f80");
+      row.network = capture.tables.string("IB");
+      row.device = capture.tables.string("mlx5_" + std::to_string(rank));
+      row.rank = rank;
+      row.size = 1024;
+      row.sends = at % 2 == 0;
+      row.peer = (rank + (row.sends ? 8 : 1016)) % 1024;
+      row.channels = row.still = std::uint64_t{1} << static_cast<unsigned>(at / 2);
+      row.end = 80'000 + static_cast<std::int64_t>(random() % 512);
+      row.posted = row.end - static_cast<std::int64_t>(random() % 64);
+      row.passed = row.posted - static_cast<std::int64_t>(random() % 8);
+      row.done = row.passed - static_cast<std::int64_t>(random() % 8);
+      process.proxies.push_back(row);
+    }
+  }
+  CHECK(encode_capture(capture).size() <= std::size_t{24} * 1024);
+}
+
 TEST_CASE("a capture comes back from its file as it was") {
   const Capture capture = sample_capture();
   const auto decoded = decode_capture(encode_capture(capture));
