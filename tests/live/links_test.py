@@ -130,7 +130,7 @@ class Links(unittest.TestCase):
 
 def by_chance(chance):
     """Makes a job, and hangs or slows it; returns (what was done, whether the verdict is right, the verdict)."""
-    call, ranks = chance.choice(CALLS), chance.randint(3, 5)
+    call, ranks = chance.choice(CALLS), chance.randint(4, 6)
     floats = chance.choice((1, 1000, 100000))
     fault = chance.choice(("cut", "one way", "host", "large", "delay", "loss", "sleep", "stop"))
     one, other = chance.sample(range(ranks), 2)
