@@ -1,0 +1,37 @@
+// Measures what it costs to read a process's NCCL proxies: `nccl_cost PID ROUNDS` prints, for each
+// round, the rows and the microseconds. (The bytes are in the unit test of nccl_proxies.h.)
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+
+#include "attach/live_target.h"
+#include "collectives/sources/nccl_proxies.h"
+#include "node/sources/read_communicators.h"
+#include "snapshot/tables.h"
+
+int main(int count, char** words) {
+  using namespace oddrank;  // NOLINT(google-build-using-namespace)
+  using Clock = std::chrono::steady_clock;
+  if (count != 3) {
+    std::fputs("nccl_cost PID ROUNDS\n", stderr);
+    return 2;
+  }
+  const auto target = attach::LiveTarget::open(std::atoi(words[1]));
+  if (!target) {
+    std::fprintf(stderr, "%s\n", target.error().what.c_str());
+    return 1;
+  }
+  const auto variables = node::find_nccl_variables(**target);
+  if (!variables) {
+    std::fprintf(stderr, "%s\n", variables.error().what.c_str());
+    return 1;
+  }
+  for (int round = 0; round < std::atoi(words[2]); ++round) {
+    snapshot::Tables tables;
+    const auto begun = Clock::now();
+    const auto rows = collectives::read_nccl_proxies(**target, *variables, tables);
+    const auto us = std::chrono::duration_cast<std::chrono::microseconds>(Clock::now() - begun);
+    std::printf("%zu %lld\n", rows ? rows->size() : 0, static_cast<long long>(us.count()));
+  }
+  return 0;
+}
