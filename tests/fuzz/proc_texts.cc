@@ -49,6 +49,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   (void)ranks::role_of(arguments, text.substr(0, 15));
   (void)ranks::is_python(arguments);
   (void)waits::parse_memory_kill(text);
+  (void)waits::parse_gpu_error(text);
   (void)waits::parse_server_word(text);
   (void)waits::parse_oom_kills(text);
   (void)waits::parse_throttling(text);

@@ -1,5 +1,5 @@
-// The kernel's log: which processes it killed for lack of memory and when, and its messages about
-// servers of file systems (lost_servers.h).
+// The kernel's log: which processes it killed for lack of memory and when, which errors NVIDIA's
+// driver reports of GPUs, and its messages about servers of file systems (lost_servers.h).
 #pragma once
 
 #include <sys/types.h>
@@ -26,14 +26,37 @@ struct MemoryKill {
 // is about something else.
 std::optional<MemoryKill> parse_memory_kill(std::string_view record);
 
-struct KernelWords {
-  std::vector<MemoryKill> kills;    // oldest first; the newest 64
-  std::vector<ServerWord> servers;  // oldest first; the oldest 4,096
+struct GpuError {
+  std::string device;  // "0000:41:00": domain, bus and device of PCI
+  std::int32_t xid = 0;
+  std::string text;         // printable, at most 120 characters
+  std::uint64_t at_us = 0;  // after boot
+
+  bool operator==(const GpuError&) const = default;
 };
 
-// Reads what the log still has of both, in one pass, since each of thousands of records may take a
-// system call. Empty if reading is not permitted. Takes at most `patience`; never waits for another
-// record.
+// Parses one record of the same form: "...;NVRM: Xid (PCI:0000:41:00): 79, pid=7, name=python3, GPU
+// has fallen off the bus." (NVIDIA's document "Xid Errors"). Returns nullopt if the record is about
+// something else.
+std::optional<GpuError> parse_gpu_error(std::string_view record);
+
+// Returns "GPU 0000:41:00 had an error 41 s ago (kernel log): Xid 79, pid=7, ...", the newest of
+// each GPU since `begun_us`, both times after boot; the newest kMaxGpuErrorNotes GPUs, and how many
+// more.
+inline constexpr std::size_t kMaxGpuErrorNotes = 8;
+std::vector<std::string> gpu_error_notes(std::vector<GpuError> errors,
+                                         std::uint64_t begun_us,
+                                         std::uint64_t now_us);
+
+struct KernelWords {
+  std::vector<MemoryKill> kills;     // oldest first; the newest 4,096
+  std::vector<GpuError> gpu_errors;  // oldest first; the newest 4,096
+  std::vector<ServerWord> servers;   // oldest first; the oldest 4,096
+};
+
+// Reads what the log still has of all these, in one pass, since each of thousands of records may
+// take a system call. Empty if reading is not permitted. Takes at most `patience`; never waits for
+// another record.
 KernelWords read_kernel_words(std::chrono::milliseconds patience = std::chrono::milliseconds{100});
 
 }  // namespace oddrank::waits

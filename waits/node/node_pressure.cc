@@ -176,15 +176,22 @@ void add_lost_servers(const std::vector<ServerWord>& words, std::vector<std::str
   }
 }
 
-// Adds kills since the first rank began; earlier ones do not concern the job.
-void add_kills(const snapshot::Capture& capture,
-               std::vector<MemoryKill> kills,
-               std::vector<std::string>& notes) {
-  constexpr std::size_t kMaxKillNotes = 8;
+// Returns when the first rank began, after boot; the largest number if there is none.
+std::uint64_t first_start_us(const snapshot::Capture& capture) {
   std::uint64_t begun_us = UINT64_MAX;
   for (const snapshot::ProcessCapture& process : capture.processes) {
     begun_us = process.is_rank ? std::min(begun_us, process.start_us) : begun_us;
   }
+  return begun_us;
+}
+
+// Adds kills and errors of GPUs since the first rank began; earlier ones do not concern the job.
+void add_kills_and_errors(const snapshot::Capture& capture,
+                          std::vector<MemoryKill> kills,
+                          std::vector<GpuError> errors,
+                          std::vector<std::string>& notes) {
+  constexpr std::size_t kMaxKillNotes = 8;
+  const std::uint64_t begun_us = first_start_us(capture);
   const std::uint64_t now_us = since_boot_us();
   if (begun_us == UINT64_MAX || now_us == 0) {
     return;
@@ -201,6 +208,9 @@ void add_kills(const snapshot::Capture& capture,
                " s ago (kernel log)");
   }
   for (std::string& note : newest.take()) {
+    notes.push_back(std::move(note));
+  }
+  for (std::string& note : gpu_error_notes(std::move(errors), begun_us, now_us)) {
     notes.push_back(std::move(note));
   }
 }
@@ -275,7 +285,7 @@ std::vector<std::string> node_pressure(const snapshot::Capture& capture,
     add_swap(process.pid, before, notes);
   }
   KernelWords log = read_kernel_words();
-  add_kills(capture, std::move(log.kills), notes);
+  add_kills_and_errors(capture, std::move(log.kills), std::move(log.gpu_errors), notes);
   add_lost_servers(log.servers, notes);
   add_pressure(notes);
   const long cpus = ::sysconf(_SC_NPROCESSORS_ONLN);
