@@ -24,6 +24,7 @@ ranks::SelfReport ask_process(pid_t pid) {
     report.environment = *std::move(environment);
   }
   report.communicates = ranks::communicates((*target)->maps());
+  report.ray_session = ranks::ray_session_of(pid);
   snapshot::Capture none;
   snapshot::ProcessCapture process;
   process.pid = pid;

@@ -117,6 +117,12 @@ std::string_view session_in(const ProcessFacts& facts) {
   return argument(facts, "--session-name=");
 }
 
+// Returns whether it is a daemon of Ray that no process of the job has started.
+bool is_lone_daemon(const RankTable& table, std::size_t i) {
+  return !session_in(table.facts[i]).empty() && head_of(table, i) == i && !table.is_excluded(i) &&
+         matches(table.facts[i], table.options);
+}
+
 RayClusters::RayClusters(const RankTable& table) : table_(table) {
   for (std::size_t i = 0; i < table.tree.size(); ++i) {
     const std::string_view session = session_in(table.facts[i]);
@@ -153,6 +159,7 @@ std::string_view RayClusters::session_of(std::size_t head) const {
     return at->second;
   }
   std::string_view session = session_in(table_.facts[head]);
+  session = session.empty() ? table_.facts[head].ray_session : session;
   table_.tree.ancestor(head, [&](std::size_t above) {
     session = session.empty() ? session_in(table_.facts[above]) : session;
     return !session.empty();
@@ -182,7 +189,8 @@ std::map<std::size_t, std::vector<std::size_t>> families_of(const RankTable& tab
                                                             const RayClusters& clusters) {
   std::map<std::size_t, std::vector<std::size_t>> families;
   for (std::size_t i = 0; i < table.tree.size(); ++i) {
-    if (may_take_part(table, i) && table.row_of[i] == kNoProcess) {
+    const bool counts = may_take_part(table, i) || is_lone_daemon(table, i);
+    if (counts && table.row_of[i] == kNoProcess) {
       families[clusters.leader_of(head_of(table, i))].push_back(i);
     }
   }
@@ -204,7 +212,14 @@ std::vector<std::size_t> parts_of(const RankTable& table,
   return parts;
 }
 
-void add_parts(RankTable& table, const std::vector<std::size_t>& parts, const std::string& job) {
+// Adds the parts, and the daemons of their family, which become services (add_roles).
+void add_parts(RankTable& table,
+               std::vector<std::size_t> parts,
+               const std::vector<std::size_t>& family,
+               const std::string& job) {
+  std::ranges::copy_if(family, std::back_inserter(parts), [&](std::size_t i) {
+    return is_lone_daemon(table, i) && std::ranges::find(parts, i) == parts.end();
+  });
   for (const std::size_t i : parts) {
     table.add_row(i, true, table.stat(i).pid).job = job;
   }
@@ -225,7 +240,7 @@ void add_beside_rows(RankTable& table) {
       }
       const auto titled = [&table](std::size_t i) { return is_titled(table, i); };
       if (titled(row.process) || std::ranges::any_of(family->second, titled)) {
-        add_parts(table, parts_of(table, head, family->second), row.job);
+        add_parts(table, parts_of(table, head, family->second), family->second, row.job);
       }
     }
   }
@@ -279,7 +294,7 @@ void add_families(RankTable& table) {
   for (const auto& [head, family] : families_of(table, RayClusters(table))) {
     const std::vector<std::size_t> parts = parts_of(table, head, family);
     if (parts.size() > 1) {
-      add_parts(table, parts, job_of_family(table, head));
+      add_parts(table, parts, family, job_of_family(table, head));
     }
   }
 }

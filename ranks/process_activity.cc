@@ -148,4 +148,22 @@ ProcessActivity read_activity(pid_t pid) {
   return found;
 }
 
+std::string ray_session_of_log(std::string_view path) {
+  const std::size_t folder = path.find("/logs/python-core-driver-");
+  const std::size_t name = folder == path.npos ? path.npos : path.rfind('/', folder - 1);
+  return folder == path.npos || folder == 0 || name == path.npos
+             ? std::string()
+             : std::string(path.substr(name + 1, folder - name - 1));
+}
+
+std::string ray_session_of(pid_t pid) {
+  constexpr std::size_t kMaxFds = 4096;
+  const auto fds = attach::read_fds(pid, kMaxFds, attach::FdPaths::kAsShown);
+  std::string session;
+  for (std::size_t i = 0; fds && i < fds->size() && session.empty(); ++i) {
+    session = ray_session_of_log((*fds)[i].link);
+  }
+  return session;
+}
+
 }  // namespace oddrank::ranks

@@ -1,11 +1,13 @@
 // Activity that shows whether a process is a rank: whether it has loaded a communication library,
-// and whether it only waits for its child. Read only if a choice depends on the process
-// (wrappers.h).
+// whether it only waits for its child, and which session of Ray it is a driver of. Read only if a
+// choice depends on the process (wrappers.h).
 #pragma once
 
 #include <sys/types.h>
 
 #include <cstdint>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "attach/target.h"
@@ -40,5 +42,12 @@ Activity activity_of(const std::vector<attach::ThreadState>& threads, bool child
 // (base/isolated.h). If something may not be read, it stays kUnknown or false. Takes 2 ms for a
 // PyTorch process.
 ProcessActivity read_activity(pid_t pid);
+
+// Returns the session of Ray that writes this file: "session_1" of
+// "/tmp/ray/session_1/logs/python-core-driver-01_5.log"; "" if it is no log of a driver.
+std::string ray_session_of_log(std::string_view path);
+
+// Returns the session of which the process is a driver, by its open files; "" if it is none.
+std::string ray_session_of(pid_t pid);
 
 }  // namespace oddrank::ranks

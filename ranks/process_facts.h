@@ -48,6 +48,7 @@ struct ProcessFacts {
   // Its own report (self_reports.h). If it was read, `environment` has its present variables, too.
   bool asked = false;
   ReportedWorld reported;
+  std::string ray_session;  // SelfReport::ray_session
 };
 
 // Returns all processes of our pid namespace except kernel threads. `given`: the processes that the

@@ -41,6 +41,7 @@ struct SelfReport {
   ReportedWorld world;
   attach::Environment environment;  // at present; empty if it could not be read
   bool communicates = false;        // has a communication library mapped
+  std::string ray_session;          // of Ray, by a log of it that a driver has open; "" = none
 };
 
 // Reads one process's report. Runs in a child with a deadline, since it may block.

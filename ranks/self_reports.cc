@@ -170,6 +170,7 @@ std::string encode_report(const SelfReport& report) {
   put_field(record, report.world.inherited ? "1" : "0");
   put_field(record, report.communicates ? "1" : "0");
   put_field(record, report.world.address);
+  put_field(record, report.ray_session);
   put_environment(record, report.environment);
   return record;
 }
@@ -183,9 +184,10 @@ std::optional<SelfReport> decode_report(const std::string& bytes) {
   const auto inherited = reader.next_number();
   const auto communicates = reader.next_number();
   const auto address = reader.next();
+  const auto session = reader.next();
   auto environment = reader.next_environment();
   if (!by || *by > static_cast<std::size_t>(ReportedBy::kGroup) || !rank || !world_size || !index ||
-      !inherited || !communicates || !address || !environment) {
+      !inherited || !communicates || !address || !session || !environment) {
     return std::nullopt;
   }
   SelfReport report;
@@ -193,6 +195,7 @@ std::optional<SelfReport> decode_report(const std::string& bytes) {
                   std::string(*address),        *inherited == 1};
   report.environment = *std::move(environment);
   report.communicates = *communicates == 1;
+  report.ray_session = *session;
   return report;
 }
 
@@ -247,6 +250,7 @@ void ask_processes(const std::vector<std::size_t>& which,
     facts.asked = true;
     if (auto report = decode_report(results[i].bytes)) {
       facts.reported = std::move(report->world);
+      facts.ray_session = std::move(report->ray_session);
       facts.loaded = facts.loaded || report->communicates;
       // It was not forked, so it has inherited nothing: its threads just could not be read.
       facts.reported.inherited = facts.reported.inherited && facts.stat.forked;

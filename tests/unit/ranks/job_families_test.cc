@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "ranks/process_activity.h"
 #include "ranks/process_label.h"
 #include "tests/support/catch.h"
 #include "tests/unit/ranks/node_table.h"
@@ -186,7 +187,7 @@ Node two_nodes(const std::string& second_session) {
 }
 
 TEST_CASE("actors of a second node of Ray are of the driver's job") {
-  CHECK(two_nodes("s_1").ranks() == "-1:100[110] -1:120 -1:220");
+  CHECK(two_nodes("s_1").ranks() == "-1:100[210,110,211] -1:120 -1:220");
   CHECK(two_nodes("s_2").ranks() == "-1:100[110] -1:120");
 }
 
@@ -203,8 +204,26 @@ TEST_CASE("actors of a cluster that was started by itself are one job, with its 
         .says({})
         .add(200, 50, "python drive.py", told ? "RAY_ADDRESS=n0:6379" : "")
         .says({});
-    CHECK(node.ranks() == (told ? "-1:120 -1:121 -1:200" : "-1:120 -1:121"));
+    CHECK(node.ranks() == (told ? "-1:120[110,130] -1:121 -1:200" : "-1:120[110,130] -1:121"));
   }
+}
+
+TEST_CASE("a driver that has a log of the session open is of its cluster, and so are its daemons") {
+  const std::string ray = "/v/site-packages/ray/core/";
+  Node node;
+  node.add(109, 1, ray + "gcs_server --session-name=s_1")
+      .add(110, 1, ray + "raylet --session-name=s_1 --gcs-address=n0:6379")
+      .add(120, 110, "ray::Learner")
+      .says({})
+      .add(200, 50, "python drive.py")
+      .says({})
+      .drives("s_1");
+  CHECK(node.ranks() == "-1:120[109,110] -1:200");
+  CHECK(oddrank::ranks::ray_session_of_log("/tmp/ray/s_1/logs/python-core-driver-01_5.log") ==
+        "s_1");
+  CHECK(
+      oddrank::ranks::ray_session_of_log("/tmp/ray/s_1/logs/python-core-worker-01_5.log").empty());
+  CHECK(oddrank::ranks::ray_session_of_log("/logs/python-core-driver-01_5.log").empty());
 }
 
 TEST_CASE("ranks on one node of Ray have the actors of the other one beside them") {
@@ -220,5 +239,5 @@ TEST_CASE("ranks on one node of Ray have the actors of the other one beside them
       .says(member(1, 2))
       .add(221, 210, "ray::Store.get")
       .says({});
-  CHECK(node.ranks() == "-1:100[110] -1:221 0:120 1:220");
+  CHECK(node.ranks() == "-1:100[110] -1:221 0:120[210] 1:220");
 }

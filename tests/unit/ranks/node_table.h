@@ -93,6 +93,11 @@ class Node {
     facts_.back().reported = told;
     return loaded();
   }
+  // Makes the last process a driver of the session of Ray.
+  Node& drives(const std::string& session) {
+    facts_.back().ray_session = session;
+    return *this;
+  }
   // Sets whether the last process has a communication library.
   Node& communicates(bool yes) {
     facts_.back().loaded = yes;
