@@ -111,7 +111,7 @@ ReportedProcess report_task(const JobView& view,
   row.pid = process.pid;
   row.host = view.host(process);
   const std::string name = printable(view.text(task.name), 60);
-  row.what = name.empty() ? "its asyncio task" : fmt::format("its asyncio task \"{}\"", name);
+  row.what = name.empty() ? "its task" : fmt::format("its task \"{}\"", name);
   row.stack = view.model().fold(sample_of(task));
   return row;
 }

@@ -85,7 +85,8 @@ void add_core_options(Command& command, NodeCapture& options) {
       .group(group);
   command
       .flag("--tasks", options.read.tasks,
-            "Read asyncio tasks that have not ended, each with the chain of what it awaits, and "
+            "Read tasks of asyncio and trio that have not ended, each with the chain of what it "
+            "awaits, and "
             "parked greenlets")
       .passed_on(options.given)
       .group(group);

@@ -1,6 +1,7 @@
 #include "cpython/python_process.h"
 
 #include <algorithm>
+#include <iterator>
 #include <span>
 #include <unordered_set>
 #include <utility>
@@ -24,6 +25,7 @@
 #include "cpython/tasks/lock_holders.h"
 #include "cpython/tasks/task_sockets.h"
 #include "cpython/tasks/task_threads.h"
+#include "cpython/tasks/trio_tasks.h"
 #include "cpython/thread_names.h"
 #include "cpython/thread_state.h"
 
@@ -139,6 +141,9 @@ struct PythonProcess::Impl {
                     const ThreadStates& states,
                     std::vector<OrderedThread>& threads);
   void load_codes(PythonMemory& memory, const std::vector<FrameChain>& chains);
+  // Returns the chains of those that are unfinished tasks of the program, and loads the code of
+  // their frames. Leaves out the other addresses.
+  std::vector<AwaitChain> read_task_chains(PythonMemory& memory, std::vector<Addr>& addresses);
 };
 
 PythonMemory& PythonProcess::Impl::begin_sample() {
@@ -325,6 +330,31 @@ void PythonProcess::Impl::load_codes(PythonMemory& memory, const std::vector<Fra
     }
   }
   codes.load(memory, wanted);
+}
+
+std::vector<AwaitChain> PythonProcess::Impl::read_task_chains(PythonMemory& memory,
+                                                              std::vector<Addr>& addresses) {
+  std::vector<AwaitChain> all;
+  std::vector<FrameChain> frames;  // their code objects are loaded together
+  all.reserve(addresses.size());
+  for (const Addr address : addresses) {
+    all.push_back(read_await_chain(memory, address));
+    frames.emplace_back().frames = all.back().frames;
+  }
+  load_codes(memory, frames);
+  std::vector<AwaitChain> waits;
+  std::vector<Addr> kept;
+  for (std::size_t at = 0; at < all.size(); ++at) {
+    AwaitChain& chain = all[at];
+    if (chain.state != TaskState::kUnknown && chain.state != TaskState::kEnded &&
+        !is_trios_own(codes, chain.frames)) {
+      leave_out_trios_waits(codes, chain.frames);
+      kept.push_back(addresses[at]);
+      waits.push_back(std::move(chain));
+    }
+  }
+  addresses = std::move(kept);
+  return waits;
 }
 
 PythonProcess::PythonProcess(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -517,27 +547,19 @@ Result<std::vector<PythonTask>> PythonProcess::tasks(bool greenlets) const {
   }
   PythonMemory memory = impl_->fresh_memory();
   ODDRANK_TRY(const ThreadStates states, read_thread_states(memory, impl_->runtime.address));
-  const auto lists = find_task_lists(memory, impl_->modules);
-  std::vector<AwaitChain> waits;
-  std::vector<Addr> addresses;
-  std::vector<FrameChain> chains;  // one for each task; their code objects are loaded together
-  TaskNames names;
-  for (const Addr address : find_tasks(memory, states, lists)) {
-    AwaitChain chain = read_await_chain(memory, address);
-    if (chain.state != TaskState::kUnknown && chain.state != TaskState::kEnded) {
-      names.emplace(value_of(address), chain.name);
-      chains.emplace_back().frames = chain.frames;
-      waits.push_back(std::move(chain));
-      addresses.push_back(address);
-    }
-  }
+  const auto sampled =
+      impl_->sample_threads ? *impl_->sample_threads : std::vector<SampledThread>();
+  std::vector<Addr> addresses = find_tasks(memory, states, find_task_lists(memory, impl_->modules));
+  std::ranges::copy(find_trio_tasks(memory, impl_->codes, sampled, kMaxTasks - addresses.size()),
+                    std::back_inserter(addresses));
+  std::vector<AwaitChain> waits = impl_->read_task_chains(memory, addresses);
+  const TaskNames names = tell_names_apart(addresses, waits);
   const std::vector<FrameChain> parked =
       greenlets
           ? read_chains(memory, find_parked_frames(memory, states.interpreters, impl_->modules))
           : std::vector<FrameChain>();
   impl_->load_codes(memory, parked);
-  impl_->load_codes(memory, chains);
-  find_lock_holders(memory, impl_->codes, waits);
+  find_lock_holders(memory, impl_->codes, names, waits);
   std::vector<PythonTask> tasks;
   for (const FrameChain& chain : parked) {
     PythonTask& task = tasks.emplace_back();
@@ -547,15 +569,13 @@ Result<std::vector<PythonTask>> PythonProcess::tasks(bool greenlets) const {
     }
   }
   std::size_t room = kMaxMembers;
-  const TaskThreads threads(
-      memory, impl_->codes,
-      impl_->sample_threads ? *impl_->sample_threads : std::vector<SampledThread>());
+  const TaskThreads threads(memory, impl_->codes, sampled);
   SocketSearch sockets(memory, SocketHolder::kTask, kMaxTaskOwners);
   for (std::size_t at = 0; at < waits.size(); ++at) {
     AwaitChain& chain = waits[at];
     PythonTask& task = tasks.emplace_back();
     task.target_tid = threads.waiting_for(addresses[at]);
-    task.worker_tid = threads.working_on(chain.awaited);
+    task.worker_tid = threads.working_for(addresses[at], chain, impl_->codes);
     task.loop_tid = threads.running(addresses[at]);
     if (chain.state == TaskState::kWaits) {
       task.sockets = find_task_sockets(sockets, impl_->codes, chain);

@@ -96,9 +96,10 @@ struct TaskSockets {
   std::vector<int> kept;  // those in variables, in order; may have `awaited`
 };
 
-// An unfinished asyncio task, or a parked greenlet.
+// An unfinished task of asyncio or trio, or a parked greenlet.
 struct PythonTask {
-  // "Task-7", or as the program named it; "" if unknown, and for a greenlet.
+  // "Task-7", or as the program named it, with a number if several have that name; "" if unknown,
+  // and for a greenlet.
   std::string name;
   TaskState state = TaskState::kUnknown;  // kParked: a greenlet, which has only frames
   // Its coroutine and the coroutines that this one awaits, innermost first; only the former if the
@@ -106,7 +107,7 @@ struct PythonTask {
   std::vector<PythonFrame> frames;
   bool cut = false;  // it has more than kMaxAwaits: the innermost are missing
   // What the innermost frame awaits: the name of a task, perhaps because that task has the wanted
-  // asyncio.Lock; "<Future>", "<_GatheringFuture>"; "" if it awaits something else.
+  // lock; "<Future>", "<_GatheringFuture>"; "" if it awaits something else.
   std::string awaits;
   std::optional<RayObject> object;  // of Ray, behind the awaited future
   // If it awaits a future that waits for others (await_members.h): the unfinished ones, tasks
@@ -179,9 +180,10 @@ class PythonProcess {
   // Returns the parts that the last call of threads() left out.
   PythonCuts cuts() const;
 
-  // Returns the asyncio tasks of all interpreters and, if wanted, the parked greenlets, sorted by
-  // name; bounded (tasks/). Greenlets are searched for among all objects. The threads that wait for
-  // tasks come from the last sample; without one they are unknown.
+  // Returns the tasks of asyncio, of all interpreters, and those of trio, and, if wanted, the
+  // parked greenlets, sorted by name; bounded (tasks/). Greenlets are searched for among all
+  // objects. The threads that wait for tasks, and trio's tasks, come from the last sample; without
+  // one they are unknown.
   Result<std::vector<PythonTask>> tasks(bool greenlets = true) const;
 
   // Returns whether the frames of this thread in the last sample are its stack at one moment during

@@ -39,8 +39,7 @@ std::string title_of(const AsyncTask& task, const std::string& name) {
   if (task.state == TaskState::kParked) {
     return "greenlet";
   }
-  return fmt::format("{}{}",
-                     task.state == TaskState::kLeftBehind ? "Python thread" : "asyncio task",
+  return fmt::format("{}{}", task.state == TaskState::kLeftBehind ? "Python thread" : "task",
                      name.empty() ? "" : " \"" + name + '"');
 }
 
@@ -81,7 +80,7 @@ std::string tasks_text(const aggregate::JobView& view,
   std::string text;
   if (const std::string why = printable(view.text(process.why));
       !process.tasks.empty() && !why.empty()) {
-    text += '\n' + style.bold("asyncio tasks") + ": " + why + '\n';
+    text += '\n' + style.bold("tasks") + ": " + why + '\n';
   }
   for (const AsyncTask& task : process.tasks) {
     const std::string name = printable(view.text(task.name), 100);

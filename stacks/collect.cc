@@ -299,14 +299,15 @@ void Collector::add_sample(const Reading& reading) {
   }
 }
 
-// Returns whether a thread of Python's runs an event loop of asyncio: then the tasks tell what the
-// process waits for.
+// Returns whether a thread of Python's runs an event loop of asyncio or trio: then the tasks tell
+// what the process waits for.
 bool has_event_loop(const std::vector<Reading>& readings) {
   return std::ranges::any_of(readings, [](const Reading& reading) {
     return reading.python &&
            std::ranges::any_of(reading.python->frames, [](const cpython::PythonFrame& frame) {
              return frame.file.ends_with("/asyncio/base_events.py") ||
-                    frame.file.ends_with("/asyncio/runners.py");
+                    frame.file.ends_with("/asyncio/runners.py") ||
+                    frame.file.ends_with("/trio/_core/_run.py");
            });
   });
 }

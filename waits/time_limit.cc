@@ -18,6 +18,10 @@ constexpr std::int64_t kMicrosecond = 1000;
 constexpr std::int64_t kMillisecond = 1'000'000;
 constexpr std::int64_t kSecond = 1'000'000'000;
 
+// trio's event loop waits so long if nothing has a time limit, and asyncio's if
+// the next one is further away.
+constexpr std::uint64_t kMaxLoopWaitMs = 24 * 3600 * 1000;
+
 // A point of time of a clock, or a span.
 struct Limit {
   Addr at{};                        // of a struct timespec or timeval
@@ -92,7 +96,8 @@ void read_time_limit(const WaitContext& context, const SyscallInfo& info, Thread
   }
   // A futex call has a timeout there only if it waits, and a thread sleeps only in those.
   const auto limit = limit_argument(context, info);
-  if (!limit) {
+  const bool is_none = limit && !info.timeout_is_pointer && *limit == kMaxLoopWaitMs;
+  if (!limit || is_none) {
     return;
   }
   wait.limited = true;

@@ -102,7 +102,7 @@ bool waits_for_somebody(const RuleInput& input, const RankView& rank) {
       if (waits_for_no_task(input.view.model(), *last.process, *last.decider)) {
         return false;
       }
-      return awaited_process(input.view, *last.process) == nullptr &&
+      return input.view.awaited_by(*last.process, *last.decider) == nullptr &&
              !has_end_outside(input.view, last);
     case WaitOn::kUnknown:
       return is_to_be_woken(input.view, last);

@@ -152,6 +152,7 @@ constexpr auto kPatterns = std::to_array<FramePattern>({
 
     {kSleep, kC, "", "time_sleep|pysleep|nanosleep", "sleeps"},
     {kSleep, kPy, "/asyncio/tasks.py", "sleep", "sleeps"},
+    {kSleep, kPy, "/trio/_timeouts.py", "sleep$|sleep_until$", "sleeps"},
     {kYields, kC, "", "sched_yield", "yields"},
     {kPolls, kPy, "filelock/", "acquire", "acquire", Library::kOther, PollOn::kLockFile},
     {kPolls, kPy, "torch/utils/file_baton.py", "wait", "wait", Library::kOther, PollOn::kLockFile},
@@ -162,6 +163,7 @@ constexpr auto kPatterns = std::to_array<FramePattern>({
 
     // Names have no class up to Python 3.10.
     {kWaits, kPy, "/asyncio/base_events.py", "_run_once$", "waits in asyncio's event loop"},
+    {kWaits, kPy, "/trio/_core/_io_epoll.py", "get_events$", "waits in trio's event loop"},
     {kWaits, kPy, "/concurrent/futures/_base.py",
      "result$|exception$|wait$|as_completed$|result_iterator$", kFuture},
     {kWaits, kPy, "/concurrent/futures/process.py", "_chain_from_iterable_of_lists$", kFuture},
@@ -202,12 +204,14 @@ constexpr auto kPatterns = std::to_array<FramePattern>({
     // Functions that only wait, called by those above.
     {kWaits, kPy,
      "/asyncio/base_events.py|/asyncio/runners.py|/asyncio/unix_events.py|/selectors.py|"
+     "/trio/_core/|/anyio/_core/_eventloop.py|/anyio/_backends/|"
      "/concurrent/futures/|/multiprocessing/process.py|/multiprocessing/pool.py|"
      "/multiprocessing/queues.py|/multiprocessing/managers.py|/multiprocessing/connection.py|"
      "/multiprocessing/popen_|/queue.py|/subprocess.py|/threading.py",
      ""},
 
     {kIdle, kPy, "/asyncio/base_events.py", "_run_once", "an event loop"},
+    {kIdle, kPy, "/trio/_core/_io_epoll.py", "get_events", "an event loop"},
     {kIdle, kPy, "/socketserver.py|/multiprocessing/managers.py", "serve_forever", "a server"},
     {kIdle, kPy, "/socket.py", "accept", "a server"},
     {kIdle, kC, "", "uv_run", "an event loop"},
@@ -277,7 +281,9 @@ constexpr auto kPatterns = std::to_array<FramePattern>({
      "a step of the workers"},
     {kServesLoop, kPy, "/vllm/v1/executor/multiproc_executor.py", "worker_busy_loop",
      "a step of the workers"},
-    {kAwaitsCoroutine, kPy, "/asyncio/locks.py|/asyncio/queues.py", ""},
+    {kAwaitsCoroutine, kPy, "/asyncio/locks.py|/asyncio/queues.py|/trio/_sync.py|/trio/_channel.py",
+     ""},
+    {kAwaitsCoroutine, kPy, "/anyio/_backends/_asyncio.py", "acquire"},
     {kGets, kPy,
      "/vllm/distributed/device_communicators/shm_broadcast.py|/zmq/|/queue.py|/threading.py|"
      "/contextlib.py|/selectors.py|/socket.py|/multiprocessing/connection.py",

@@ -210,7 +210,7 @@ bool is_outside(const RuleInput& input, const RankView& rank) {
   }
   if (rank.sample() == nullptr || rank.decider->wait.on != WaitOn::kSocket ||
       rank.decider->wait.holder_pid == rank.process->pid ||
-      awaited_process(input.view, *rank.process) != nullptr) {
+      input.view.awaited_by(*rank.process, *rank.decider) != nullptr) {
     return false;
   }
   // The other end of a connection may be a rank that was not read.

@@ -1,4 +1,4 @@
-// Threads, or asyncio tasks, of one rank wait for each other in a circle: for locks
+// Threads, or tasks (of asyncio, trio), of one rank wait for each other in a circle: for locks
 // (lock_deadlock), or for locks and the GIL (gil_deadlock). The sentence names every thread and
 // every lock of the circle. A thread that waits and keeps the GIL is gil_deadlock, too: no other
 // thread can do what it waits for.
@@ -97,9 +97,8 @@ std::string task_predicate(const JobView& view, const TaskCircle& circle) {
   const auto& tasks = circle.tasks;
   std::string text =
       tasks.size() == 1
-          ? "is deadlocked, an asyncio task of it waits for itself: "
-          : fmt::format("is deadlocked, {} of its asyncio tasks wait for each other: ",
-                        tasks.size());
+          ? "is deadlocked, a task of it waits for itself: "
+          : fmt::format("is deadlocked, {} of its tasks wait for each other: ", tasks.size());
   for (std::size_t i = 0; i < std::min(tasks.size(), kMaxThreads); ++i) {
     text += (i == 0 ? "" : "; ") + task_hop(view, *tasks[i], *tasks[(i + 1) % tasks.size()]);
   }

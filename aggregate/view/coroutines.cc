@@ -93,7 +93,8 @@ bool Coroutines::waits_for_all(const AsyncTask& task) const {
   }
   const snapshot::Frame& innermost = tables.frame(frames.front());
   const std::string_view file = tables.text(innermost.file);
-  return file.ends_with("/asyncio/taskgroups.py") ||
+  return file.ends_with("/asyncio/taskgroups.py") || file.ends_with("/trio/_core/_run.py") ||
+         file.ends_with("/anyio/_backends/_asyncio.py") ||
          (file.ends_with("/asyncio/tasks.py") && model_.shown(frames.front()).name == "wait_for");
 }
 
@@ -311,11 +312,10 @@ TaskCircle task_circle(FrameModel& model,
   std::set<const AsyncTask*> seen;
   circle.tasks = coroutines.circle_from(*awaited, seen);
   circle.awaited = !circle.tasks.empty();
-  if (circle.awaited || !coroutines.way_from(*awaited).inside) {
-    return circle;
-  }
+  const bool inside = !circle.awaited && coroutines.way_from(*awaited).inside;
   for (const AsyncTask& task : process.tasks) {
-    if (circle.tasks.empty() && task.loop != 0 && task.loop == awaited->loop) {
+    const bool owes = !task.sockets.empty() && !task.at_socket;
+    if (circle.tasks.empty() && (inside || owes) && task.loop != 0 && task.loop == awaited->loop) {
       circle.tasks = coroutines.circle_from(task, seen);
     }
   }

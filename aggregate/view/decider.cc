@@ -84,6 +84,12 @@ bool runs_for_main(const ThreadCapture& thread, FrameModel& model) {
   return thread.has_python || model.story(last_sample(thread), Story::kEngine).has_value();
 }
 
+// Returns whether a coroutine waits for what the thread does.
+bool works_for_task(const ProcessCapture& process, const ThreadCapture& thread) {
+  return std::ranges::find(process.tasks, thread.tid, &snapshot::AsyncTask::worker) !=
+         process.tasks.end();
+}
+
 // Returns the thread that does the program's work while its main thread is idle: one in a call
 // first, else the first Python thread that is not idle itself; null if there is none.
 const ThreadCapture* find_worker(const ProcessCapture& process, FrameModel& model) {
@@ -96,11 +102,23 @@ const ThreadCapture* find_worker(const ProcessCapture& process, FrameModel& mode
       return &thread;
     }
     const auto frame = model.user_frame(thread.samples.back());
-    if (worker == nullptr && frame && frame->user && !waits_for_work(model, thread)) {
+    const bool works = (frame && frame->user) || works_for_task(process, thread);
+    if (worker == nullptr && works && !waits_for_work(model, thread)) {
       worker = &thread;
     }
   }
   return worker;
+}
+
+// Returns the thread of a pool for whose work the last of the tasks waits for which the thread
+// waits; null if it waits for none, or the last one for something else.
+const ThreadCapture* find_pool_thread(const ProcessCapture& process,
+                                      const ThreadCapture& thread,
+                                      FrameModel& model) {
+  const TaskWay way = tasks_awaited_by(model, process, thread);
+  const pid_t tid = way.tasks.empty() ? 0 : way.tasks.back()->worker;
+  const auto at = std::ranges::find(process.threads, tid, &ThreadCapture::tid);
+  return tid == 0 || at == process.threads.end() || at->samples.empty() ? nullptr : &*at;
 }
 
 }  // namespace
@@ -133,7 +151,8 @@ const ThreadCapture* find_decider(const ProcessCapture& process, FrameModel& mod
     return decider;
   }
   if (waits_for_work(model, *decider)) {
-    const ThreadCapture* worker = find_worker(process, model);
+    const ThreadCapture* worker = find_pool_thread(process, *decider, model);
+    worker = worker == nullptr ? find_worker(process, model) : worker;
     return worker == nullptr ? decider : worker;
   }
   if (decider->call || (leads_on(decider->wait.on) && !may_be_woken_by_own(process, *decider))) {

@@ -12,7 +12,7 @@ namespace oddrank::aggregate {
 // Returns the deciding thread: the main thread, or the thread that it waits for if that one is in a
 // call of a communication library, or has the lock and waits for something other than a thread of
 // the process. If the main thread is idle (an event loop, a server, a wait for a signal): the
-// thread that does the work. Null if no thread was read.
+// thread that its coroutine waits for, or that does the work. Null if no thread was read.
 const snapshot::ThreadCapture* find_decider(const snapshot::ProcessCapture& process,
                                             FrameModel& model);
 

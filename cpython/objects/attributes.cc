@@ -13,6 +13,10 @@ constexpr std::uint64_t kInlineValues = 1U << 2;
 
 constexpr std::size_t kMaxAttributes = 256;
 
+// Members of a type, in words (PyTypeObject of 3.8 to 3.15).
+constexpr std::uint64_t kMembersAfterFlags = 9;
+constexpr std::uint64_t kBaseAfterFlags = 11;
+
 // Where an instance's attributes are: in a dict, or in an array of values whose keys the type has.
 struct Place {
   Addr dict{};
@@ -90,6 +94,56 @@ Addr cached_keys(PythonMemory& memory, Addr object) {
   return memory.pointer_or_null(type_of(memory, object) + memory.layout().object.type_cached_keys);
 }
 
+bool is_c_string(PythonMemory& memory, Addr text, std::string_view wanted) {
+  for (std::size_t i = 0; i <= wanted.size(); ++i) {
+    const auto byte = memory.value<char>(text + i);
+    if (!byte || *byte != (i == wanted.size() ? '\0' : wanted[i])) {
+      return false;
+    }
+  }
+  return true;
+}
+
+// Returns where in its instances the class itself has the slot; 0 if it has none of this name.
+std::uint64_t offset_of_slot(PythonMemory& memory, Addr type, std::string_view name) {
+  struct Member {  // PyMemberDef
+    std::uint64_t name;
+    std::int32_t kind;
+    std::int64_t offset;
+    std::int32_t flags;
+    std::uint64_t doc;
+  };
+  constexpr std::int32_t kObject = 16;  // T_OBJECT_EX
+  constexpr std::size_t kMaxSlots = 128;
+  constexpr std::int64_t kMaxOffset = 4096;
+  const Addr members = memory.pointer_or_null(type + memory.layout().object.type_flags +
+                                              kMembersAfterFlags * kPointerSize);
+  for (std::size_t i = 0; members != Addr{} && i < kMaxSlots; ++i) {
+    const auto member = memory.value<Member>(members + i * sizeof(Member));
+    if (!member || member->name == 0) {
+      break;
+    }
+    if (member->kind == kObject && is_c_string(memory, Addr{member->name}, name)) {
+      const bool is_within = member->offset > 0 && member->offset < kMaxOffset;
+      return is_within ? static_cast<std::uint64_t>(member->offset) : 0;
+    }
+  }
+  return 0;
+}
+
+Addr read_slot(PythonMemory& memory, Addr object, std::string_view name) {
+  constexpr std::size_t kMaxBases = 16;
+  Addr type = type_of(memory, object);
+  for (std::size_t i = 0; i < kMaxBases && type != Addr{}; ++i) {
+    if (const std::uint64_t offset = offset_of_slot(memory, type, name); offset != 0) {
+      return memory.pointer_or_null(object + offset);
+    }
+    type = memory.pointer_or_null(type + memory.layout().object.type_flags +
+                                  kBaseAfterFlags * kPointerSize);
+  }
+  return Addr{};
+}
+
 }  // namespace
 
 std::vector<DictItem> read_attributes(PythonMemory& memory, Addr object) {
@@ -105,6 +159,11 @@ Addr read_attribute(PythonMemory& memory, Addr object, std::string_view name) {
   return place.values != Addr{}
              ? find_in_split(memory, cached_keys(memory, object), place.values, name)
              : find_in_dict(memory, place.dict, name);
+}
+
+Addr read_slot_or_attribute(PythonMemory& memory, Addr object, std::string_view name) {
+  const Addr slot = read_slot(memory, object, name);
+  return slot == Addr{} ? read_attribute(memory, object, name) : slot;
 }
 
 void prefetch_attributes(PythonMemory& memory, std::span<const Addr> objects) {

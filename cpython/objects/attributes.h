@@ -1,5 +1,5 @@
 // Reads attributes of instances and modules, in all forms in which CPython stores them. Nothing of
-// the target is executed, so properties, slots and class attributes are not seen.
+// the target is executed, so properties and class attributes are not seen.
 #pragma once
 
 #include <span>
@@ -14,8 +14,11 @@ namespace oddrank::cpython {
 // Returns the instance's own attributes; empty if it has none or they cannot be read.
 std::vector<DictItem> read_attributes(PythonMemory& memory, Addr object);
 
-// Returns the value of one attribute; null if the instance does not have it.
+// Returns the value of one attribute; null if the instance does not have it. Slots are not seen.
 Addr read_attribute(PythonMemory& memory, Addr object, std::string_view name);
+
+// Returns the same of an attribute that may be a slot of its class or of a base (`__slots__`).
+Addr read_slot_or_attribute(PythonMemory& memory, Addr object, std::string_view name);
 
 // Fetches the memory that read_attributes will need for these objects, in a few system calls.
 void prefetch_attributes(PythonMemory& memory, std::span<const Addr> objects);

@@ -1,5 +1,6 @@
 // Sources: Modules/socketmodule.h (sock_fd is the first field of a socket); Lib/asyncio/
-// selector_events.py, sslproto.py, trsock.py and Lib/multiprocessing/connection.py of 3.8 to 3.15.
+// selector_events.py, sslproto.py, trsock.py and Lib/multiprocessing/connection.py of 3.8 to 3.15;
+// trio/_socket.py of 0.35.
 #include "cpython/objects/socket_search.h"
 
 #include <algorithm>
@@ -39,9 +40,9 @@ SocketSearch::Kind SocketSearch::by_name(std::string_view type) const {
   if (holder_ == SocketHolder::kThread) {
     return type == "Connection" ? Kind::kConnection : Kind::kOther;
   }
-  return type == "TransportSocket"     ? Kind::kWrapped
-         : type.ends_with("Transport") ? Kind::kTransport
-                                       : Kind::kOther;
+  return type == "TransportSocket" || type == "_SocketType" ? Kind::kWrapped
+         : type.ends_with("Transport")                      ? Kind::kTransport
+                                                            : Kind::kOther;
 }
 
 SocketSearch::Kind SocketSearch::kind_of(Addr value) {
@@ -59,7 +60,7 @@ int SocketSearch::descriptor(Addr value, Kind kind) {
     case Kind::kSocket:
       return as_descriptor(memory_.value<std::int32_t>(value + memory_.layout().object.head));
     case Kind::kWrapped: {
-      const Addr inner = read_attribute(memory_, value, "_sock");
+      const Addr inner = read_slot_or_attribute(memory_, value, "_sock");
       return inner == Addr{} ? -1 : descriptor(inner, Kind::kSocket);
     }
     case Kind::kConnection:

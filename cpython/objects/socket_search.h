@@ -15,7 +15,7 @@ namespace oddrank::cpython {
 
 enum class SocketHolder : std::uint8_t {
   kThread,  // has sockets, and connections of multiprocessing
-  kTask,    // of asyncio: has sockets, and transports of asyncio's own loops
+  kTask,    // has sockets, those of trio, and transports of asyncio's own loops
 };
 
 class SocketSearch {

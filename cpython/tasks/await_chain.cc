@@ -45,11 +45,14 @@ std::optional<TaskFields> find_fields(PythonMemory& memory, Addr task) {
     }
   }
   // A task implemented in pure Python: the C module is missing.
-  const Addr coroutine = read_attribute(memory, task, "_coro");
-  if (coroutine == Addr{}) {
-    return std::nullopt;
+  if (const Addr coroutine = read_attribute(memory, task, "_coro"); coroutine != Addr{}) {
+    return TaskFields{coroutine, read_attribute(memory, task, "_name")};
   }
-  return TaskFields{coroutine, read_attribute(memory, task, "_name")};
+  const bool may_be_trios = type_name(memory, task).ends_with("Task");
+  const Addr trios = may_be_trios ? read_slot_or_attribute(memory, task, "coro") : Addr{};
+  return trios == Addr{}
+             ? std::nullopt
+             : std::optional(TaskFields{trios, read_slot_or_attribute(memory, task, "name")});
 }
 
 std::string name_of(PythonMemory& memory, const TaskFields& fields) {
@@ -247,6 +250,7 @@ Addr Follower::awaited_by(const RawFrame& frame) {
 void Follower::note_awaited(Addr object, const std::string& type) {
   if (const auto other = find_fields(memory_, object)) {
     chain_.awaits = name_of(memory_, *other);
+    chain_.task = object;
   } else if (type.find("Future") != std::string::npos) {
     chain_.awaits = "<" + type.substr(type.rfind('.') + 1) + ">";
     chain_.awaited = object;
@@ -264,6 +268,25 @@ std::vector<Addr> read_suspended_stack(PythonMemory& memory, const RawFrame& fra
         without_tags(memory.layout(), memory.pointer_or_null(stack.base + i * kPointerSize)));
   }
   return values;
+}
+
+TaskNames tell_names_apart(const std::vector<Addr>& tasks, std::vector<AwaitChain>& chains) {
+  TaskNames names;
+  std::unordered_map<std::string, std::size_t> counts;
+  for (std::size_t at = 0; at < chains.size(); ++at) {
+    std::string& name = chains[at].name;
+    const std::size_t count = name.empty() ? 1 : ++counts[name];
+    if (count > 1) {
+      name += " (" + std::to_string(count) + ")";
+    }
+    names.emplace(value_of(tasks[at]), name);
+  }
+  for (AwaitChain& chain : chains) {
+    if (const auto name = names.find(value_of(chain.task)); name != names.end()) {
+      chain.awaits = name->second;
+    }
+  }
+  return names;
 }
 
 AwaitChain read_await_chain(PythonMemory& memory, Addr task) {

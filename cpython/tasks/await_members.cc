@@ -1,4 +1,5 @@
-// Sources: Lib/asyncio/tasks.py, taskgroups.py of 3.8 to 3.15.
+// Sources: Lib/asyncio/tasks.py, taskgroups.py of 3.8 to 3.15; anyio/_backends/_asyncio.py of 4.16
+// (TaskGroup) and trio/_core/_run.py of 0.35 (Nursery).
 #include "cpython/tasks/await_members.h"
 
 #include <algorithm>
@@ -28,6 +29,8 @@ constexpr auto kWaitingFunctions = std::to_array<WaitingFunction>({
     {"/asyncio/tasks.py", "wait_for", "fut", ""},             // up to 3.11 by its own future
     {"/asyncio/tasks.py", "_wait_for_one", "self", "_todo"},  // as_completed from 3.13 on
     {"/asyncio/taskgroups.py", "", "self", "_tasks"},
+    {"/anyio/_backends/_asyncio.py", "__aexit__", "self", "_tasks"},
+    {"/trio/_core/_run.py", "_nested_child_finished", "self", "_children"},
 });
 
 std::vector<Addr> members_of(PythonMemory& memory, Addr collection, std::size_t limit) {
@@ -57,7 +60,7 @@ Addr held_by_frames(PythonMemory& memory,
                     const std::vector<RawFrame>& frames) {
   for (const RawFrame& frame : frames) {
     const CodeObject& code = codes.at(frame.code);
-    if (code.file.find("/asyncio/") == std::string::npos) {
+    if (!is_of_event_library(code.file)) {
       break;
     }
     const auto name = std::string_view(code.function).substr(code.function.rfind('.') + 1);
@@ -68,7 +71,7 @@ Addr held_by_frames(PythonMemory& memory,
       const Addr value = read_local(memory, frame, waiting.variable);
       const Addr held = value == Addr{} || waiting.attribute.empty()
                             ? value
-                            : read_attribute(memory, value, waiting.attribute);
+                            : read_slot_or_attribute(memory, value, waiting.attribute);
       if (held != Addr{}) {
         return held;
       }
@@ -117,12 +120,21 @@ std::vector<Addr> find_members(PythonMemory& memory,
 
 }  // namespace
 
+bool is_of_event_library(std::string_view file) {
+  constexpr std::array<std::string_view, 3> kFolders = {"/asyncio/", "/trio/", "/anyio/"};
+  return std::ranges::any_of(kFolders, [file](std::string_view folder) {
+    return file.find(folder) != std::string_view::npos;
+  });
+}
+
 AwaitedMembers read_awaited_members(PythonMemory& memory,
                                     const CodeCache& codes,
                                     const AwaitChain& chain,
                                     const TaskNames& names,
                                     std::size_t limit) {
-  if (chain.awaited == Addr{}) {
+  const bool trios = !chain.frames.empty() &&
+                     codes.at(chain.frames.front().code).file.ends_with("/trio/_core/_run.py");
+  if (chain.awaited == Addr{} && !trios) {
     return {};
   }
   std::vector<Addr> members = find_members(memory, codes, chain, limit + 1);

@@ -1,15 +1,14 @@
 // Finds the members of an `await` that waits for several tasks and futures: asyncio.gather, wait,
-// wait_for, as_completed, and a TaskGroup.
+// wait_for, as_completed, and a TaskGroup; also one of anyio, and a nursery of trio.
 //
-// Such an `await` waits for a future that the library made. The future of gather() has a list of
-// its members; for the others, the list is in a local variable of the library's function. Members
-// of asyncio.shield, and of as_completed up to 3.12, cannot be found.
+// Such an `await` waits for a future that the library made (trio: for none). The future of gather()
+// has a list of its members; for the others, the list is in a local variable of the library's
+// function. Members of asyncio.shield, and of as_completed up to 3.12, cannot be found.
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <string>
-#include <unordered_map>
+#include <string_view>
 #include <vector>
 
 #include "cpython/code_object.h"
@@ -26,7 +25,8 @@ struct AwaitedMembers {
   bool cut = false;  // there are more than the limit
 };
 
-using TaskNames = std::unordered_map<std::uint64_t, std::string>;  // address -> name
+// Returns whether the file is of asyncio, trio or anyio.
+bool is_of_event_library(std::string_view file);
 
 // Reads at most `limit` members. Unfinished tasks are those in `names`. Returns none if the chain
 // does not end in such a wait. `codes` must have the code objects of the chain's frames.

@@ -1,4 +1,5 @@
-// Source: Lib/asyncio/locks.py of 3.8 to 3.15.
+// Sources: Lib/asyncio/locks.py of 3.8 to 3.15; trio/_sync.py of 0.35 (Lock), and
+// anyio/_backends/_asyncio.py of 4.16 (Lock).
 #include "cpython/tasks/lock_holders.h"
 
 #include <algorithm>
@@ -8,6 +9,7 @@
 #include <string_view>
 
 #include "cpython/locals.h"
+#include "cpython/objects/attributes.h"
 
 namespace oddrank::cpython {
 namespace {
@@ -71,10 +73,32 @@ bool has_given_back(PythonMemory& memory,
   });
 }
 
+// Returns the name of the task that, as the lock itself says, has the lock for which the chain's
+// innermost frame waits; "" if that is not known.
+std::string recorded_owner(PythonMemory& memory,
+                           const CodeCache& codes,
+                           const TaskNames& names,
+                           const AwaitChain& chain) {
+  if (chain.frames.empty()) {
+    return {};
+  }
+  const CodeObject& code = codes.at(chain.frames.front().code);
+  const bool trios = code.file.ends_with("/trio/_sync.py");
+  if ((!trios && !code.file.ends_with("/anyio/_backends/_asyncio.py")) ||
+      !code.function.ends_with("acquire")) {
+    return {};
+  }
+  const Addr lock = read_local(memory, chain.frames.front(), "self");
+  const Addr owner = read_slot_or_attribute(memory, lock, trios ? "_owner" : "_owner_task");
+  const auto name = names.find(value_of(owner));
+  return name == names.end() ? std::string() : name->second;
+}
+
 }  // namespace
 
 void find_lock_holders(PythonMemory& memory,
                        const CodeCache& codes,
+                       const TaskNames& names,
                        std::vector<AwaitChain>& chains) {
   constexpr std::size_t kMaxLocks = 16;  // that are looked for
   std::vector<AwaitedLock> awaited;
@@ -105,8 +129,10 @@ void find_lock_holders(PythonMemory& memory,
   }
   for (std::size_t at = 0; at < chains.size(); ++at) {
     const auto holder = holders.find(awaited[at].lock);
-    if (holder != holders.end() && !holder->second.empty()) {
-      chains[at].awaits = holder->second;
+    const std::string name =
+        holder != holders.end() ? holder->second : recorded_owner(memory, codes, names, chains[at]);
+    if (!name.empty()) {
+      chains[at].awaits = name;
     }
   }
 }

@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <set>
-#include <string>
 #include <vector>
 
-namespace oddrank::cpython {
+#include "cpython/tasks/await_members.h"
 
+namespace oddrank::cpython {
 TaskSockets find_task_sockets(SocketSearch& search,
                               const CodeCache& codes,
                               const AwaitChain& chain) {
@@ -16,8 +16,7 @@ TaskSockets find_task_sockets(SocketSearch& search,
   const std::vector<std::vector<int>> by_frame = search.by_frame(chain.frames);
   for (std::size_t i = 0; i < by_frame.size(); ++i) {
     const std::vector<int>& found = by_frame[i];
-    in_library =
-        in_library && codes.at(chain.frames[i].code).file.find("/asyncio/") != std::string::npos;
+    in_library = in_library && is_of_event_library(codes.at(chain.frames[i].code).file);
     if (in_library && sockets.awaited < 0 && !found.empty()) {
       sockets.awaited = found.front();
     }

@@ -1,9 +1,9 @@
-// Finds the connections of an asyncio task: where it waits, and those in variables of its
-// coroutines. A server's task has its client's connection, whatever it waits for.
+// Finds the connections of a task: where it waits, and those in variables of its coroutines. A
+// server's task has its client's connection, whatever it waits for.
 //
-// Finds sockets, transports of asyncio's own loops, and objects with one of these as an attribute:
-// a StreamReader, a StreamWriter, a protocol. Not transports of uvloop and grpc.aio, which are no
-// Python objects.
+// Finds sockets, those of trio, transports of asyncio's own loops, and objects with one of these as
+// an attribute: a StreamReader, a StreamWriter, a protocol. Not transports of uvloop and grpc.aio,
+// which are no Python objects.
 #pragma once
 
 #include <cstddef>

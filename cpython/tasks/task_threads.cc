@@ -10,6 +10,7 @@
 #include "cpython/locals.h"
 #include "cpython/objects/attributes.h"
 #include "cpython/tasks/awaited_source.h"
+#include "cpython/tasks/trio_tasks.h"
 
 namespace oddrank::cpython {
 namespace {
@@ -37,13 +38,18 @@ Addr awaited_by(PythonMemory& memory, const CodeCache& codes, const RawFrame& fr
   return found == kEndingFunctions.end() ? Addr{} : read_local(memory, frame, found->variable);
 }
 
-// Returns the future of the job that the frame runs; null if it runs none.
+// Returns what stands for the job that the frame runs: its future, or what waits for it; null if it
+// runs none.
 Addr job_of(PythonMemory& memory, const CodeCache& codes, const RawFrame& frame) {
   const CodeObject& code = codes.at(frame.code);
-  const bool runs = code.file.ends_with("/concurrent/futures/thread.py") &&
-                    (code.function == "run" || code.function.ends_with(".run"));
-  const Addr item = runs ? read_local(memory, frame, "self") : Addr{};
-  return item == Addr{} ? Addr{} : read_attribute(memory, item, "future");
+  const bool runs = code.function == "run" || code.function.ends_with(".run");
+  if (runs && code.file.ends_with("/concurrent/futures/thread.py")) {
+    const Addr item = read_local(memory, frame, "self");
+    return item == Addr{} ? Addr{} : read_attribute(memory, item, "future");
+  }
+  return runs && code.file.ends_with("/anyio/_backends/_asyncio.py")
+             ? read_local(memory, frame, "future")
+             : trio_task_of_worker(memory, code, frame);
 }
 
 }  // namespace
@@ -69,6 +75,12 @@ TaskThreads::TaskThreads(PythonMemory& memory,
       if (const Addr loop = loop_run_by(memory, codes.at(frame.code), frame); loop != Addr{}) {
         loops_.emplace(value_of(loop), thread.target_tid);
       }
+      if (const Addr runner = trio_runner_of(memory, codes.at(frame.code), frame);
+          runner != Addr{}) {
+        loops_.emplace(value_of(runner), thread.target_tid);
+        by_object_.emplace(value_of(read_slot_or_attribute(memory, runner, "main_task")),
+                           thread.target_tid);
+      }
     }
   }
 }
@@ -87,12 +99,19 @@ pid_t TaskThreads::waiting_for(Addr task) const {
   return thread;
 }
 
-pid_t TaskThreads::working_on(Addr future) const {
-  if (workers_.empty() || future == Addr{}) {
+pid_t TaskThreads::working_for(Addr task, const AwaitChain& chain, const CodeCache& codes) const {
+  if (workers_.empty() || chain.frames.empty()) {
     return 0;
   }
-  for (const Addr object : objects_of_callback(memory_, future)) {
-    if (const auto at = workers_.find(value_of(object)); at != workers_.end()) {
+  std::vector<Addr> jobs;
+  if (chain.awaited != Addr{}) {
+    jobs = objects_of_callback(memory_, chain.awaited);
+    jobs.push_back(chain.awaited);
+  } else if (codes.at(chain.frames.front().code).file.ends_with("/trio/_threads.py")) {
+    jobs.push_back(task);
+  }
+  for (const Addr job : jobs) {
+    if (const auto at = workers_.find(value_of(job)); at != workers_.end()) {
       return at->second;
     }
   }
@@ -100,7 +119,7 @@ pid_t TaskThreads::working_on(Addr future) const {
 }
 
 // The loop is the first field of a task (Modules/_asynciomodule.c, FutureObj_HEAD), or an attribute
-// of one that is implemented in Python.
+// of one that is implemented in Python, or of trio's.
 pid_t TaskThreads::running(Addr task) const {
   if (loops_.empty()) {
     return 0;
@@ -109,8 +128,9 @@ pid_t TaskThreads::running(Addr task) const {
     const auto at = loops_.find(value_of(loop));
     return at == loops_.end() ? 0 : at->second;
   };
-  const pid_t thread = find(memory_.pointer_or_null(task + memory_.layout().object.head));
-  return thread != 0 ? thread : find(read_attribute(memory_, task, "_loop"));
+  pid_t thread = find(memory_.pointer_or_null(task + memory_.layout().object.head));
+  thread = thread != 0 ? thread : find(read_attribute(memory_, task, "_loop"));
+  return thread != 0 ? thread : find(read_slot_or_attribute(memory_, task, "_runner"));
 }
 
 }  // namespace oddrank::cpython

@@ -13,6 +13,7 @@
 #include "cpython/code_object.h"
 #include "cpython/python_memory.h"
 #include "cpython/python_sample.h"
+#include "cpython/tasks/await_chain.h"
 
 namespace oddrank::cpython {
 
@@ -30,9 +31,9 @@ class TaskThreads {
   // Returns the thread, in the target's pid namespace, that waits for the task; 0 if none is known.
   pid_t waiting_for(Addr task) const;
 
-  // Returns the thread, in the target's pid namespace, that works on the job behind a task's
-  // future; 0 if none is known.
-  pid_t working_on(Addr future) const;
+  // Returns the thread, in the target's pid namespace, that works on the job for which the task
+  // waits, whose chain this is; 0 if none is known. `codes`: of the chain's frames.
+  pid_t working_for(Addr task, const AwaitChain& chain, const CodeCache& codes) const;
 
   // Returns the thread, in the target's pid namespace, that runs the task's event loop; 0 if none
   // is known.
@@ -41,8 +42,9 @@ class TaskThreads {
  private:
   PythonMemory& memory_;
   std::unordered_map<std::uint64_t, pid_t> by_object_;  // a thread waits for this task or future
-  std::unordered_map<std::uint64_t, pid_t> workers_;    // by the future of the job
-  std::unordered_map<std::uint64_t, pid_t> loops_;      // by the event loop
+  // By the future of the job; or by what waits for the job: a future of asyncio, a task of trio.
+  std::unordered_map<std::uint64_t, pid_t> workers_;
+  std::unordered_map<std::uint64_t, pid_t> loops_;  // by the event loop, or trio's Runner
 };
 
 }  // namespace oddrank::cpython

@@ -26,15 +26,15 @@ function threadElement(row) {
     stackTable(stack, locals));
 }
 
-// Shows what --tasks read: each asyncio task with the chain of what it awaits, and parked greenlets; and Python
+// Shows what --tasks read: each task with the chain of what it awaits, and parked greenlets; and Python
 // threads that no thread runs.
 const TASK_KINDS = ["Task", "Greenlet", "Python thread"];
 
 function tasksElement(tasks) {
   if (tasks.length === 0) return "";
   const plain = tasks.every((task) => task[3] === 0);
-  const kind = plain ? "asyncio task" : "task, greenlet or Python thread";
-  const kinds = plain ? "asyncio tasks" : "tasks, greenlets or Python threads";
+  const kind = plain ? "task" : "task, greenlet or Python thread";
+  const kinds = plain ? "tasks" : "tasks, greenlets or Python threads";
   return make("details", { class: "tasks", open: "" },
     make("summary", {}, `${tasks.length} ${tasks.length === 1 ? kind : kinds} that ${
       tasks.length === 1 ? "has" : "have"} not ended`),

@@ -235,7 +235,7 @@ class HtmlTest(unittest.TestCase):
 
     def test_asyncio_tasks_of_a_rank(self):
         self.open("tasks")
-        self.assertEqual(self.one("#rank .tasks summary").text, "2 asyncio tasks that have not ended")
+        self.assertEqual(self.one("#rank .tasks summary").text, "2 tasks that have not ended")
         shown = [task.text for task in self.all("#rank .tasks div")]
         self.assertIn("Task “load” waits for <Future>", shown[0])
         self.assertIn("read_shard", shown[0])

@@ -8,7 +8,9 @@ import os
 import socket
 import subprocess
 import sys
+import tempfile
 import unittest
+import unittest.mock
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), "support"))
@@ -119,6 +121,161 @@ print(door.getsockname()[1], flush=True)
 link, _ = door.accept()
 asyncio.run(main(int(sys.stdin.readline())))
 """
+# The first one's coroutine waits for a thread of a pool, which opens a named pipe.
+OPENS = """
+import asyncio, socket, sys
+
+door = socket.create_server(("127.0.0.1", 0))
+print(door.getsockname()[1], flush=True)
+link, _ = door.accept()
+path = sys.stdin.readline().strip()
+asyncio.run(asyncio.to_thread(open, path))
+"""
+# trio's functions and attributes as far as oddrank knows them; no task of it ends.
+TRIO = {
+    "__init__.py": "from trio._core._run import open_nursery, run\nfrom trio._sync import Event, Lock\n"
+                   "from trio._threads import to_thread_run_sync\n",
+    "_core/__init__.py": "",
+    "_core/_traps.py": """
+import types
+
+@types.coroutine
+def _async_yield(obj):
+    return (yield obj)
+
+async def wait_task_rescheduled():
+    await _async_yield(False)
+
+async def checkpoint():
+    await _async_yield(True)
+""",
+    "_core/_io_epoll.py": """
+import select, socket
+
+class EpollIOManager:
+    def __init__(self):
+        self.ends = socket.socketpair()
+        self._epoll = select.epoll()
+        self._epoll.register(self.ends[0], select.EPOLLIN)
+
+    def get_events(self, timeout):
+        return self._epoll.poll(timeout)
+""",
+    "_core/_run.py": """
+from trio._core import _io_epoll, _traps
+
+class Task:
+    __slots__ = ("coro", "name", "_runner")
+
+class Runner:
+    __slots__ = ("tasks", "main_task", "runq", "current")
+    last = None
+
+    def spawn(self, function, *arguments):
+        task = Task()
+        task.coro, task.name, task._runner = function(*arguments), function.__name__, self
+        self.tasks.add(task)
+        self.runq.append(task)
+        return task
+
+class Nursery:
+    def __init__(self):
+        self._children = set()
+
+    def start_soon(self, function, *arguments):
+        self._children.add(Runner.last.spawn(function, *arguments))
+
+    async def _nested_child_finished(self):
+        await _traps.wait_task_rescheduled()
+
+    async def __aenter__(self):
+        return self
+
+    async def __aexit__(self, *_):
+        await self._nested_child_finished()
+
+open_nursery = Nursery
+
+def run(function):
+    runner = Runner.last = Runner()
+    runner.tasks, runner.runq = set(), []
+    runner.main_task = runner.spawn(function)
+    manager = _io_epoll.EpollIOManager()
+    while True:
+        while runner.runq:
+            runner.current = runner.runq.pop(0)
+            if runner.current.coro.send(None):
+                runner.runq.append(runner.current)
+        manager.get_events(24 * 3600)
+""",
+    "_sync.py": """
+from trio._core import _run, _traps
+
+class Event:
+    async def wait(self):
+        await _traps.wait_task_rescheduled()
+
+class Lock:
+    def __init__(self):
+        self._owner = None
+
+    async def acquire(self):
+        if self._owner is None:
+            self._owner = _run.Runner.last.current
+            await _traps.checkpoint()
+        else:
+            await _traps.wait_task_rescheduled()
+""",
+    "_threads.py": """
+import threading
+from trio._core import _run, _traps
+
+async def to_thread_run_sync(function, *arguments):
+    task_register = [_run.Runner.last.current]
+
+    def worker_fn():
+        return task_register and function(*arguments)
+    threading.Thread(target=worker_fn, daemon=True).start()
+    await _traps.wait_task_rescheduled()
+""",
+}
+TRIOS = """
+import trio
+
+async def cross(own, other):
+    await own.acquire()
+    await other.acquire()
+
+async def locks():
+    one, two = trio.Lock(), trio.Lock()
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(cross, one, two)
+        nursery.start_soon(cross, two, one)
+        print("ready", flush=True)
+
+async def child():
+    await trio.Event().wait()
+
+async def event():
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(child)
+        print("ready", flush=True)
+
+trio.run({main})
+"""
+TRIO_OPENS = """
+import socket, sys, trio
+
+door = socket.create_server(("127.0.0.1", 0))
+print(door.getsockname()[1], flush=True)
+link, _ = door.accept()
+path = sys.stdin.readline().strip()
+
+async def main():
+    await trio.to_thread_run_sync(open, path)
+
+trio.run(main)
+"""
 WAITS = """
 import socket, sys
 socket.create_connection(("127.0.0.1", int(sys.stdin.readline()))).recv(10)
@@ -133,6 +290,17 @@ link.recv(10)
 
 
 class AwaitedTasks(unittest.TestCase):
+    def setUp(self):
+        folder = self.enterContext(tempfile.TemporaryDirectory())
+        for name, text in TRIO.items():
+            path = os.path.join(folder, "trio", name)
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            with open(path, "w", encoding="ascii") as file:
+                file.write(text)
+        self.fifo = os.path.join(folder, "shard")
+        os.mkfifo(self.fifo)
+        self.enterContext(unittest.mock.patch.dict(os.environ, {"PYTHONPATH": folder}))
+
     def read(self, code, *options):
         """Returns the pid, and the JSON report's row of the process, once its main thread waits."""
         process = subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.DEVNULL,
@@ -179,13 +347,36 @@ class AwaitedTasks(unittest.TestCase):
         for python in [path for path in interpreters.all_here() if interpreters.version_of(path) >= (3, 8)]:
             others = ("Condition()", "Semaphore(1)") if python == sys.executable else ()
             for lock in ("Lock()", *others):
-                for order, who in ("(0, 1), (1, 0)", "2 of its asyncio tasks wait for each other"), \
-                                  ("(0, 0)", "an asyncio task of it waits for itself"):
+                for order, who in ("(0, 1), (1, 0)", "2 of its tasks wait for each other"), \
+                                  ("(0, 0)", "a task of it waits for itself"):
                     with self.subTest(python=python, lock=lock, order=order):
                         verdict = self.verdict_of(python, LOCKS.format(
                             inside=order.count("("), sleeps=False, lock=lock, order=order))
                         self.assertEqual(verdict["kind"], "lock_deadlock", verdict)
                         self.assertIn(who, verdict["summary"])
+
+    def test_tasks_of_one_name(self):
+        code = LOCKS.format(inside=2, sleeps=False, lock="Lock()", order="(0, 1), (1, 0)").replace(
+            "*(move(", "*(named(move(") .replace("inside) for", "inside)) for").replace(
+            "async def main", "def named(work):\n    return asyncio.create_task(work, name='mover')\n\n"
+            "async def main")
+        verdict = self.verdict_of(sys.executable, code)
+        self.assertEqual(verdict["kind"], "lock_deadlock", verdict)
+        self.assertIn('task "mover (2)" has', verdict["summary"])
+
+    def test_trios_tasks_that_want_each_others_locks(self):
+        for python in [path for path in interpreters.all_here() if interpreters.version_of(path) >= (3, 8)]:
+            with self.subTest(python=python):
+                verdict = self.verdict_of(python, TRIOS.format(main="locks"))
+                self.assertEqual(verdict["kind"], "lock_deadlock", verdict)
+                self.assertIn("2 of its tasks wait for each other", verdict["summary"])
+
+    def test_the_chain_of_trios_main_task(self):
+        pid, row = self.read(TRIOS.format(main="event"))
+        tasks = {task["name"]: task for task in row["tasks"]}
+        self.assertEqual(tasks["event"]["awaited_by"], pid)
+        self.assertEqual(tasks["event"]["members"], ["child"])
+        self.assertEqual([frame["name"] for frame in tasks["child"]["frames"]], ["Event.wait", "child"])
 
     def test_a_lock_that_a_sleeping_task_has_is_no_deadlock(self):
         verdict = self.verdict_of(sys.executable, LOCKS.format(
@@ -229,6 +420,17 @@ class AwaitedTasks(unittest.TestCase):
                 self.assertEqual(verdict["kind"], "external_wait", verdict)
                 self.assertRegex(verdict["summary"], "waits for its coroutine .*, which waits for an "
                                  fr"answer from outside \(TCP to 127.0.0.1:{port}, pid {os.getpid()}\)")
+
+    def test_a_coroutine_that_waits_for_a_thread_of_a_pool(self):
+        for code in (OPENS, TRIO_OPENS):
+            with self.subTest(code):
+                opens, other = self.start(code, 0), self.start(WAITS, 1)
+                other.stdin.write(opens.stdout.readline())
+                opens.stdin.write(self.fifo.encode() + b"\n")
+                proc_facts.wait_until(lambda pid=opens.pid: proc_facts.opens_pipe(pid), "it opens the pipe")
+                verdict = self.verdict_on(opens, other)
+                self.assertEqual([one["rank"] for one in verdict["culprits"]], [0], verdict)
+                self.assertEqual(verdict["kind"], "io_stall", verdict)
 
     def test_a_coroutine_that_owes_another_rank_an_answer(self):
         for waits in ("asyncio.Event().wait()", "asyncio.sleep(10 ** 6)"):

@@ -109,6 +109,11 @@ def asleep(pid):
     return in_call(pid, NANOSLEEP, CLOCK_NANOSLEEP, *SELECTS)
 
 
+def opens_pipe(pid):
+    """Returns whether one of its threads opens a named pipe of which nobody has the other end."""
+    return any(_read(f"/proc/{pid}/task/{tid}/wchan") == b"wait_for_partner" for tid in threads(pid))
+
+
 def reads(pid, path):
     """Returns whether the main thread is blocked in read() of that file."""
     call = syscall(pid)

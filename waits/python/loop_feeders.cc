@@ -1,6 +1,7 @@
 #include "waits/python/loop_feeders.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "cpython/tasks/task_threads.h"
@@ -39,6 +40,16 @@ pid_t number_of(const std::vector<attach::ThreadState>& states, const SampledThr
   return at == states.end() ? 0 : at->tid;
 }
 
+// Returns whether it is a thread of anyio's pool that waits for work: its object has the loop, too.
+bool is_idle_worker(PythonSample& python, const SampledThread& thread) {
+  const auto& frames = thread.frames;
+  const auto library = std::ranges::find_if(frames, [&python](const cpython::RawFrame& frame) {
+    return python.code(frame).file.ends_with("/anyio/_backends/_asyncio.py");
+  });
+  return library != frames.end() && library != frames.begin() &&
+         python.code(*std::prev(library)).file.ends_with("/queue.py");
+}
+
 }  // namespace
 
 void read_loop_feeders(PythonSample& python,
@@ -53,8 +64,11 @@ void read_loop_feeders(PythonSample& python,
   ObjectProviders objects(python, values);
   for (std::size_t i = 0; i < std::min(waits.size(), kMaxFeeders); ++i) {
     const SampledThread* thread = sampled_thread(python, states, process.threads[i].tid);
+    if (thread == nullptr || is_idle_worker(python, *thread)) {
+      continue;
+    }
     for (const auto& [runner, loop] : loops) {
-      if (thread != nullptr && thread != runner && objects.has_at_hand(*thread, loop)) {
+      if (thread != runner && objects.has_at_hand(*thread, loop)) {
         waits[i].feeds_loop = waits[i].feeds_loop == 0 ? number_of(states, *runner) : -1;
       }
     }

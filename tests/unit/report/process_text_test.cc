@@ -165,7 +165,7 @@ TEST_CASE("asyncio tasks: which one waits for which") {
   const std::string text = print_of(job, process, {});
   const auto told = [&text](std::string_view line) {
     INFO(line);
-    CHECK(text.find("\nasyncio task " + std::string(line) + "\n") != std::string::npos);
+    CHECK(text.find("\ntask " + std::string(line) + "\n") != std::string::npos);
   };
   told("\"load\" waits for <Future>");
   told("\"one\" waits for task \"load\"");
@@ -185,7 +185,7 @@ TEST_CASE("greenlets are told from asyncio tasks by their state, whatever a task
   job.task(process, {"<greenlet>", {}, "<Future>"});
   const std::string text = print_of(job, process, {});
   CHECK(text.find("\ngreenlet is parked\n    load") != std::string::npos);
-  CHECK(text.find("\nasyncio task \"<greenlet>\" waits for <Future>\n") != std::string::npos);
+  CHECK(text.find("\ntask \"<greenlet>\" waits for <Future>\n") != std::string::npos);
 }
 
 TEST_CASE("the GIL: its holder, its waiters, its interpreter and the time held") {

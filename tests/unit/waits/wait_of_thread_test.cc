@@ -281,6 +281,13 @@ TEST_CASE("how long a sleep or a wait for a lock still lasts") {
   CHECK(locks(FUTEX_WAIT).limit_ms == -1);
 }
 
+TEST_CASE("the longest wait of an event loop is no time limit") {
+  WaitScene scene;
+  constexpr std::uint64_t kDayMs = 24 * 3600 * 1000;
+  CHECK_FALSE(scene.blocked_in(SYS_epoll_pwait, {7, 0x1000, 8, kDayMs}).limited);
+  CHECK(scene.blocked_in(SYS_epoll_pwait, {7, 0x1000, 8, kDayMs - 1}).limited);
+}
+
 TEST_CASE("the time limit of ppoll is read") {
   WaitScene scene;
   const auto limit_of = [&scene](timespec limit) {

@@ -73,7 +73,7 @@ TEST_CASE("tasks: each wants the lock that the other one has") {
   CHECK(verdict.confidence == Confidence::kLikely);
   REQUIRE(verdict.culprits.size() == 1);
   CHECK(verdict.culprits[0].rank == kOdd);
-  CHECK(verdict.summary.find("2 of its asyncio tasks wait for each other") != std::string::npos);
+  CHECK(verdict.summary.find("2 of its tasks wait for each other") != std::string::npos);
   CHECK(
       verdict.summary.find("task \"left\" in move (job/stock.py:8) waits in Lock.acquire for what "
                            "task \"right\" has") != std::string::npos);

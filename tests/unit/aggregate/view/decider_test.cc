@@ -182,6 +182,34 @@ TEST_CASE("polling a store is waiting") {
   CHECK(motion_of(polls).still());
 }
 
+TEST_CASE("a thread for which the coroutine of an idle main thread waits speaks for the rank") {
+  CaptureBuilder job({"n0"}, 1);
+  auto& process = job.rank(0, "n0", 10);
+  const auto idle = tests::Frames{
+      tests::py("EpollIOManager.get_events", "/v/site-packages/trio/_core/_io_epoll.py", 243),
+      tests::py("<module>", "/home/u/serve.py", 9)};
+  ThreadSpec loop = tests::waiting_on(WaitOn::kSocket);
+  loop.frames = idle;
+  const pid_t main = job.thread(process, loop).tid;
+  ThreadSpec worker = tests::waiting_on(WaitOn::kFile);
+  worker.frames = {
+      tests::py("WorkerThread._work", "/v/site-packages/trio/_core/_thread_cache.py", 165)};
+  job.thread(process, worker).tid = 11;
+  const auto decider = [&process, &job] {
+    FrameModel model(job.capture.tables);
+    return find_decider(process, model)->tid;
+  };
+  CHECK(decider() == main);
+  snapshot::AsyncTask& task = process.tasks.emplace_back();
+  task.state = snapshot::TaskState::kWaits;
+  task.worker = 11;
+  SECTION("the last of those for which the main thread waits") {
+    task.tid = main;
+  }
+  SECTION("any other") {}
+  CHECK(decider() == 11);
+}
+
 TEST_CASE("a thread in a call speaks for a rank whose event loop its own process wakes") {
   CaptureBuilder job({"n0"}, 1);
   ThreadSpec loop = tests::waiting_on(snapshot::WaitOn::kSocket);
