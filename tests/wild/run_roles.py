@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""Runs oddrank on jobs of real frameworks whose processes have roles: vLLM, torchft, Monarch and
-Ray, each with a process that stands, and as healthy and idle twins.
+"""Runs oddrank on jobs of real frameworks whose processes have roles: vLLM, torchft, Monarch, Ray and
+services with anyio (on trio and asyncio), each with a process that stands, and as healthy and idle
+twins.
 
     run_roles.py --oddrank PATH [--save DIR] [NAME...]      NAME: see JOBS; all without
 
@@ -33,10 +34,11 @@ ROLES_FOLDER = os.path.join(run_jobs.HERE, "roles")
 LIMIT_S = 120
 STEPS_BEFORE = 5  # that a job makes before something is done to it
 STANDS_S = 4  # so long has no step been made, and no process come or gone
-HTTP_PORT, RENDEZVOUS_PORT = 8000, 29511
+HTTP_PORT, RENDEZVOUS_PORT, CLUSTER_PORT = 8000, 29511, 6399
 BODY = bytes(number % 255 + 1 for number in range(256))
 
 IO_STALL, BUSY, LOCK, STOPPED = ("io_stall",), ("busy_rank",), ("file_lock",), ("stopped_rank",)
+STUCK, DEADLOCK = ("stuck_rank",), ("lock_deadlock",)
 GONE = ("missing_rank", "rendezvous", "unknown")
 NOBODY = ("healthy", "unknown")
 # oddrank asks for pids or --select with these statuses; the word stands in place of a verdict.
@@ -145,6 +147,12 @@ def torchft(per_replica, *fault):
                                  for replica in range(2) for rank in range(per_replica))), *fault)
 
 
+def service(backend, how="healthy", **more):
+    """A service on an event loop, and its client: neither has a communication library."""
+    return Form(f"cd loops; {PYTHON} service.py {backend} {how} & {PYTHON} service.py client -",
+                ("server", "client"), by_pid=True, **more)
+
+
 def monarch(arguments, *fault, idle=False):
     return Form(f"cd monarch; sleep 1000 | {PYTHON} controller.py {arguments}",
                 ("controller", "trainer0", "trainer1", "trainer2"), *fault, idle=idle)
@@ -156,8 +164,18 @@ def ray(arguments, *rest, least=(), far="", **more):
                 ("driver", *least), *rest, **more)
 
 
-FAR = "127.0.0.2"
 ROLLOUTS = ("rollout0", "rollout1", "learner")
+
+
+def joined(arguments, *rest, **more):
+    """The driver joins a cluster that was started by itself, whose address only its code has."""
+    start = (f"{BIN}/ray start --head --port {CLUSTER_PORT} --node-ip-address 127.0.0.1 --num-cpus 8 "
+             f"--include-dashboard false --object-store-memory {200 << 20} --temp-dir $RUN_FOLDER/r")
+    return Form(f"cd ray; {start}; export CLUSTER={CLUSTER_PORT}; sleep 1000 | {PYTHON} {arguments}",
+                ("driver", *ROLLOUTS), *rest, **more)
+
+
+FAR = "127.0.0.2"
 # Before there is an actor, a driver is not found by itself.
 MISSING = {"kinds": ("external_wait",), "named": ("driver",), "idle": True, "by_pid": True}
 COROUTINES = {"kinds": ("stuck_rank",), "named": ("store",), "idle": True}
@@ -206,6 +224,12 @@ JOBS = {
     "monarch_gloo": monarch("gloo", pipe("trainer1", "shard.1"), IO_STALL),
     "monarch_spin": monarch("", spin("trainer1", "shard.1", bytes(len(BODY))), BUSY),
     "monarch_lock": monarch("", lock("controller", "summary"), LOCK),
+    **{f"loops_{backend}_{name}": service(backend, **more) for backend in ("trio", "asyncio")
+       for name, more in (
+           ("healthy", {}),
+           ("thread", {"fault": pipe("server", "shard.0"), "kinds": IO_STALL}),
+           ("event", {"how": "event", "named": ("server",), "kinds": STUCK, "idle": True}),
+           ("locks", {"how": "locks", "named": ("server",), "kinds": DEADLOCK, "idle": True}))},
     "roles_ray_healthy": ray("rollouts.py", least=ROLLOUTS),
     "roles_ray_idle": ray(f"rollouts.py {FEW}", least=ROLLOUTS, idle=True),
     "roles_ray_fifo": ray("rollouts.py", pipe("rollout1", "shard.1"), IO_STALL, least=ROLLOUTS),
@@ -218,6 +242,9 @@ JOBS = {
     "roles_ray_far_stopped": ray("rollouts.py", stop("rollout1"), STOPPED, least=ROLLOUTS, far=FAR),
     "roles_ray_far_cycle": ray("planner.py", kinds=("resource_cycle",), named=("planner", "worker"),
                                idle=True, far=FAR),
+    "roles_ray_joined_healthy": joined("rollouts.py"),
+    "roles_ray_joined_fifo": joined("rollouts.py", pipe("rollout1", "shard.1"), IO_STALL),
+    "roles_ray_joined_driver": joined("rollouts.py", lock("driver", "checkpoint"), LOCK),
     "roles_ray_async": ray("inference.py", pipe("engine", "shard.1"), IO_STALL,
                            least=("engine", "reward")),
     "roles_ray_threaded": ray("features.py", pipe("store", "shard.1"), IO_STALL, least=("store",)),
@@ -259,7 +286,7 @@ JOBS = {
 DATA = {"torchft": [f"{part}.{replica}.{rank}" for part in ("part", "first", "weight")
                     for replica in range(2) for rank in range(2)],
         "monarch": [f"shard.{number}" for number in range(3)],
-        "ray": [f"shard.{number}" for number in range(16)], "vllm": []}
+        "ray": [f"shard.{number}" for number in range(16)], "vllm": [], "loops": ["shard.0"]}
 VLLM_VARIABLES = {
     "HF_HUB_OFFLINE": "1", "TRANSFORMERS_OFFLINE": "1", "DO_NOT_TRACK": "1",
     "VLLM_NO_USAGE_STATS": "1", "VLLM_CPU_KVCACHE_SPACE": "1", "VLLM_HOST_IP": "127.0.0.1",

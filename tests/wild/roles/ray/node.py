@@ -1,4 +1,5 @@
-"""Starts Ray on this machine; with FAR_NODE a second node, at another address of it."""
+"""Starts Ray on this machine; with FAR_NODE a second node, at another address of it. With CLUSTER,
+joins the one at that port."""
 import os
 import subprocess
 import sys
@@ -8,10 +9,14 @@ import ray
 import run_folder
 
 FAR = os.environ.get("FAR_NODE")
+CLUSTER = os.environ.get("CLUSTER")
 
 
 def start():
     run_folder.record("driver")
+    if CLUSTER:
+        ray.init(address=f"127.0.0.1:{CLUSTER}")
+        return
     ray.init(num_cpus=8, include_dashboard=False, _temp_dir=os.path.join(run_folder.FOLDER, "r"),
              _node_ip_address="127.0.0.1", object_store_memory=200 << 20)
     if FAR:
