@@ -5,8 +5,8 @@
 #include <cstdlib>
 
 #include "attach/live_target.h"
-#include "collectives/sources/nccl_proxies.h"
-#include "node/sources/read_communicators.h"
+#include "collectives/nccl/nccl_proxies.h"
+#include "node/collect/read_communicators.h"
 #include "snapshot/tables.h"
 
 int main(int count, char** words) {

@@ -11,7 +11,7 @@
 #include "attach/live_target.h"
 #include "cpython/python_process.h"
 #include "elf/module_map.h"
-#include "node/sources/read_recorders.h"
+#include "node/collect/read_recorders.h"
 #include "snapshot/process_capture.h"
 #include "snapshot/tables.h"
 

@@ -11,8 +11,8 @@
 #include "cli/many_errors.h"
 #include "cli/output.h"
 #include "cli/parser.h"
-#include "collectives/sources/read_flight_record.h"
-#include "node/sources/dump_files.h"
+#include "collectives/flight/read_flight_record.h"
+#include "node/collect/dump_files.h"
 #include "report/flight_report.h"
 #include "snapshot/capture.h"
 

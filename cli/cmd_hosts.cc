@@ -9,7 +9,7 @@
 #include "cli/output.h"
 #include "cli/parser.h"
 #include "cli/terminal/make_report.h"
-#include "node/sources/collect_dumps.h"
+#include "node/collect/collect_dumps.h"
 
 namespace oddrank::cli {
 namespace {

@@ -10,8 +10,8 @@
 #include "cli/output_age.h"
 #include "cli/parser.h"
 #include "cli/terminal/make_report.h"
-#include "node/sources/collect_dumps.h"
-#include "node/sources/collect_log.h"
+#include "node/collect/collect_dumps.h"
+#include "node/collect/collect_log.h"
 #include "slurm/front_end.h"
 #include "slurm/job_outlook.h"
 

@@ -8,7 +8,7 @@
 #include "cli/output.h"
 #include "cli/parser.h"
 #include "cli/terminal/make_report.h"
-#include "node/sources/collect_dumps.h"
+#include "node/collect/collect_dumps.h"
 #include "reach/kubectl.h"
 
 namespace oddrank::cli {

@@ -14,9 +14,9 @@
 #include "cli/parser.h"
 #include "cli/terminal/make_report.h"
 #include "cli/terminal/progress_line.h"
-#include "collectives/sources/write_flight_record.h"
+#include "collectives/flight/write_flight_record.h"
 #include "node/capture_node.h"
-#include "node/sources/collect_dumps.h"
+#include "node/collect/collect_dumps.h"
 #include "snapshot/jobs/jobs.h"
 
 namespace oddrank::cli {

@@ -16,7 +16,7 @@
 #include "base/read_file.h"
 #include "base/split.h"
 #include "base/write_file.h"
-#include "node/sources/dump_files.h"
+#include "node/collect/dump_files.h"
 #include "report/report_json.h"
 #include "report/report_text.h"
 #include "snapshot/format/capture_file.h"

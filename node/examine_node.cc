@@ -14,9 +14,9 @@
 #include "base/proc/own_proc.h"
 #include "base/read_file.h"
 #include "base/version.h"
-#include "node/sources/check_recorder.h"
-#include "node/sources/collect_hardware.h"
-#include "node/sources/ras_services.h"
+#include "node/collect/check_recorder.h"
+#include "node/collect/collect_hardware.h"
+#include "node/collect/ras_services.h"
 
 namespace oddrank::node {
 namespace {

@@ -19,9 +19,9 @@
 #include "base/take_piece.h"
 #include "elf/inlines.h"
 #include "elf/symbolize.h"
+#include "node/collect/recorder_variables.h"
 #include "node/debug_finder.h"
 #include "node/files/module_opener.h"
-#include "node/sources/recorder_variables.h"
 #include "snapshot/format/capture_file.h"
 
 namespace oddrank::node {

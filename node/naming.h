@@ -14,7 +14,7 @@ namespace oddrank::node {
 // Names the native frames; those of `silent` processes by what is in memory. This and
 // add_inlines_in_child() run in a child with a deadline, since a file system with symbol files may
 // hang. Failures become a note of the capture's first node. Precondition: one thread (they fork).
-// `with_recorders`: searches for recorders (sources/recorder_variables.h) in the files it reads,
+// `with_recorders`: searches for recorders (collect/recorder_variables.h) in the files it reads,
 // and returns what it found there; else "".
 std::string name_in_child(snapshot::Capture& capture,
                           const SilentProcesses& silent = {},

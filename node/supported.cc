@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "collectives/sources/nccl_layout.h"
+#include "collectives/nccl/nccl_layout.h"
 #include "collectives/torch/process_group.h"
 #include "collectives/torch/recorder_layout.h"
 #include "cpython/layouts/layout.h"

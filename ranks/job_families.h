@@ -7,9 +7,9 @@
 // each family of several parts is a job, "family PID" by its outermost process.
 //
 // The families of one Ray cluster are one family: its daemons have the session's name in their
-// arguments, and start the actors (Ray 2.60: raylet). The cluster's driver has started a daemon, has
-// the cluster's address in RAY_ADDRESS, or has a log of the session open. Daemons that no process of
-// the job has started are its services.
+// arguments, and start the actors (Ray 2.60: raylet). The cluster's driver has started a daemon,
+// has the cluster's address in RAY_ADDRESS, or has a log of the session open. Daemons that no
+// process of the job has started are its services.
 #pragma once
 
 #include <cstddef>

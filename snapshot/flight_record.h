@@ -1,5 +1,5 @@
 // The contents of one rank's flight recorder: a ring of the collectives that it has called, as
-// PyTorch dumps it. Plain data, read from files (collectives/sources/read_flight_record.h).
+// PyTorch dumps it. Plain data, read from files (collectives/flight/read_flight_record.h).
 #pragma once
 
 #include <sys/types.h>

@@ -16,8 +16,8 @@ namespace oddrank::waits {
 std::optional<std::uint64_t> limit_argument(const WaitContext& context, const SyscallInfo& info);
 
 // Sets `limited` and `limit_ms`. The longest wait of event loops, a day, is no limit. Sources: the
-// man-pages of the calls; of futex(2), FUTEX_WAIT has a relative limit, other operations a time on a
-// clock. True for glibc 2.31 to 2.42 and musl 1.2.
+// man-pages of the calls; of futex(2), FUTEX_WAIT has a relative limit, other operations a time on
+// a clock. True for glibc 2.31 to 2.42 and musl 1.2.
 void read_time_limit(const WaitContext& context, const SyscallInfo& info, ThreadWait& wait);
 
 }  // namespace oddrank::waits

@@ -34,10 +34,10 @@ struct TaskCircle {
   bool awaited = false;  // the thread waits for these tasks; false: perhaps, or a client does
 };
 
-// Returns a circle among the tasks that the thread waits for; or among its event loop's tasks, if it
-// waits for what another coroutine does, or if a coroutine that has a client's connection waits for
-// the circle. Only waits that must all end count: for a task, for a lock that a task has, for all of
-// several tasks.
+// Returns a circle among the tasks that the thread waits for; or among its event loop's tasks, if
+// it waits for what another coroutine does, or if a coroutine that has a client's connection waits
+// for the circle. Only waits that must all end count: for a task, for a lock that a task has, for
+// all of several tasks.
 TaskCircle task_circle(FrameModel& model,
                        const snapshot::ProcessCapture& process,
                        const snapshot::ThreadCapture& thread);

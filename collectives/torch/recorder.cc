@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "base/ascii.h"
-#include "collectives/sources/recorded_words.h"
+#include "collectives/flight/recorded_words.h"
 #include "collectives/torch/recorder_maps.h"
 #include "collectives/torch/ring.h"
 #include "collectives/torch/traceback_lines.h"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <span>
 
-#include "collectives/sources/recorded_words.h"
+#include "collectives/flight/recorded_words.h"
 #include "cpython/line_table.h"
 
 namespace oddrank::collectives {

@@ -3,8 +3,8 @@
 // Locks of trio and anyio record their owner. An asyncio.Lock does not. But a coroutine in the body
 // of `async with lock:` has the __aexit__ of the lock, or of its Condition, on the stack of its
 // frame. A coroutine that still waits for the lock has it, too, but is in acquire(); inside of two
-// such bodies, it waits for itself. The holder of a semaphore is known if it is the only one. A lock
-// that was acquired without `async with` leaves no trace.
+// such bodies, it waits for itself. The holder of a semaphore is known if it is the only one. A
+// lock that was acquired without `async with` leaves no trace.
 #pragma once
 
 #include <vector>

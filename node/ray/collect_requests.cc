@@ -15,7 +15,7 @@
 #include "base/clock_us.h"
 #include "base/isolated.h"
 #include "base/read_file.h"
-#include "collectives/sources/ray_status.h"
+#include "collectives/around/ray_status.h"
 #include "node/isolated_read.h"
 #include "snapshot/carrier.h"
 

@@ -1,5 +1,5 @@
 // Reads which requests for resources are pending in the Ray session of this node's processes, from
-// the files of the session (collectives/sources/ray_status.h).
+// the files of the session (collectives/around/ray_status.h).
 //
 // Why files: Ray's GCS and its dashboard know the same, but need a client of gRPC and, since Ray
 // 2.60, a token; in the raylet's memory, nothing shows where it is. The files exist with plain `pip

@@ -10,9 +10,9 @@
 #include "aggregate/diagnose.h"
 #include "aggregate/frames/frame_model.h"
 #include "aggregate/view/job_view.h"
-#include "collectives/sources/json_reader.h"
-#include "collectives/sources/pickle_reader.h"
-#include "collectives/sources/read_flight_record.h"
+#include "collectives/flight/json_reader.h"
+#include "collectives/flight/pickle_reader.h"
+#include "collectives/flight/read_flight_record.h"
 #include "tests/fuzz/peak_memory.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

@@ -1,14 +1,14 @@
 // Reads any bytes as the end of a job's output, as the output of nvidia-smi, and as Ray's status:
 // no crash, no hang, and no more kept than promised.
-#include "collectives/sources/log_lines.h"
+#include "collectives/around/log_lines.h"
 
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <string_view>
 
-#include "collectives/sources/gpu_table.h"
-#include "collectives/sources/ray_status.h"
+#include "collectives/around/gpu_table.h"
+#include "collectives/around/ray_status.h"
 #include "tests/fuzz/peak_memory.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

@@ -1,7 +1,7 @@
 // Reads any bytes as a process's list of NCCL's communicators, its proxies and its bootstrap root:
 // no crash, no hang, and no communicator that the memory has no place for. The first byte is the
 // version, the rest memory.
-#include "collectives/sources/nccl_memory.h"
+#include "collectives/nccl/nccl_memory.h"
 
 #include <array>
 #include <cstddef>
@@ -9,8 +9,8 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "collectives/sources/nccl_proxies.h"
-#include "collectives/sources/nccl_root.h"
+#include "collectives/nccl/nccl_proxies.h"
+#include "collectives/nccl/nccl_root.h"
 #include "tests/fuzz/memory_image.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

@@ -6,8 +6,8 @@
 #include <string>
 #include <string_view>
 
-#include "collectives/sources/ras_json.h"
-#include "collectives/sources/ras_text.h"
+#include "collectives/nccl/ras_json.h"
+#include "collectives/nccl/ras_text.h"
 #include "tests/fuzz/peak_memory.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

@@ -44,7 +44,7 @@ def version(library):
 
 def table_row(version_code, struct, table):
     """Returns a row of the product's tables by the names of the struct's members."""
-    source = f"{ROOT}/collectives/sources/nccl_layout"
+    source = f"{ROOT}/collectives/nccl/nccl_layout"
     with open(f"{source}.h", encoding="utf-8") as file:
         members = re.search(rf"struct {struct} \{{(.*?)\n\}};", file.read(), re.DOTALL).group(1)
     names = re.findall(r"^  (?:int|std::u?int32_t) (\w+) = -?\d+;", members, re.MULTILINE)

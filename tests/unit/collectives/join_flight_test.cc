@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "collectives/sources/flight_paths.h"
-#include "collectives/sources/shorten_record.h"
+#include "collectives/flight/flight_paths.h"
+#include "collectives/flight/shorten_record.h"
 #include "tests/support/catch.h"
 #include "tests/support/hung_jobs.h"
 #include "tests/support/recorders.h"

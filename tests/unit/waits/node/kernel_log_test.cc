@@ -44,7 +44,9 @@ TEST_CASE("errors of GPUs") {
   REQUIRE(error);
   CHECK(*error ==
         GpuError{"0000:41:00", 79, "79, pid=77, name=python3, GPU has fallen off", 5678901});
-  CHECK(parse_gpu_error("3,1,2,-;NVRM: Xid (PCI:0000:01:00): 31\x1b")->text == "31?");
+  const auto hostile = parse_gpu_error("3,1,2,-;NVRM: Xid (PCI:0000:01:00): 31, \x1b[2J");
+  REQUIRE(hostile);
+  CHECK(hostile->text == "31, ?[2J");
   for (const char* other :
        {"6,1,2,-;NVRM: loading NVIDIA UNIX x86_64 Kernel Module",
         "NVRM: Xid (PCI:0000:41:00): 79, x", "3,1,2,-;NVRM: Xid (PCI:0000:41:00",
