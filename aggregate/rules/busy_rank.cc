@@ -14,19 +14,17 @@ namespace {
 // that.
 constexpr std::uint64_t kLongEnoughUs = 2'000'000;
 
-// Returns whether it left communication during the samples, and nothing shows that the others have
-// waited for long since then: it is in the middle of a step.
-bool came_out_just_now(const RuleInput& input, const RankView& rank) {
-  const auto& samples = rank.decider->samples;
-  bool was_inside = false;
-  for (std::size_t at = 0; at + 1 < samples.size(); ++at) {
-    was_inside = was_inside || input.view.model().story(samples[at], Story::kCommunicates);
-  }
-  const auto& ranks = input.view.ranks();
-  return was_inside && std::ranges::any_of(ranks, [&rank](const RankView& other) {
-           return other.decider != nullptr && other.decider != rank.decider &&
-                  other.decider->call && other.decider->wait.quiet_ms < snapshot::kOldWaitMs;
-         });
+// Returns whether no rank is known to have waited for this one for longer than a step lasts, and it
+// has not computed for longer. What spins has run just now, whatever it waits for.
+bool may_be_a_step(const RuleInput& input, std::size_t rank) {
+  const std::vector<std::size_t> waiters = waiters_of(input.graph, rank);
+  const auto waits_just_now = [&input](std::size_t at) {
+    const RankView& waiter = input.rank(at);
+    const std::int64_t quiet_ms = waiter.decider == nullptr ? -1 : waiter.decider->wait.quiet_ms;
+    return waiter.state() == 'R' || (quiet_ms >= 0 && quiet_ms < snapshot::kOldWaitMs);
+  };
+  return !waiters.empty() && std::ranges::all_of(waiters, waits_just_now) &&
+         input.end(rank).view().motion.cpu_us < kLongEnoughUs;
 }
 
 }  // namespace
@@ -35,7 +33,7 @@ std::vector<Finding> busy_rank(const RuleInput& input) {
   std::vector<std::size_t> ranks;
   for (const std::size_t at : input.with_story) {
     const bool meant = input.graph.awaited[at] || input.about.basis == Basis::kOdd;
-    if (meant && !came_out_just_now(input, input.rank(at))) {
+    if (meant && !may_be_a_step(input, at)) {
       ranks.push_back(at);
     }
   }

@@ -516,18 +516,23 @@ TEST_CASE("busy_rank: only if another rank waits for it") {
   CHECK(verdict.culprits.empty());
 }
 
-TEST_CASE("busy_rank: a rank that was seen in communication is in the midst of a step") {
+TEST_CASE("busy_rank: not in the midst of a step, which looks the same") {
   CaptureBuilder job = tests::busy_rank_job();
-  auto& process = job.process(pid_of(1));
-  process.threads[0].samples.edit(0).stack =
-      job.process(pid_of(2)).threads[0].samples.front().stack;
-  CHECK(verdict_of(job).culprits.empty());
-  for (std::int32_t rank = 0; rank < 8; ++rank) {
-    if (rank != 1) {  // unless the others have waited for long
-      job.process(pid_of(rank)).threads[0].wait.quiet_ms = 5000;
+  const auto let_wait = [&job](std::int64_t quiet_ms) {
+    for (std::int32_t rank = 0; rank < 8; ++rank) {
+      job.process(pid_of(rank)).threads[0].wait.quiet_ms = rank == 1 ? -1 : quiet_ms;
     }
-  }
+  };
+  let_wait(100);
+  CHECK(verdict_of(job).culprits.empty());
+  let_wait(5000);
   CHECK(verdict_of(job).kind == Kind::kBusyRank);
+  let_wait(-1);  // unknown
+  CHECK(verdict_of(job).kind == Kind::kBusyRank);
+  for (std::int32_t rank = 0; rank < 8; ++rank) {  // they spin, for how long is not known
+    job.process(pid_of(rank)).threads[0].samples.edit_back().state = 'R';
+  }
+  CHECK(verdict_of(job).culprits.empty());
 }
 
 TEST_CASE("healthy: not reported if one rank is still or was not read") {
