@@ -200,16 +200,16 @@ TEST_CASE("NCCL proxies: channels that stand still") {
 TEST_CASE("NCCL proxies: 16 communicators with 32 channels cost 64 KiB") {
   constexpr std::uint64_t kCommunicators = 16;
   constexpr std::uint64_t kChannels = 32;
-  constexpr Addr kList{0x400}, kEntries{0x408}, kArray{0x500};
+  constexpr Addr kManyList{0x400}, kManyEntries{0x408}, kManyArray{0x500};
   Proxies proxies("2.28.9");
   const NcclProxyLayout& layout = proxies.layout();
-  proxies.target.add_object(kList, value_of(kArray));
-  proxies.target.add_object(kEntries, static_cast<std::int32_t>(kCommunicators));
+  proxies.target.add_object(kManyList, value_of(kManyArray));
+  proxies.target.add_object(kManyEntries, static_cast<std::int32_t>(kCommunicators));
   for (std::uint64_t at = 0; at < kCommunicators; ++at) {
     const Addr base{0x10'0000'0000 + at * 0x1'0000'0000};
     const Addr state = base + 0x200'000;
     const Addr op = base + 0x300'000;
-    proxies.target.add_object(kArray + at * 8, value_of(base));
+    proxies.target.add_object(kManyArray + at * 8, value_of(base));
     proxies.target.add_object(base, kNcclMagic);
     proxies.target.add_object(base + layout.proxy_state, value_of(state));
     proxies.target.add_object(state + layout.rank, std::int32_t{8});
@@ -228,8 +228,8 @@ TEST_CASE("NCCL proxies: 16 communicators with 32 channels cost 64 KiB") {
   }
   NcclVariables variables;
   variables.version = "2.28.9";
-  variables.list = kList;
-  variables.entries = kEntries;
+  variables.list = kManyList;
+  variables.entries = kManyEntries;
   variables.ib_devices = kIbDevices;
   const auto rows = read_nccl_proxies(proxies.target, variables, proxies.tables);
   REQUIRE(rows);
