@@ -2,9 +2,9 @@
 // round, the rows and the microseconds. (The bytes are in the unit test of nccl_proxies.h.)
 #include <chrono>
 #include <cstdio>
-#include <cstdlib>
 
 #include "attach/live_target.h"
+#include "base/parse_number.h"
 #include "collectives/nccl/nccl_proxies.h"
 #include "node/collect/read_communicators.h"
 #include "snapshot/tables.h"
@@ -12,11 +12,13 @@
 int main(int count, char** words) {
   using namespace oddrank;  // NOLINT(google-build-using-namespace)
   using Clock = std::chrono::steady_clock;
-  if (count != 3) {
+  const auto pid = count == 3 ? parse_number<pid_t>(words[1]) : std::nullopt;
+  const auto rounds = count == 3 ? parse_number<int>(words[2]) : std::nullopt;
+  if (!pid || !rounds) {
     std::fputs("nccl_cost PID ROUNDS\n", stderr);
     return 2;
   }
-  const auto target = attach::LiveTarget::open(std::atoi(words[1]));
+  const auto target = attach::LiveTarget::open(*pid);
   if (!target) {
     std::fprintf(stderr, "%s\n", target.error().what.c_str());
     return 1;
@@ -26,7 +28,7 @@ int main(int count, char** words) {
     std::fprintf(stderr, "%s\n", variables.error().what.c_str());
     return 1;
   }
-  for (int round = 0; round < std::atoi(words[2]); ++round) {
+  for (int round = 0; round < *rounds; ++round) {
     snapshot::Tables tables;
     const auto begun = Clock::now();
     const auto rows = collectives::read_nccl_proxies(**target, *variables, tables);

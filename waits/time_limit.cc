@@ -18,9 +18,9 @@ constexpr std::int64_t kMicrosecond = 1000;
 constexpr std::int64_t kMillisecond = 1'000'000;
 constexpr std::int64_t kSecond = 1'000'000'000;
 
-// trio's event loop waits so long if nothing has a time limit, and asyncio's if
-// the next one is further away.
-constexpr std::uint64_t kMaxLoopWaitMs = 24 * 3600 * 1000;
+// trio's event loop waits so long if nothing has a time limit, and asyncio's if the next one is
+// further away.
+constexpr std::uint64_t kMaxLoopWaitMs = std::uint64_t{24} * 3600 * 1000;
 
 // A point of time of a clock, or a span.
 struct Limit {
