@@ -24,7 +24,7 @@ class IsolatedChild {
   // fork or pipe fails.
   static std::optional<IsolatedChild> start(std::span<const IsolatedTask> tasks, std::size_t index);
 
-  // Gives it another of the tasks. Precondition: it has done its task, and may run another one.
+  // Gives it another task. Precondition: it has done its task, and may run another one.
   // Returns false if it is gone.
   bool give(const IsolatedTask& task, std::size_t index);
 

@@ -24,7 +24,9 @@ ranks::SelfReport ask_process(pid_t pid) {
     report.environment = *std::move(environment);
   }
   report.communicates = ranks::communicates((*target)->maps());
-  report.ray_session = ranks::ray_session_of(pid);
+  if (report.communicates) {  // Ray's library counts as one
+    report.ray_session = ranks::ray_session_of(pid);
+  }
   snapshot::Capture none;
   snapshot::ProcessCapture process;
   process.pid = pid;

@@ -39,8 +39,8 @@ bool is_on(const Device& gpu, const snapshot::ProcessCapture& process) {
   return gpu.node == process.node && std::ranges::find(gpu.pids, process.pid) != gpu.pids.end();
 }
 
-// Why a GPU is slowed down, as bits of NVML. What lowers the clocks of a healthy one is none of
-// these: idleness, settings, the power limit.
+// Reasons why a GPU is slowed down, as bits of NVML. Idleness, settings and the power limit lower
+// the clocks of a healthy one, and are not among these.
 struct Slowdown {
   std::int64_t bit = 0;
   std::string_view words;

@@ -42,10 +42,7 @@ bool is_end_before_others(const std::vector<Slot>& slots, const Slot& slot) {
 // the CPU moves would take its time, and what a GPU moves is not seen here.
 bool has_stood_idle(const RankView& rank) {
   const auto moves_data = [](const snapshot::ThreadCapture& thread) {
-    constexpr std::uint64_t kCpuThatMovesUs = 1000;
-    return !thread.has_python && !thread.samples.empty() &&
-           snapshot::ran_between(thread.samples.front(), thread.samples.back()).cpu_us >=
-               kCpuThatMovesUs;
+    return !thread.has_python && has_used_cpu(thread);
   };
   return rank.motion.still() && rank.decider->wait.on != snapshot::WaitOn::kDevice &&
          rank.decider->wait.quiet_ms >= snapshot::kOldWaitMs &&

@@ -1,9 +1,9 @@
 // Ranks of one group are at the same sequence number with different operations, or with different
 // calls in their flight recorders (docs/flight-recorder.md): stacks show neither sizes nor earlier
-// calls. The smaller side deviates; on a tie both are named. Of two sides, members that have not
-// come yet belong to the one that they do not wait for elsewhere: a rank that is awaited in an
-// earlier call has left that call out. If only the root differs, members that have gone on are
-// added to a side: a variable with the root on all ranks that are still there mostly has it on
+// calls. The smaller side deviates; on a tie both are named. If there are two sides, members that
+// have not come yet belong to the side that they do not wait for elsewhere: a rank that is awaited
+// in an earlier call has left that call out. If only the root differs, members that have gone on
+// are added to a side: a variable with the root on all ranks that are still there mostly has it on
 // them, too.
 #include <algorithm>
 #include <iterator>

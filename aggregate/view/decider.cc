@@ -192,6 +192,11 @@ bool keeps_waking(const ThreadCapture& thread) {
   return all.size() >= 2 && snapshot::ran_between(all.front(), all.back()).wakes >= kWakesThatCount;
 }
 
+bool has_used_cpu(const ThreadCapture& thread) {
+  const snapshot::SampleList& all = thread.samples;
+  return !all.empty() && snapshot::ran_between(all.front(), all.back()).cpu_us >= kCpuThatCountsUs;
+}
+
 bool waits_to_try_again(const ThreadCapture& thread) {
   const auto looped = std::ranges::find_if(
       thread.places, [](const snapshot::FramePlace& place) { return !place.turns.empty(); });

@@ -32,6 +32,9 @@ bool sleeps_on_purpose(const snapshot::ThreadCapture& thread, FrameModel& model)
 // Returns whether the thread has slept and woken more than once between its samples.
 bool keeps_waking(const snapshot::ThreadCapture& thread);
 
+// Returns whether it has used the CPU since its first sample, for more than bookkeeping.
+bool has_used_cpu(const snapshot::ThreadCapture& thread);
+
 // Returns whether it waits in a loop that tries something until it succeeds. Each turn uses some
 // CPU; neither that nor what other threads do ends the wait.
 bool waits_to_try_again(const snapshot::ThreadCapture& thread);

@@ -47,7 +47,7 @@ struct RawRoot {
   std::uint64_t addresses = 0;
   // The members that are in the message of the last one that came. Every message has the same.
   std::int32_t rank = -1;
-  std::int32_t told_ranks = -1;
+  std::int32_t message_ranks = -1;
   std::int32_t part = -1;
   std::int32_t parts = -1;
   std::int32_t offset = 0;
@@ -68,7 +68,7 @@ RootPart part_of(const RawRoot& raw) {
 }
 
 bool is_plausible_root(const RawRoot& raw) {
-  return raw.ranks > 1 && raw.ranks <= kMaxRootRanks && raw.told_ranks == raw.ranks &&
+  return raw.ranks > 1 && raw.ranks <= kMaxRootRanks && raw.message_ranks == raw.ranks &&
          raw.rank >= 0 && raw.rank < raw.ranks && raw.parts > 0 && raw.parts <= raw.ranks &&
          raw.part >= 0 && raw.part < raw.parts && raw.offset == 0 && raw.infos != 0 &&
          raw.addresses != 0 && part_of(raw).awaited <= kMaxAwaited;
@@ -89,7 +89,7 @@ std::optional<RawRoot> read_variables(const Target& target,
       request_of(frame + layout.infos, raw.infos),
       request_of(frame + layout.addresses, raw.addresses),
       request_of(last, raw.rank),
-      request_of(last + sizeof raw.rank, raw.told_ranks),
+      request_of(last + sizeof raw.rank, raw.message_ranks),
       request_of(last + layout.part, raw.part),
       request_of(last + layout.parts, raw.parts),
       request_of(last + layout.offset, layout.offset != 0 ? raw.offset : nothing)};

@@ -296,9 +296,9 @@ constexpr Layout kPython312 = [] {
   return layout;
 }();
 
-// In free-threaded builds the header of all objects has 16 bytes more: the fields of objects lie so
-// much further behind.
-constexpr Layout with_larger_head(Layout layout) {
+// Returns the free-threaded build of a version: the header of all objects has 16 bytes more, so the
+// fields of objects lie so much further behind, and the GIL has a switch.
+constexpr Layout free_threaded(Layout layout) {
   constexpr std::uint32_t kGrowth = 16;
   const auto add = [](auto&... offsets) { ((offsets += kGrowth), ...); };
   CodeOffsets& code = layout.code;
@@ -312,11 +312,29 @@ constexpr Layout with_larger_head(Layout layout) {
       object.tuple_items, object.list_items, object.int_tag, object.int_digits, object.float_value,
       object.dict_used, object.dict_keys, object.dict_values, object.module_dict, object.cell_value,
       object.set_mask, object.set_table, object.weakref_target, object.head);
-  add(layout.generator.frame, layout.generator.state);
+  add(layout.generator.frame, layout.generator.state, layout.frame.line);
+  layout.collector.generations = kAbsent;
+  layout.gil.last_holder = 16;
+  layout.gil.locked = 24;
+  layout.gil.enabled = 0;
+  layout.gil.size = 216;
+  layout.semantics.free_threaded = true;
   return layout;
 }
 
-// CPython 3.13 Headers of 3.13.0.
+// Returns the same of 3.14 and later: each thread may have a copy of a function's code.
+constexpr Layout free_threaded_with_copies(Layout layout) {
+  layout = free_threaded(layout);
+  layout.frame.owner = 78;
+  layout.frame.tlbc_index = 72;
+  layout.code.instructions = 232;
+  layout.code.thread_code = 224;
+  layout.code.size = 240;
+  layout.object.str_kind_shift = 8;
+  return layout;
+}
+
+// CPython 3.13: the process publishes most offsets. Headers of 3.13.0.
 constexpr Layout kPython313 = [] {
   Layout layout = kPython312;
   layout.runtime.interpreters_head = 632;
@@ -345,20 +363,13 @@ constexpr Layout kPython313 = [] {
 
 // The free-threaded build of CPython 3.13.
 constexpr Layout kPython313t = [] {
-  Layout layout = with_larger_head(kPython313);
+  Layout layout = free_threaded(kPython313);
   layout.interpreter.modules = 7664;
-  layout.collector.generations = kAbsent;
-  layout.gil.last_holder = 16;
-  layout.gil.locked = 24;
-  layout.gil.enabled = 0;
-  layout.gil.size = 216;
-  layout.frame.line = 56;
-  layout.semantics.free_threaded = true;
   layout.semantics.counts_collections = false;
   return layout;
 }();
 
-// CPython 3.14: References in frames carry tags; owner 3 is the shim of a loop, owner 4 is a frame
+// CPython 3.14: references in frames carry tags; owner 3 is the shim of a loop, owner 4 is a frame
 // on the C stack. Headers of 3.14.8.
 constexpr Layout kPython314 = [] {
   Layout layout = kPython313;
@@ -381,25 +392,12 @@ constexpr Layout kPython314 = [] {
 
 // The free-threaded build of CPython 3.14.
 constexpr Layout kPython314t = [] {
-  Layout layout = with_larger_head(kPython314);
+  Layout layout = free_threaded_with_copies(kPython314);
   layout.interpreter.modules = 7712;
-  layout.collector.generations = kAbsent;
-  layout.gil.last_holder = 16;
-  layout.gil.locked = 24;
-  layout.gil.enabled = 0;
-  layout.gil.size = 216;
-  layout.frame.owner = 78;
-  layout.frame.tlbc_index = 72;
-  layout.frame.line = 56;
-  layout.code.instructions = 232;
-  layout.code.thread_code = 224;
-  layout.code.size = 240;
-  layout.object.str_kind_shift = 8;
-  layout.semantics.free_threaded = true;
   return layout;
 }();
 
-// CPython 3.15: Below all frames of a thread lies a base frame that looks like a shim. Headers of
+// CPython 3.15: below all frames of a thread lies a base frame that looks like a shim. Headers of
 // 3.15.0.
 constexpr Layout kPython315 = [] {
   Layout layout = kPython314;
@@ -421,23 +419,7 @@ constexpr Layout kPython315 = [] {
 }();
 
 // The free-threaded build of CPython 3.15.
-constexpr Layout kPython315t = [] {
-  Layout layout = with_larger_head(kPython315);
-  layout.collector.generations = kAbsent;
-  layout.gil.last_holder = 16;
-  layout.gil.locked = 24;
-  layout.gil.enabled = 0;
-  layout.gil.size = 216;
-  layout.frame.owner = 78;
-  layout.frame.tlbc_index = 72;
-  layout.frame.line = 56;
-  layout.code.instructions = 232;
-  layout.code.thread_code = 224;
-  layout.code.size = 240;
-  layout.object.str_kind_shift = 8;
-  layout.semantics.free_threaded = true;
-  return layout;
-}();
+constexpr Layout kPython315t = free_threaded_with_copies(kPython315);
 
 }  // namespace
 

@@ -32,6 +32,21 @@ void add_newest(Row row, std::vector<Row>& rows) {
   }
 }
 
+// Calls take(row, "41 s ago (kernel log)") for the rows since `begun_us`, the newest first.
+template <typename Row, typename Take>
+void each_newest(const std::vector<Row>& rows,
+                 std::uint64_t begun_us,
+                 std::uint64_t now_us,
+                 const Take& take) {
+  constexpr std::uint64_t kSecondUs = 1'000'000;
+  for (auto row = rows.rbegin(); row != rows.rend(); ++row) {
+    if (row->at_us + kSecondUs >= begun_us) {  // the times are from two kernel clocks
+      const std::uint64_t ago_us = now_us - std::min(now_us, row->at_us);
+      take(*row, std::to_string(ago_us / kSecondUs) + " s ago (kernel log)");
+    }
+  }
+}
+
 std::string printable_part(std::string_view text, std::size_t most) {
   std::string part(text.substr(0, most));
   std::replace_if(part.begin(), part.end(), std::not_fn(is_printable_ascii), '?');
@@ -98,21 +113,27 @@ std::optional<GpuError> parse_gpu_error(std::string_view record) {
                   printable_part(said, kMaxText), parsed->at_us};
 }
 
-std::vector<std::string> gpu_error_notes(std::vector<GpuError> errors,
+std::vector<std::string> kill_notes(const std::vector<MemoryKill>& kills,
+                                    std::uint64_t begun_us,
+                                    std::uint64_t now_us) {
+  FewNotes newest(kMaxKernelNotes, "earlier kills for lack of memory");
+  each_newest(kills, begun_us, now_us, [&newest](const MemoryKill& kill, const std::string& ago) {
+    newest.add("pid " + std::to_string(kill.pid) + " (" + kill.name +
+               ") was killed for lack of memory " + ago);
+  });
+  return newest.take();
+}
+
+std::vector<std::string> gpu_error_notes(const std::vector<GpuError>& errors,
                                          std::uint64_t begun_us,
                                          std::uint64_t now_us) {
-  constexpr std::uint64_t kSecondUs = 1'000'000;
   std::set<std::string> seen;
-  FewNotes newest(kMaxGpuErrorNotes, "GPUs with errors");
-  std::reverse(errors.begin(), errors.end());
-  for (const GpuError& error : errors) {
-    if (error.at_us + kSecondUs < begun_us || !seen.insert(error.device).second) {
-      continue;
+  FewNotes newest(kMaxKernelNotes, "GPUs with errors");
+  each_newest(errors, begun_us, now_us, [&](const GpuError& error, const std::string& ago) {
+    if (seen.insert(error.device).second) {
+      newest.add("GPU " + error.device + " had an error " + ago + ": Xid " + error.text);
     }
-    const std::uint64_t ago_us = now_us - std::min(now_us, error.at_us);
-    newest.add("GPU " + error.device + " had an error " + std::to_string(ago_us / kSecondUs) +
-               " s ago (kernel log): Xid " + error.text);
-  }
+  });
   return newest.take();
 }
 

@@ -40,11 +40,15 @@ struct GpuError {
 // something else.
 std::optional<GpuError> parse_gpu_error(std::string_view record);
 
-// Returns "GPU 0000:41:00 had an error 41 s ago (kernel log): Xid 79, pid=7, ...", the newest of
-// each GPU since `begun_us`, both times after boot; the newest kMaxGpuErrorNotes GPUs, and how many
-// more.
-inline constexpr std::size_t kMaxGpuErrorNotes = 8;
-std::vector<std::string> gpu_error_notes(std::vector<GpuError> errors,
+// Return notes about what happened since `begun_us`, both times after boot, the newest first; the
+// first kMaxKernelNotes, and how many more: "pid 77 (python3) was killed for lack of memory 41 s
+// ago (kernel log)"; "GPU 0000:41:00 had an error 41 s ago (kernel log): Xid 79, pid=7, ...", of
+// each GPU the newest. The rows are oldest first.
+inline constexpr std::size_t kMaxKernelNotes = 8;
+std::vector<std::string> kill_notes(const std::vector<MemoryKill>& kills,
+                                    std::uint64_t begun_us,
+                                    std::uint64_t now_us);
+std::vector<std::string> gpu_error_notes(const std::vector<GpuError>& errors,
                                          std::uint64_t begun_us,
                                          std::uint64_t now_us);
 

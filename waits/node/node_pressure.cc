@@ -8,11 +8,11 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <iterator>
 #include <set>
 
 #include "attach/files/open_named.h"
 #include "attach/proc_root.h"
-#include "base/few_notes.h"
 #include "base/parse_number.h"
 #include "base/read_file.h"
 #include "base/split.h"
@@ -186,32 +186,17 @@ std::uint64_t first_start_us(const snapshot::Capture& capture) {
 }
 
 // Adds kills and errors of GPUs since the first rank began; earlier ones do not concern the job.
-void add_kills_and_errors(const snapshot::Capture& capture,
-                          std::vector<MemoryKill> kills,
-                          std::vector<GpuError> errors,
-                          std::vector<std::string>& notes) {
-  constexpr std::size_t kMaxKillNotes = 8;
+void add_kernel_words(const snapshot::Capture& capture,
+                      const KernelWords& words,
+                      std::vector<std::string>& notes) {
   const std::uint64_t begun_us = first_start_us(capture);
   const std::uint64_t now_us = since_boot_us();
   if (begun_us == UINT64_MAX || now_us == 0) {
     return;
   }
-  std::erase_if(kills, [begun_us](const MemoryKill& kill) {
-    return kill.at_us + kSecondUs < begun_us;  // the times are from two kernel clocks
-  });
-  FewNotes newest(kMaxKillNotes, "earlier kills for lack of memory");
-  std::reverse(kills.begin(), kills.end());
-  for (const MemoryKill& kill : kills) {
-    const std::uint64_t ago_us = now_us - std::min(now_us, kill.at_us);
-    newest.add("pid " + std::to_string(kill.pid) + " (" + kill.name +
-               ") was killed for lack of memory " + std::to_string(ago_us / kSecondUs) +
-               " s ago (kernel log)");
-  }
-  for (std::string& note : newest.take()) {
-    notes.push_back(std::move(note));
-  }
-  for (std::string& note : gpu_error_notes(std::move(errors), begun_us, now_us)) {
-    notes.push_back(std::move(note));
+  for (auto found : {kill_notes(words.kills, begun_us, now_us),
+                     gpu_error_notes(words.gpu_errors, begun_us, now_us)}) {
+    std::move(found.begin(), found.end(), std::back_inserter(notes));
   }
 }
 
@@ -284,8 +269,8 @@ std::vector<std::string> node_pressure(const snapshot::Capture& capture,
     add_full_file_systems(process.pid, file_systems, notes);
     add_swap(process.pid, before, notes);
   }
-  KernelWords log = read_kernel_words();
-  add_kills_and_errors(capture, std::move(log.kills), std::move(log.gpu_errors), notes);
+  const KernelWords log = read_kernel_words();
+  add_kernel_words(capture, log, notes);
   add_lost_servers(log.servers, notes);
   add_pressure(notes);
   const long cpus = ::sysconf(_SC_NPROCESSORS_ONLN);

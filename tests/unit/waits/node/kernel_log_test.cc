@@ -72,6 +72,16 @@ TEST_CASE("the newest error of each GPU since the job began is told") {
   CHECK(gpu_error_notes(std::vector<GpuError>(20, errors[1]), 0, 0).size() == 1);
 }
 
+TEST_CASE("the newest kills since the job began are told, and the others are counted") {
+  constexpr std::uint64_t kSecond = 1'000'000;
+  std::vector<MemoryKill> kills = {{6, "before", 10 * kSecond}, {7, "python3", 100 * kSecond}};
+  CHECK(kill_notes(kills, 90 * kSecond, 141 * kSecond) ==
+        std::vector<std::string>{
+            "pid 7 (python3) was killed for lack of memory 41 s ago (kernel log)"});
+  kills.insert(kills.end(), kMaxKernelNotes, kills.back());
+  CHECK(kill_notes(kills, 90 * kSecond, 141 * kSecond).size() == kMaxKernelNotes + 1);
+}
+
 TEST_CASE("the log of this machine is read to its end, or may not be read") {
   const KernelWords words = read_kernel_words();
   for (const MemoryKill& kill : words.kills) {
