@@ -150,6 +150,7 @@ Json loops_json(const aggregate::JobView& view,
     rows.push_back({{"function", frame.name},
                     {"place", frame.place()},
                     {"iterates", loop.iterates},
+                    {"endless", loop.endless},
                     {"left", or_null_if(loop.left, std::int64_t{-1})},
                     {"calls", calls},
                     {"more", loop.cut}});

@@ -207,6 +207,7 @@ void Collector::add_loops(const Reading& reading,
       snapshot::PythonLoop& row = thread.loops.emplace_back();
       row.frame = static_cast<std::uint32_t>(python_index[i]);
       row.iterates = loop.iterates;
+      row.endless = loop.endless;
       row.cut = loop.cut;
       row.left = loop.left.value_or(-1);
       for (const cpython::FrameCall& call : loop.calls) {

@@ -31,6 +31,7 @@ struct FrameCall {
 
 struct FrameLoop {
   bool iterates = false;  // over items: a `for` loop, or one that empties a container
+  bool endless = false;   // only an exception leads out of it: `while True: sleep(1)`
   bool cut = false;       // it calls more than is listed
   // How many items, or turns, are left, if known (bytecode/loop_items.h).
   std::optional<std::int64_t> left;

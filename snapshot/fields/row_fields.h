@@ -205,6 +205,7 @@ template <typename Io, RowOf<PythonLoop> Row>
 void fields(Io& io, Row& loop) {
   io("frame", loop.frame);
   io("iterates", loop.iterates);
+  io("endless", loop.endless);
   io("cut", loop.cut);
   io("left", loop.left);
   io("left_before", loop.left_before);

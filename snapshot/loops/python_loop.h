@@ -37,6 +37,7 @@ struct LoopCall {
 struct PythonLoop {
   std::uint32_t frame = 0;  // index into the frames of the last sample's (python_)stack
   bool iterates = false;    // over items: a `for` loop, or one that empties a container
+  bool endless = false;     // only an exception leads out of it: `while True: sleep(1)`
   bool cut = false;         // it calls more than is listed
   // The items that are left, or how far the tested number is from the loop's end: in the last
   // sample, and in the first one in this loop; -1 = unknown.

@@ -44,6 +44,7 @@ def interpreters():
 
 def in_order(loops):
     return [{"iterates": loop["iterates"],
+             "endless": loop["endless"],
              "calls": sorted(loop["calls"], key=lambda call: [text or "" for text in call])}
             for loop in loops]
 
@@ -51,6 +52,7 @@ def in_order(loops):
 def loops_of(thread):
     return in_order(
         {"iterates": loop["iterates"],
+         "endless": loop["endless"],
          "calls": [[call["name"], call["object"]] for call in loop["calls"]]}
         for loop in thread.get("loops", []) if not loop["place"].startswith(OUTER))
 

@@ -28,11 +28,13 @@ expected = {}
 shapes = []
 
 
-def shape(*loops):
-    """Registers a thread's function with the loops that it is in."""
+def shape(*loops, endless=False):
+    """Registers a thread's function with the loops that it is in; `endless`: only an exception ends
+    them."""
     def register(function):
         expected[function.__name__] = [
-            {"iterates": iterates, "calls": sorted(map(list, calls))} for iterates, calls in loops]
+            {"iterates": iterates, "endless": endless, "calls": sorted(map(list, calls))}
+            for iterates, calls in loops]
         shapes.append(function)
         return function
     return register
@@ -271,7 +273,7 @@ def generator():
         pass
 
 
-expected["generator"].append({"iterates": True, "calls": []})
+expected["generator"].append({"iterates": True, "endless": False, "calls": []})
 
 
 # Code behind the loop, and handlers that the compiler moves to the end, are not in the loop.
@@ -317,6 +319,24 @@ def coroutine():
             rounds["coroutine"] += 1
             time.sleep(NAP)
     asyncio.run(polls())
+
+
+@shape((False, [("get", "forever"), ("locked", None), ("max", None), ("sleep", None)]),
+       endless=True)
+def forever():
+    while True:
+        rounds["forever"] = max(1, rounds.get("forever", 0) + 1)
+        if NEVER.locked():
+            time.sleep(NAP)
+
+
+@shape((False, [("locked", None), ("sleep", None)]))
+def returns():
+    while True:
+        rounds["returns"] += 1
+        if not NEVER.locked():
+            return
+        time.sleep(NAP)
 
 
 @shape()

@@ -89,9 +89,15 @@ inline snapshot::ThreadCapture sample_thread(snapshot::Tables& tables) {
   thread.locals = {{1, {{tables.string("step"), tables.string("1207")}}}, {2, {}}};
   thread.wait.rare.edit().key = tables.string("worker/3");
   thread.places = {{1, {{20, 3, true}, {21, -1, false}}, {{4, 5}, {9, 9}}}, {2, {}, {}}};
-  thread.loops = {
-      {1, true, true, 9, 12, 1500, {{tables.string("exists"), tables.string("'/d/ready'")}, {}}},
-      {2, false, false, -1, -1, 0, {}}};
+  thread.loops = {{1,
+                   true,
+                   false,
+                   true,
+                   9,
+                   12,
+                   1500,
+                   {{tables.string("exists"), tables.string("'/d/ready'")}, {}}},
+                  {2, false, true, false, -1, -1, 0, {}}};
   return thread;
 }
 
