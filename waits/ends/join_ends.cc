@@ -342,7 +342,9 @@ void Joiner::join_socket(std::size_t process,
       file.state = snapshot::kTcpListens;
     } else if (local != node_.local_sockets.end()) {
       const std::string other = join_local(process, local->second.peer, wait);
-      note(file, other.empty() ? "local socket" : "local socket; " + other);
+      note(file, std::string("local socket") +
+                     (local->second.queued ? "; it is not accepted yet" : "") +
+                     (other.empty() ? "" : "; " + other));
     }
     return;
   }

@@ -207,10 +207,11 @@ std::optional<LocalSockets> SocketDiag::local_sockets() const {
   unix_diag_req question{};
   question.sdiag_family = AF_UNIX;
   question.udiag_states = UINT32_MAX;
-  question.udiag_show = UDIAG_SHOW_PEER;
+  question.udiag_show = UDIAG_SHOW_PEER | UDIAG_SHOW_ICONS;
   LocalSockets sockets;
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> queued;  // client, listener
   const bool all =
-      list_sockets(fd_.get(), bytes_of(question), [&sockets](std::span<const std::byte> answer) {
+      list_sockets(fd_.get(), bytes_of(question), [&](std::span<const std::byte> answer) {
         const auto peer = attribute(answer, sizeof(unix_diag_msg), UNIX_DIAG_PEER);
         const auto socket = read_at<unix_diag_msg>(answer, sizeof(nlmsghdr));
         if (socket && sockets.size() < SocketTable::kMaxRows) {
@@ -218,8 +219,19 @@ std::optional<LocalSockets> SocketDiag::local_sockets() const {
               socket->udiag_state == static_cast<std::uint8_t>(SocketState::kListen);
           sockets.emplace(socket->udiag_ino,
                           LocalSocket{read_at<std::uint32_t>(peer, 0).value_or(0), listens});
+          const auto clients = attribute(answer, sizeof(unix_diag_msg), UNIX_DIAG_ICONS);
+          for (std::size_t at = 0; at + sizeof(std::uint32_t) <= clients.size();
+               at += sizeof(std::uint32_t)) {
+            queued.emplace_back(read_at<std::uint32_t>(clients, at).value_or(0), socket->udiag_ino);
+          }
         }
       });
+  for (const auto& [client, listener] : queued) {
+    const auto socket = sockets.find(client);
+    if (socket != sockets.end() && socket->second.peer == 0) {
+      socket->second = {listener, false, true};
+    }
+  }
   return all ? std::optional(std::move(sockets)) : std::nullopt;
 }
 

@@ -26,6 +26,7 @@ struct TcpInfo {
 struct LocalSocket {
   std::uint64_t peer = 0;  // inode of the other end; 0: not connected, or it is closed
   bool listens = false;
+  bool queued = false;  // `peer` listens, and has not accepted this connection yet
 };
 // The local (AF_UNIX) sockets by inode.
 using LocalSockets = std::unordered_map<std::uint64_t, LocalSocket>;

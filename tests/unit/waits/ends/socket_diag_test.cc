@@ -70,6 +70,16 @@ TEST_CASE("both ends of a local socket know each other") {
                  sizeof address.sun_family) == 0);
   REQUIRE(::listen(listener.get(), 1) == 0);
   CHECK(local_sockets().at(inode_of(listener)).listens);
+  const UniqueFd client(::socket(AF_UNIX, SOCK_STREAM, 0));
+  socklen_t size = sizeof address;
+  auto* const raw = reinterpret_cast<sockaddr*>(&address);
+  REQUIRE(::getsockname(listener.get(), raw, &size) == 0);
+  REQUIRE(::connect(client.get(), raw, size) == 0);
+  CHECK(local_sockets().at(inode_of(client)).peer == inode_of(listener));
+  CHECK(local_sockets().at(inode_of(client)).queued);
+  const UniqueFd accepted(::accept(listener.get(), nullptr, nullptr));
+  CHECK(local_sockets().at(inode_of(client)).peer == inode_of(accepted));
+  CHECK_FALSE(local_sockets().at(inode_of(client)).queued);
 }
 
 TEST_CASE("a connection is no local socket") {
