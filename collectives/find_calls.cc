@@ -245,6 +245,28 @@ void meet_in_pair(std::int32_t rank, snapshot::Tables& tables, CollectiveCall& c
   call.peer = -1;
 }
 
+// Returns the ranks that have to come to new_group() if it synchronises only its members; empty:
+// all ranks have to, or the list is not known whole.
+std::vector<std::int32_t> members_that_meet(const CallFrames& frames, const PythonMatch& match) {
+  const auto local = frames.local(match.index, "use_local_synchronization");
+  const auto ranks = frames.local(match.index, "ranks");
+  std::vector<std::int32_t> members;
+  std::vector<std::string_view> values;
+  const auto size = ranks ? sequence_size(*ranks, values) : std::nullopt;
+  if (match.call->function != "new_group" || local != "True" || size != values.size()) {
+    return members;
+  }
+  for (const std::string_view value : values) {
+    const auto rank = parse_number<std::int32_t>(value);
+    if (!rank || *rank < 0) {
+      return {};
+    }
+    members.push_back(*rank);
+  }
+  std::sort(members.begin(), members.end());
+  return members;
+}
+
 // `rank`: of the process; -1 = unknown.
 CollectiveCall python_call(const CallFrames& frames,
                            const PythonMatch& match,
@@ -264,6 +286,10 @@ CollectiveCall python_call(const CallFrames& frames,
   if (call.kind == CallKind::kSend || call.kind == CallKind::kRecv) {
     set_transfers(possible_transfers(frames, match.index, std::nullopt), groups, tables, call,
                   evidence);
+  }
+  if (const auto members = members_that_meet(frames, match); !members.empty()) {
+    call.members = tables.string(snapshot::rank_text(members));
+    evidence += ", use_local_synchronization=True";
   }
   read_peer(frames, match, group, groups, call);
   if (native.rendezvous.call != nullptr && call.kind != CallKind::kRendezvous) {

@@ -142,6 +142,23 @@ TEST_CASE("initialisation has the name that the program used") {
   CHECK(builder_text(builder, found_call(builder).op) == "new_group");
 }
 
+TEST_CASE("only its members come to a group with local synchronisation") {
+  const auto members = [](const char* local, const char* ranks) {
+    ThreadBuilder builder;
+    builder.native(kDoWait)
+        .python("_new_group_with_tag", kC10dFile, 5500)
+        .python("new_group", kC10dFile, 5400,
+                {{"ranks", ranks}, {"use_local_synchronization", local}})
+        .python("main", "/job/train.py");
+    return std::string(builder_text(builder, found_call(builder).members));
+  };
+  CHECK(members("True", "[3, 1]") == "1,3");
+  CHECK(members("False", "[3, 1]").empty());
+  CHECK(members("True", "[1, 2, 3, 4, ... 6 items]").empty());
+  CHECK(members("True", "None").empty());
+  CHECK(members("True", "[1, <Tensor>]").empty());
+}
+
 TEST_CASE("a collective that still creates its communicator is a rendezvous") {
   ThreadBuilder builder;
   builder.native("ncclCommInitRankConfig").python("all_reduce", kC10dFile, 3240);
