@@ -5,9 +5,9 @@
 #include <iterator>
 #include <set>
 
+#include "aggregate/blame/local_story.h"
 #include "aggregate/evidence/server_waits.h"
 #include "aggregate/rules/all_rules.h"
-#include "aggregate/rules/local_story.h"
 #include "aggregate/view/coroutines.h"
 #include "aggregate/view/decider.h"
 #include "aggregate/view/remote_calls.h"
@@ -287,8 +287,11 @@ BlockedOn blocked_on(const RuleInput& input, std::size_t at) {
     return BlockedOn::kRanks;
   }
   const bool awaits_unknown = rank.speaks_by_coroutine() && !rank.coroutine->inside;
-  if (input.graph.in_call[at] || rank.polls == PollOn::kWork || awaits_unknown) {
+  if (input.graph.in_call[at] || awaits_unknown) {
     return BlockedOn::kCall;
+  }
+  if (rank.polls == PollOn::kWork) {  // of a request, or for a message
+    return input.graph.awaited[at] ? BlockedOn::kSomebody : BlockedOn::kCall;
   }
   // If the loop only runs for a moment, whatever wakes it, it does no work.
   if (!input.graph.awaited[at] && rank.decider != nullptr &&

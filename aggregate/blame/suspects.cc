@@ -9,9 +9,9 @@
 
 #include <fmt/format.h>
 
+#include "aggregate/blame/local_story.h"
 #include "aggregate/evidence/server_waits.h"
 #include "aggregate/rules/all_rules.h"
-#include "aggregate/rules/local_story.h"
 #include "aggregate/view/decider.h"
 #include "aggregate/view/loop_work.h"
 #include "aggregate/view/polling.h"
@@ -26,6 +26,20 @@ namespace {
 // Returns whether a story explains a rank although no rank is seen to wait for it.
 bool explains_itself(Kind story) {
   return story != Kind::kSkippedCollective && story != Kind::kUnknown && story != Kind::kBusyRank;
+}
+
+// Returns whether the members of all calls in which ranks wait are known, the rank is none of them,
+// and nothing of its own explains where it is: it has another role.
+bool has_another_role(const RuleInput& input, std::size_t at) {
+  const auto has = [at](const std::vector<std::size_t>& ranks) {
+    return std::ranges::find(ranks, at) != ranks.end();
+  };
+  const auto& slots = input.graph.slots;
+  return !slots.empty() && !explains_itself(local_story(input, at)) &&
+         std::ranges::all_of(slots, [&has](const Slot& slot) {
+           return slot.membership == Membership::kKnown && !has(slot.inside) && !has(slot.absent) &&
+                  !has(slot.unclear) && !has(slot.beside);
+         });
 }
 
 // The ranks that others wait for, by what they are.
@@ -292,7 +306,7 @@ std::vector<std::size_t> find_odd(const RuleInput& input, const std::vector<Bloc
   }
   std::erase_if(odd, [&input](std::size_t at) {
     return has_no_equals(input.view, at) || has_own_part(input, at) ||
-           makes_something(input, input.rank(at)) ||
+           has_another_role(input, at) || makes_something(input, input.rank(at)) ||
            may_be_idle(input.view, input.graph.slots, at) || !anything_waits(input, at) ||
            others_go_on(input, at);
   });
@@ -370,10 +384,11 @@ Suspects choose_vague(const RuleInput& input, std::vector<std::size_t> ranks) {
   std::ranges::copy_if(ranks, std::back_inserter(chosen.ranks), [&blame](std::size_t at) {
     return blame.blocked[at] == BlockedOn::kOwnProcess;
   });
-  const auto may_move = [](BlockedOn on) {
-    return on == BlockedOn::kNoRank || on == BlockedOn::kClock;
+  const auto may_move = [&](std::size_t at) {
+    const BlockedOn on = blame.blocked[at];
+    return (on == BlockedOn::kNoRank || on == BlockedOn::kClock) && !has_another_role(input, at);
   };
-  if (!chosen.ranks.empty() || input.unread || std::ranges::any_of(blame.blocked, may_move)) {
+  if (!chosen.ranks.empty() || input.unread || !input.view.ranks_that(may_move).empty()) {
     return chosen;
   }
   // An awaited rank may in turn wait for a rank that no other rank waits for.

@@ -5,6 +5,7 @@
 
 #include "aggregate/evidence/server_waits.h"
 #include "aggregate/view/coroutines.h"
+#include "aggregate/view/polling.h"
 #include "aggregate/view/remote_calls.h"
 #include "aggregate/view/thread_cycle.h"
 
@@ -148,6 +149,7 @@ Holders by_exclusion(const JobView& view,
   bool clear = true;
   for (const ThreadCapture& other : process.threads) {
     if (&other == &thread || !other.has_python || is_at_own_lock(other) ||
+        rests_for_good(view, other) ||
         awaits_connections(view, other.wait)) {  // it hands them over
       continue;
     }

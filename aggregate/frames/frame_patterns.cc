@@ -164,6 +164,12 @@ constexpr auto kPatterns = std::to_array<FramePattern>({
     // Names have no class up to Python 3.10.
     {kWaits, kPy, "/asyncio/base_events.py", "_run_once$", "waits in asyncio's event loop"},
     {kWaits, kPy, "/trio/_core/_io_epoll.py", "get_events$", "waits in trio's event loop"},
+    {kWaits, kPy, "/asyncio/locks.py", "acquire$", "waits for an asyncio lock or semaphore"},
+    {kWaits, kPy, "/asyncio/locks.py", "wait$|wait_for$",
+     "waits for an asyncio event or condition"},
+    {kWaits, kPy, "/asyncio/queues.py", "get$", "waits for an item of an asyncio.Queue"},
+    {kWaits, kPy, "/asyncio/queues.py", "put$", "waits for room in an asyncio.Queue"},
+    {kWaits, kPy, "/asyncio/queues.py", "join$", "waits for an asyncio.Queue to be worked off"},
     {kWaits, kPy, "/concurrent/futures/_base.py",
      "result$|exception$|wait$|as_completed$|result_iterator$", kFuture},
     {kWaits, kPy, "/concurrent/futures/process.py", "_chain_from_iterable_of_lists$", kFuture},

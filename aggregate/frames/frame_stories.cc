@@ -27,6 +27,9 @@ bool is_standard(std::string_view file) {
 // calls. The wait() of events and barriers calls a condition's wait().
 std::string_view words_around(std::string_view inner, const FramePattern& outer) {
   const bool plain = outer.file == "/threading.py" && outer.function == "wait$";
+  if (outer.words.ends_with("threading.Barrier") && inner == "waits for a multiprocessing lock") {
+    return "waits at a multiprocessing.Barrier";
+  }
   return !plain || inner.empty()      ? outer.words
          : inner.ends_with("Barrier") ? inner
                                       : "waits for a threading.Event";

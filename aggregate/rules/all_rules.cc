@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
-#include "aggregate/rules/local_story.h"
+#include "aggregate/blame/local_story.h"
 
 namespace oddrank::aggregate {
 namespace {

@@ -3,9 +3,9 @@
 // the launcher ended are a consequence, and are not named.
 #include <fmt/format.h>
 
+#include "aggregate/blame/local_story.h"
 #include "aggregate/crash_words.h"
 #include "aggregate/rules/all_rules.h"
-#include "aggregate/rules/local_story.h"
 #include "base/printable.h"
 #include "base/shell_words.h"
 

@@ -5,9 +5,9 @@
 
 #include <fmt/format.h>
 
+#include "aggregate/blame/local_story.h"
 #include "aggregate/evidence/odd_devices.h"
 #include "aggregate/rules/all_rules.h"
-#include "aggregate/rules/local_story.h"
 #include "aggregate/rules/needed_nodes.h"
 #include "aggregate/words/wait_words.h"
 #include "base/span_words.h"

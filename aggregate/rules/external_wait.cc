@@ -7,8 +7,8 @@
 
 #include <fmt/format.h>
 
+#include "aggregate/blame/local_story.h"
 #include "aggregate/rules/all_rules.h"
-#include "aggregate/rules/local_story.h"
 #include "aggregate/words/resource_words.h"
 #include "aggregate/words/wait_sentence.h"
 #include "aggregate/words/wait_words.h"

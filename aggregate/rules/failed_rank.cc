@@ -3,8 +3,8 @@
 
 #include <fmt/format.h>
 
+#include "aggregate/blame/local_story.h"
 #include "aggregate/rules/all_rules.h"
-#include "aggregate/rules/local_story.h"
 #include "base/printable.h"
 #include "base/shell_words.h"
 

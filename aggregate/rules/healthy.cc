@@ -5,10 +5,10 @@
 
 #include <fmt/format.h>
 
+#include "aggregate/blame/local_story.h"
 #include "aggregate/evidence/server_waits.h"
 #include "aggregate/flight/flight_words.h"
 #include "aggregate/rules/all_rules.h"
-#include "aggregate/rules/local_story.h"
 #include "aggregate/view/coroutines.h"
 #include "aggregate/view/remote_calls.h"
 #include "aggregate/words/wait_words.h"

@@ -4,8 +4,8 @@
 
 #include <fmt/format.h>
 
+#include "aggregate/blame/local_story.h"
 #include "aggregate/rules/all_rules.h"
-#include "aggregate/rules/local_story.h"
 #include "aggregate/view/decider.h"
 #include "aggregate/words/advised_path.h"
 #include "aggregate/words/wait_words.h"

@@ -12,9 +12,9 @@
 
 #include <fmt/format.h>
 
+#include "aggregate/blame/local_story.h"
 #include "aggregate/evidence/quorum.h"
 #include "aggregate/rules/all_rules.h"
-#include "aggregate/rules/local_story.h"
 #include "aggregate/view/rank_set.h"
 #include "aggregate/words/wait_words.h"
 #include "base/parse_number.h"

@@ -6,8 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "aggregate/blame/local_story.h"
 #include "aggregate/rules/all_rules.h"
-#include "aggregate/rules/local_story.h"
 #include "aggregate/view/coroutines.h"
 #include "aggregate/view/thread_cycle.h"
 #include "aggregate/words/wait_words.h"

@@ -5,10 +5,10 @@
 
 #include <fmt/format.h>
 
+#include "aggregate/blame/local_story.h"
 #include "aggregate/blame/suspects.h"
 #include "aggregate/flight/flight_words.h"
 #include "aggregate/rules/all_rules.h"
-#include "aggregate/rules/local_story.h"
 #include "aggregate/rules/rank_past.h"
 #include "aggregate/words/wait_words.h"
 #include "base/printable.h"

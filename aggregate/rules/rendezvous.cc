@@ -5,8 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "aggregate/blame/local_story.h"
 #include "aggregate/rules/all_rules.h"
-#include "aggregate/rules/local_story.h"
 #include "aggregate/rules/rank_past.h"
 #include "aggregate/view/rank_set.h"
 #include "aggregate/words/wait_words.h"

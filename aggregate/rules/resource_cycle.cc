@@ -146,6 +146,16 @@ bool are_all_in_calls(const RuleInput& input, const std::vector<std::size_t>& ra
                              [&input](std::size_t at) { return takes_part(input.rank(at)); });
 }
 
+// Returns whether one of these waits for the lock of a window that one of several ranks has: that
+// one is on every way round, too, but it is not known which it is.
+bool awaits_lock_of_several(const RuleInput& input, const std::vector<std::size_t>& ranks) {
+  return std::ranges::any_of(ranks, [&input](std::size_t at) {
+    const auto* const decider = input.rank(at).decider;
+    return decider != nullptr && decider->call && decider->call->wants_window >= 0 &&
+           peers_of(input.view, *decider->call).size() > 1;
+  });
+}
+
 // The members to name: those that every way round leads through; else those that have left the
 // common order of calls; else all, without words.
 struct Named {
@@ -155,7 +165,8 @@ struct Named {
 
 Named named_of(const RuleInput& input, const Circle& circle) {
   const bool in_calls = are_all_in_calls(input, circle.ranks);
-  if (auto cuts = on_every_way(input, circle); !cuts.ranks.empty()) {
+  auto cuts = on_every_way(input, circle);
+  if (!cuts.ranks.empty() && !awaits_lock_of_several(input, cuts.ranks)) {
     // If the others wait only for one rank, which is in a call, it has gone another way.
     const bool one = cuts.ranks.size() == 1;
     return {std::move(cuts), one && in_calls};

@@ -6,9 +6,9 @@
 
 #include <fmt/format.h>
 
+#include "aggregate/blame/local_story.h"
 #include "aggregate/evidence/wait_chain.h"
 #include "aggregate/rules/all_rules.h"
-#include "aggregate/rules/local_story.h"
 #include "aggregate/view/call_counts.h"
 #include "aggregate/view/decider.h"
 #include "aggregate/view/quiet_span.h"

@@ -12,10 +12,10 @@
 
 #include <fmt/format.h>
 
+#include "aggregate/blame/local_story.h"
 #include "aggregate/flight/flight_history.h"
 #include "aggregate/flight/flight_words.h"
 #include "aggregate/rules/all_rules.h"
-#include "aggregate/rules/local_story.h"
 #include "aggregate/view/call_counts.h"
 #include "aggregate/view/coroutines.h"
 #include "aggregate/view/decider.h"

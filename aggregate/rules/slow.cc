@@ -6,9 +6,9 @@
 
 #include <fmt/format.h>
 
+#include "aggregate/blame/local_story.h"
 #include "aggregate/frames/frame_model.h"
 #include "aggregate/rules/all_rules.h"
-#include "aggregate/rules/local_story.h"
 #include "aggregate/words/wait_words.h"
 
 namespace oddrank::aggregate {
@@ -168,7 +168,11 @@ std::vector<Finding> has_work(const RuleInput& input) {
   }
   Finding finding = accuse(input, Evidence::kOwnStall);
   finding.at_most(Confidence::kLikely);
-  const bool own = work_of(input.view, input.rank(ranks.front())).has_value();
+  const auto first = work_of(input.view, input.rank(ranks.front()));
+  const bool own = first.has_value();
+  if (own && (first->loop.children > 0 || first->loop.sleeps_ms > 0)) {
+    finding.at_most(Confidence::kPossible);  // it may try one thing again and again
+  }
   finding.summary =
       (own ? sentence : sentence_of_end)(input, ranks, [&input](const RankView& rank) {
         const auto work = work_of(input.view, rank);

@@ -6,6 +6,7 @@
 #include "aggregate/view/coroutines.h"
 #include "aggregate/view/remote_calls.h"
 #include "aggregate/view/thread_cycle.h"
+#include "snapshot/loops/named_loop.h"
 
 namespace oddrank::aggregate {
 
@@ -33,6 +34,8 @@ std::size_t first_that_counts(const ThreadCapture& thread) {
 constexpr std::uint64_t kWakesThatCount = 2;
 // Less than this is bookkeeping of the kernel, not work.
 constexpr std::uint64_t kCpuThatCountsUs = 1000;
+// The kernel shows whole ticks of 10 ms. One may be due to the timers of an event loop.
+constexpr std::uint64_t kCpuOfLoopUs = 20000;
 
 // Returns whether the frames of both samples that could be read differ, as far as `farthest`.
 bool was_elsewhere(const snapshot::ThreadSample& before,
@@ -84,6 +87,12 @@ bool runs_for_main(const ThreadCapture& thread, FrameModel& model) {
   return thread.has_python || model.story(last_sample(thread), Story::kEngine).has_value();
 }
 
+// Returns whether its outermost loop only rests until the process tells it to end.
+bool is_heartbeat(const ThreadCapture& thread, const FrameModel& model) {
+  return !thread.loops.empty() &&
+         snapshot::only_ticks(snapshot::named_loop(thread.loops.back(), model.tables()));
+}
+
 // Returns whether a coroutine waits for what the thread does.
 bool works_for_task(const ProcessCapture& process, const ThreadCapture& thread) {
   return std::ranges::find(process.tasks, thread.tid, &snapshot::AsyncTask::worker) !=
@@ -102,7 +111,8 @@ const ThreadCapture* find_worker(const ProcessCapture& process, FrameModel& mode
       return &thread;
     }
     const auto frame = model.user_frame(thread.samples.back());
-    const bool works = (frame && frame->user) || works_for_task(process, thread);
+    const bool works =
+        (frame && frame->user && !is_heartbeat(thread, model)) || works_for_task(process, thread);
     if (worker == nullptr && works && !waits_for_work(model, thread)) {
       worker = &thread;
     }
@@ -185,6 +195,11 @@ const ThreadCapture* find_decider(const ProcessCapture& process, FrameModel& mod
     }
   }
   return decider;
+}
+
+bool reaps_child(const ThreadCapture& thread, const FrameModel& model) {
+  return thread.wait.on == WaitOn::kChild &&
+         model.tables().text(thread.wait.syscall_name).starts_with("wait");
 }
 
 bool keeps_waking(const ThreadCapture& thread) {
@@ -289,7 +304,10 @@ Motion measure_motion(const ThreadCapture& thread, FrameModel& model) {
   motion.cpu_us = ran.cpu_us;
   // A thread that spins in a collective uses the CPU and still waits. There, only waking up and
   // then working counts as motion; in calls that poll by design (a store), not even that.
-  const bool worked = motion.cpu_us >= kCpuThatCountsUs;
+  const bool idles = std::ranges::all_of(samples, [&model](const snapshot::ThreadSample& sample) {
+    return model.innermost_story(sample, Story::kIdle).has_value();
+  });
+  const bool worked = motion.cpu_us >= (idles ? kCpuOfLoopUs : kCpuThatCountsUs);
   if (!thread.call) {
     motion.cpu = worked && thread.wait.on != WaitOn::kDevice &&  // the driver spins, too
                  !waits_to_try_again(thread);

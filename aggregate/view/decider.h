@@ -29,6 +29,9 @@ bool sleeps_in(const snapshot::ThreadCapture& thread,
 // Returns whether the thread sleeps on purpose, for a time.
 bool sleeps_on_purpose(const snapshot::ThreadCapture& thread, FrameModel& model);
 
+// Returns whether the thread is in wait4() or waitid(), which return as soon as a child is dead.
+bool reaps_child(const snapshot::ThreadCapture& thread, const FrameModel& model);
+
 // Returns whether the thread has slept and woken more than once between its samples.
 bool keeps_waking(const snapshot::ThreadCapture& thread);
 

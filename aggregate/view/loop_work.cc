@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "aggregate/frames/frame_model.h"
+#include "aggregate/view/decider.h"
 #include "aggregate/view/polling.h"
 #include "aggregate/view/remote_calls.h"
 #include "base/printable.h"
@@ -103,7 +104,8 @@ std::optional<LoopWork> loop_work(const JobView& view,
   };
   auto loop = std::ranges::find_if(thread.loops, goes_on);
   const bool counts = loop != thread.loops.end();
-  if (!counts && writes(process, thread)) {
+  // What is written by a loop that only tries again is a log of its failures.
+  if (!counts && writes(process, thread) && !waits_to_try_again(thread)) {
     loop = std::ranges::find_if(thread.loops,
                                 [&view](const auto& each) { return puts_out(view, each); });
   }
@@ -127,7 +129,47 @@ std::optional<LoopWork> loop_work(const JobView& view,
   return rest_of(work) <= kMaxWork ? std::optional(work) : std::nullopt;
 }
 
+std::optional<LoopWork> work_of_children(const JobView& view, const RankView& rank) {
+  const bool waits = reaps_child(*rank.decider, view.model()) || rank.polls == PollOn::kChild ||
+                     rank.decider->wait.rare->about == snapshot::WaitAbout::kPool;
+  if (!waits || rank.decider->call || waits_to_try_again(*rank.decider)) {
+    return std::nullopt;
+  }
+  // A zombie may have to wait for the rank. One that went away did not.
+  const auto reaped = std::ranges::count_if(rank.children, [&rank](const auto* child) {
+    return child->parent == rank.pid() && child->state == 'X';
+  });
+  const auto frame = view.model().user_frame(rank.decider->samples.back());
+  return reaped == 0 || !frame
+             ? std::nullopt
+             : std::optional(LoopWork{.function = frame->name,
+                                      .place = frame->place(),
+                                      .children = static_cast<std::size_t>(reaped)});
+}
+
+std::optional<LoopWork> work_after_sleep(const JobView& view, const RankView& rank) {
+  constexpr std::chrono::milliseconds kSoon = std::chrono::minutes(1);
+  const snapshot::Wait& wait = rank.decider->wait;
+  const auto frame = view.model().user_frame(rank.decider->samples.back());
+  const bool sleeps = sleeps_on_purpose(*rank.decider, view.model()) && !rank.polls &&
+                      !rank.decider->call && !rests_in_loop(view, *rank.decider);
+  // A short sleep comes again and again, in a loop that may ask for something.
+  const bool once = wait.quiet_ms >= 1000 && wait.limit_ms >= 0;
+  return !sleeps || !once || wait.limit_ms > kSoon.count() || !frame
+             ? std::nullopt
+             : std::optional(LoopWork{
+                   .function = frame->name, .place = frame->place(), .sleeps_ms = wait.limit_ms});
+}
+
 std::string work_words(const LoopWork& work) {
+  if (work.sleeps_ms > 0) {
+    return fmt::format("it sleeps, for {} more at most",
+                       span_words(std::chrono::milliseconds(work.sleeps_ms)));
+  }
+  if (work.children > 0) {
+    return fmt::format("{} of its child processes {} ended meanwhile, and it waits for the next",
+                       work.children, work.children == 1 ? "has" : "have");
+  }
   const std::string done = fmt::format("{} item{}", work.done, work.done == 1 ? "" : "s");
   if (!work.flow.empty()) {
     return fmt::format("data has {} within the last second", work.flow);

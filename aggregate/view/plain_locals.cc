@@ -76,7 +76,8 @@ const std::vector<Activation>& PlainLocals::activations(snapshot::StackId stack)
   }
   for (const snapshot::FrameId id : view_.capture().tables.stacks()[stack].frames) {
     const ShownFrame frame = view_.model().shown(id);
-    frames.push_back({frame.name, frame.file, frame.place(), 0});
+    const bool waits = view_.model().tells(id, Story::kWaits) != nullptr;
+    frames.push_back({frame.name, frame.file, frame.place(), 0, waits});
   }
   std::map<std::pair<std::string, std::string>, std::size_t> seen;
   for (std::size_t left = frames.size(); left > 0; --left) {  // the outermost is the last
@@ -100,7 +101,7 @@ std::vector<PlainLocal> PlainLocals::of(const RankView& rank) {
   std::ranges::sort(rows, [](const auto* a, const auto* b) { return a->frame > b->frame; });
   for (const snapshot::FrameLocals* each : rows) {
     const snapshot::FrameLocals& row = *each;
-    if (row.frame >= frames.size()) {
+    if (row.frame >= frames.size() || frames[row.frame].waits) {
       continue;
     }
     for (std::size_t i = 0; i < row.locals.size(); ++i) {

@@ -32,6 +32,8 @@ struct Activation {
   std::string file;
   std::string place;       // "train.py:88"
   std::size_t number = 0;  // as Variable::activation
+  // A function of Python's library that waits: its locals are time limits, not the program's state.
+  bool waits = false;
 };
 
 // Small, since a job has one for each rank and variable: texts are kept once.

@@ -92,6 +92,11 @@ bool rests_in_loop(const JobView& view, const ThreadCapture& thread) {
   return own != thread.loops.end() && only_rests(view, *own);
 }
 
+bool rests_for_good(const JobView& view, const ThreadCapture& thread) {
+  return std::ranges::any_of(
+      thread.loops, [&](const PythonLoop& loop) { return loop.endless && only_rests(view, loop); });
+}
+
 std::optional<Poll> poll_of(const JobView& view, const ThreadCapture& thread) {
   if (thread.samples.empty()) {
     return std::nullopt;

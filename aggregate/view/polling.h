@@ -38,6 +38,10 @@ bool only_rests(const JobView& view, const snapshot::PythonLoop& loop);
 // then for a change of variables or memory.
 bool rests_in_loop(const JobView& view, const snapshot::ThreadCapture& thread);
 
+// Returns whether the thread is in a loop that only rests and never ends: it does nothing for
+// anybody else.
+bool rests_for_good(const JobView& view, const snapshot::ThreadCapture& thread);
+
 // Returns "a lock file", "a key of a store", "a file".
 std::string_view poll_noun(snapshot::PollOn on);
 

@@ -42,19 +42,24 @@ std::string path_words(const JobView& view, const Wait& wait) {
   return path;
 }
 
-// Describes a wait for a lock or a pipe in the words of the waiting library; "" for kinds about
-// which the kernel knows more (a file, a file lock, the GIL).
-std::string_view library_wait(const JobView& view, const RankView& rank) {
+// Describes a wait for a lock, a pipe or a store's answer in the words of the waiting library; ""
+// for kinds about which the kernel knows more (a file, a file lock, the GIL).
+std::string library_wait(const JobView& view, const RankView& rank) {
+  if (rank.sample() == nullptr || rank.state() == 'R') {
+    return {};
+  }
   switch (rank.decider->wait.on) {
     case WaitOn::kUnknown:
     case WaitOn::kLock:
     case WaitOn::kThread:
     case WaitOn::kChild:
     case WaitOn::kPipe:
-    case WaitOn::kSocket:
-      return rank.sample() == nullptr || rank.state() == 'R'
-                 ? std::string_view()
-                 : view.model().python_wait(*rank.sample());
+    case WaitOn::kSocket: {
+      const std::string_view words = view.model().python_wait(*rank.sample());
+      const auto store = view.model().story(*rank.sample(), Story::kStore);
+      return words.empty() && store ? fmt::format("waits for {}", store->pattern->words)
+                                    : std::string(words);
+    }
     default:
       return {};
   }
@@ -67,8 +72,8 @@ std::string wait_phase(const JobView& view, const RankView& rank) {
   const Wait& wait = rank.decider->wait;
   const std::string path = path_words(view, wait);
   const std::string in_place = place.empty() ? "" : " in " + place;
-  if (const std::string_view words = library_wait(view, rank); !words.empty()) {
-    return std::string(words) + in_place;
+  if (const std::string words = library_wait(view, rank); !words.empty()) {
+    return words + in_place;
   }
   constexpr auto kPhases = std::to_array<std::pair<WaitOn, std::string_view>>({
       {WaitOn::kFileLock, "waits for a file lock"},
@@ -79,11 +84,12 @@ std::string wait_phase(const JobView& view, const RankView& rank) {
       {WaitOn::kDevice, "waits for a device"},
       {WaitOn::kSocket, "waits on a socket"},
       {WaitOn::kPipe, "waits on a pipe"},
+      {WaitOn::kSignal, "waits for a signal"},
       {WaitOn::kRendezvous, "rendezvous"},
       {WaitOn::kDebugger, "held by a debugger"},
   });
   for (const auto& [on, words] : kPhases) {
-    if (wait.on == on) {
+    if (wait.on == on && (on != WaitOn::kSignal || !snapshot::is_stopped_state(rank.state()))) {
       return std::string(words) +
              (on == WaitOn::kFileLock && !path.empty() ? " on " + path : in_place);
     }

@@ -172,4 +172,11 @@ bool only_rests(const NamedLoop& loop) {
   return !loop.cut && !loop.calls.empty() && !find_asking_call(loop);
 }
 
+bool only_ticks(const NamedLoop& loop) {
+  return !loop.cut && !loop.calls.empty() &&
+         std::ranges::all_of(loop.calls, [](const NamedCall& call) {
+           return asked_by(call).value_or(PollOn::kEvent) == PollOn::kEvent;
+         });
+}
+
 }  // namespace oddrank::snapshot

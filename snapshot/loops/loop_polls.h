@@ -57,4 +57,8 @@ Known ends_by_answer(const NamedLoop& loop);
 // Returns whether the loop makes calls, and asks for nothing.
 bool only_rests(const NamedLoop& loop);
 
+// Returns whether it rests, and asks for nothing but events of its own process: a heartbeat, which
+// runs until its process tells it to end.
+bool only_ticks(const NamedLoop& loop);
+
 }  // namespace oddrank::snapshot

@@ -66,6 +66,16 @@ TEST_CASE("primitives built on a condition have their own names, even without a 
   CHECK(words({py("acquire", threading, 450)}) == "waits for a threading.Semaphore");
   CHECK(words({py("wait_for", threading, 350), py("_wait", threading, 710),
                py("wait", threading, 668)}) == "waits at a threading.Barrier");
+  const auto outside = [](const Frames& frames) {
+    const std::string text =
+        phase(frames + Frames{py("f", "/home/u/x.py", 3)}, snapshot::WaitOn::kLock);
+    return text.substr(0, text.find(" in f"));
+  };
+  const std::string processes = kLib + "multiprocessing/synchronize.py";
+  CHECK(outside({py("wait", processes, 268), py("_wait", threading, 710),
+                 py("wait", threading, 697)}) == "waits at a multiprocessing.Barrier");
+  CHECK(outside({py("acquire", kLib + "asyncio/locks.py", 390)}) ==
+        "waits for an asyncio lock or semaphore");
 }
 
 TEST_CASE("a lock without an owner rests on the library's own evidence") {

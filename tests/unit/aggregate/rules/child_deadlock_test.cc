@@ -1,5 +1,6 @@
 // Processes of one rank that wait for each other.
 #include <string>
+#include <vector>
 
 #include "aggregate/diagnose.h"
 #include "tests/support/catch.h"
@@ -81,6 +82,45 @@ TEST_CASE("child_deadlock: children of each other, as only a damaged capture has
   rank.threads.clear();
   job.thread(rank, waits_for(kFirst));
   CHECK(diagnose(job.capture).verdict.kind == Kind::kChildDeadlock);
+}
+
+// The states of the children of rank 1, which waits for the last of them.
+struct Children {
+  char state = 'S';
+  std::int32_t exit_code = -1;
+};
+
+Verdict with_children(const std::vector<Children>& children, const ThreadSpec& waits) {
+  CaptureBuilder job = tests::eight_ranks(tests::in_all_reduce());
+  for (std::size_t i = 0; i < children.size(); ++i) {
+    auto& child = job.child(pid_of(1), "n0", static_cast<pid_t>(7540 + i));
+    child.parent = pid_of(1);
+    child.state = children[i].state;
+    child.exit_code = children[i].exit_code;
+    if (child.state == 'S') {
+      job.thread(child, tests::sleeping());
+    }
+  }
+  tests::replace(job, 1, waits);
+  return diagnose(job.capture).verdict;
+}
+
+TEST_CASE("child_deadlock: a child that has ended ends wait4(), and another one follows") {
+  ThreadSpec reaps = tests::waiting_on(WaitOn::kChild);
+  reaps.wait.syscall = "wait4";
+  const Verdict verdict = with_children({{'X'}, {'X'}}, reaps);
+  CHECK(verdict.kind == Kind::kSlow);
+  CHECK(verdict.confidence == Confidence::kPossible);
+  CHECK(verdict.summary.find("2 of its child processes have ended meanwhile") != std::string::npos);
+  CHECK(with_children({{'Z', 0}}, reaps).kind == Kind::kSkippedCollective);
+}
+
+TEST_CASE("child_deadlock: a worker that was killed may have had the other end of the pipe") {
+  ThreadSpec reads = tests::waiting_on(WaitOn::kPipe, "pipe:[9]");
+  reads.wait.syscall = "read";
+  CHECK(with_children({{'Z', 9}, {'S'}}, reads).kind == Kind::kChildDeadlock);
+  CHECK(with_children({{'Z', 0}, {'S'}}, reads).kind != Kind::kChildDeadlock);
+  CHECK(with_children({{'X'}, {'S'}}, reads).kind != Kind::kChildDeadlock);
 }
 
 }  // namespace oddrank::aggregate

@@ -318,6 +318,33 @@ TEST_CASE("suspects: a rank whose going on would not set the others free is not 
   CHECK(named_in(job).empty());
 }
 
+TEST_CASE("suspects: a rank that is no member of the calls is not missed there") {
+  ThreadSpec inside = in_all_reduce();
+  inside.call->group = "seven";
+  inside.call->whole_world = false;
+  inside.call->members = {0, 1, 2, 3, 4, 5, 6};
+  CaptureBuilder job = eight_ranks(inside);
+  replace(job, 3, waiting_on(WaitOn::kSocket));
+  replace(job, 7, tests::sleeping());
+  CHECK(named_in(job) == Named{3});
+  CaptureBuilder world = eight_ranks(in_all_reduce());
+  replace(world, 3, waiting_on(WaitOn::kSocket));
+  replace(world, 7, tests::sleeping());
+  CHECK(named_in(world) == Named{7});
+}
+
+TEST_CASE("suspects: a rank that polls for a message is named if all others wait for it") {
+  CaptureBuilder job = eight_ranks(in_all_reduce());
+  ThreadSpec polls = tests::sleeping();
+  replace(job, 3, polls);
+  snapshot::ThreadCapture& thread = job.process(pid_of(3)).threads[0];
+  snapshot::PythonLoop& loop = thread.loops.emplace_back();
+  loop.frame = 1;
+  loop.calls.push_back({job.capture.tables.string("mpi4py.MPI.Comm.Iprobe"), {}, false, false});
+  loop.calls.push_back({job.capture.tables.string("time.sleep"), {}, false, false});
+  CHECK(named_in(job) == Named{3});
+}
+
 TEST_CASE("suspects: without a visible call, the odd one out is possible, and on a tie nobody") {
   CaptureBuilder job = eight_ranks(waiting_on(WaitOn::kLock));
   CHECK(named_in(job).empty());

@@ -21,13 +21,14 @@ using tests::py;
 using Locals = std::vector<std::pair<std::string, std::string>>;
 
 // Returns ranks in the same recv; the loop's frame (index 2) has the locals of `locals_of`.
-snapshot::Capture job(std::int32_t size, const std::function<Locals(std::int32_t)>& locals_of) {
+snapshot::Capture job(std::int32_t size,
+                      const std::function<Locals(std::int32_t)>& locals_of,
+                      const tests::FrameSpec& loop = py("train", "/home/u/demo/train.py", 88)) {
   tests::CaptureBuilder builder({"n0"}, size);
   for (std::int32_t rank = 0; rank < size; ++rank) {
     auto& process = builder.rank(rank, "n0", 1000 + rank);
     tests::ThreadSpec spec;
-    spec.frames = {native("recv", "/lib/libc.so.6"), py("recv", "/home/u/demo/pipe.py", 12),
-                   py("train", "/home/u/demo/train.py", 88)};
+    spec.frames = {native("recv", "/lib/libc.so.6"), py("recv", "/home/u/demo/pipe.py", 12), loop};
     auto& thread = builder.thread(process, spec);
     snapshot::FrameLocals row;
     row.frame = 2;
@@ -83,6 +84,15 @@ TEST_CASE("a variable that is meant to differ is no difference", "[aggregate]") 
         })).empty());
   CHECK(differences(job(1, [](std::int32_t) { return Locals{{"step", "1"}}; })).empty());
   CHECK(differences(job(2, [](std::int32_t) { return Locals{}; })).empty());
+}
+
+TEST_CASE("time limits of Python's own waits are no difference", "[aggregate]") {
+  const auto timeouts = [](std::int32_t rank) {
+    return Locals{{"timeout", rank == 3 ? "0.4999" : "0.5"}};
+  };
+  CHECK(differences(job(8, timeouts)).size() == 1);
+  CHECK(
+      differences(job(8, timeouts, py("Queue.get", "/usr/lib/python3.11/queue.py", 171))).empty());
 }
 
 TEST_CASE("a rank's place in the job's layout is no difference", "[aggregate]") {

@@ -58,6 +58,21 @@ std::string told(const std::vector<LoopSpec>& loops,
   return told_of(job);
 }
 
+TEST_CASE("loop work: what a loop writes that only tries again is a log of its failures") {
+  const auto words = [](bool retries) {
+    tests::CaptureBuilder job({"n0"}, 1);
+    snapshot::ThreadCapture& thread = job.thread(job.rank(0, "n0", 10), sleeping());
+    snapshot::PythonLoop& row = thread.loops.emplace_back();
+    row.frame = 1;
+    row.calls.push_back({job.capture.tables.string("_io.TextIOWrapper.write"), {}, false});
+    thread.places = {{1, {{80, -1, retries}}, {}}};
+    job.process(10).written_bytes = 104;
+    return told_of(job);
+  };
+  CHECK(words(false) == "job/train.py:81: its loop has written 104 bytes meanwhile");
+  CHECK(words(true).empty());
+}
+
 TEST_CASE("loop work: a loop that came nearer to its end") {
   CHECK(told({{1213, 1200}}) ==
         "job/train.py:81: its loop has done 13 items in 2 s, with 1200 left (about 3 min)");

@@ -75,6 +75,24 @@ TEST_CASE("what an open file is says nothing that could change") {
   CHECK(resting({{"_io.TextIOWrapper.fileno", ""}, {"time.sleep", ""}}).empty());
 }
 
+TEST_CASE("a loop that only rests does nothing for others if it never ends") {
+  const auto rests = [](const char* call, bool endless) {
+    tests::CaptureBuilder job({"n0"}, 1);
+    tests::ThreadSpec spec;
+    spec.frames = kSleep + kUser;
+    snapshot::ThreadCapture& thread = job.thread(job.rank(0, "n0", 10), spec);
+    snapshot::PythonLoop& row = thread.loops.emplace_back();
+    row.frame = 1;
+    row.endless = endless;
+    row.calls.push_back({job.capture.tables.string(call), {}, false, false});
+    FrameModel model(job.capture.tables);
+    return rests_for_good(JobView(job.capture, model), thread);
+  };
+  CHECK(rests("time.sleep", true));
+  CHECK_FALSE(rests("time.sleep", false));
+  CHECK_FALSE(rests("queue.Queue.put", true));
+}
+
 TEST_CASE("what would end the loop may not have been reached") {
   const Call open = {"builtins.open", "/d/r8", true};
   const Call sleep = {"time.sleep", ""};

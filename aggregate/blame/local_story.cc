@@ -1,4 +1,4 @@
-#include "aggregate/rules/local_story.h"
+#include "aggregate/blame/local_story.h"
 
 #include <algorithm>
 #include <array>
@@ -332,13 +332,29 @@ std::optional<RankWork> work_of(const JobView& view, const RankView& rank) {
   auto loop = thread == nullptr
                   ? std::nullopt
                   : loop_work(view, worker == nullptr ? *rank.process : *worker, *thread);
+  if (!loop && thread != nullptr && worker == nullptr) {
+    loop = work_of_children(view, rank);
+    loop = loop ? loop : work_after_sleep(view, rank);
+  }
   return loop ? std::optional(RankWork{*std::move(loop), worker}) : std::nullopt;
 }
+
+namespace {
+
+// Returns whether it has ended, and nobody has noticed. What went away while it was read was
+// reaped.
+bool is_zombie(const ProcessCapture& process) {
+  return process.state == 'Z';
+}
+
+}  // namespace
 
 DoomedChild doomed_child(const RuleInput& input, const RankView& rank) {
   if (rank.process == nullptr || rank.decider == nullptr || rank.decider->call) {
     return {};
   }
+  // A child that was found dead has ended while the rank was looked at.
+  const bool reaps = reaps_child(*rank.decider, input.view.model());
   if (const ProcessCapture* process = waits_back(input, rank)) {
     return {Doom::kWaitsBack, process, {}};
   }
@@ -346,7 +362,7 @@ DoomedChild doomed_child(const RuleInput& input, const RankView& rank) {
   if (child != nullptr && child->owner == rank.process->pid && !child->is_rank) {
     auto circle = circle_of_children(input.view, *child);
     const Doom why = !circle.empty()                                          ? Doom::kCircle
-                     : is_dead(*child)                                        ? Doom::kDead
+                     : is_zombie(*child) && !reaps                            ? Doom::kDead
                      : holds_up_vfork(input, *child, rank)                    ? Doom::kVfork
                      : waits_for_inherited_lock(input, *child, *rank.process) ? Doom::kInheritedLock
                                                                               : Doom::kNone;
@@ -362,21 +378,26 @@ DoomedChild doomed_child(const RuleInput& input, const RankView& rank) {
     return {Doom::kInheritedLock, holders.who.front().process, {}};
   }
   // No holder is known, but a child is dead that should have delivered, or that was killed and may
-  // have had the lock: such a lock tells no owner.
+  // have had the lock: such a lock tells no owner. Children that live may have the other end of the
+  // pipe, too.
   const snapshot::Wait& wait = rank.decider->wait;
+  const bool of_pool = wait.rare->about == snapshot::WaitAbout::kPool;
+  const bool ends_matter =
+      waits_for_input(input.view, rank) || (wait.on == WaitOn::kChild && !reaps && !of_pool);
+  const bool reads = wait.on == WaitOn::kPipe && wait.holder_pid == 0 &&
+                     !is_writing(input.view, wait) && !is_at_own_end(rank);
   const Doom why = is_shared_lock(wait) ? Doom::kSharedLock
                    : wait.on == WaitOn::kLock && wait.lock.owner == snapshot::LockOwner::kNobodyElse
                        ? Doom::kLostLock
-                   : waits_for_input(input.view, rank) || wait.on == WaitOn::kChild ? Doom::kDead
-                                                                                    : Doom::kNone;
-  const auto dead = std::ranges::find_if(rank.children, [why](const ProcessCapture* process) {
-    return is_dead(*process) && (why == Doom::kDead || process->exit_code != 0);
+                   : ends_matter || reads || of_pool ? Doom::kDead
+                                                     : Doom::kNone;
+  const auto dead = std::ranges::find_if(rank.children, [&](const ProcessCapture* process) {
+    return is_zombie(*process) && (ends_matter || process->exit_code != 0);
   });
   if (why != Doom::kNone && dead != rank.children.end()) {
     return {why, *dead, {}};
   }
-  const bool lost_worker = wait.rare->about == snapshot::WaitAbout::kPool && wait.holder_pid == 0 &&
-                           wait.holder_alive == Known::kNo;
+  const bool lost_worker = of_pool && wait.holder_pid == 0 && wait.holder_alive == Known::kNo;
   return {lost_worker ? Doom::kLostWorker : Doom::kNone, nullptr, {}};
 }
 
