@@ -100,6 +100,11 @@ def nobody_tells(random, names):
         [f"async def {box}():", f"    {FAULTY}", "    await asyncio.Event().wait()", "",
          f"asyncio.run({box}())"],
         [FAULTY, "signal.pause()"],
+        ["signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGUSR1})", FAULTY,
+         "signal.sigwait({signal.SIGUSR1})"],
+        [f"{box} = queue.Queue()", "def feed():", f"    {box}.put(dict(a=1)['b'])", "",
+         "thread = threading.Thread(target=feed, daemon=True)", "thread.start()", "thread.join()",
+         FAULTY, f"{box}.get()"],
         [f"{box} = multiprocessing.get_context('fork').Queue()", FAULTY, f"{box}.get()"])),
         ("skipped_collective", "stuck_rank", "input_stall", "lock_deadlock"),
         "waits for something of its own process that nobody does")
@@ -172,6 +177,8 @@ def retrying(random, names, before=()):
     ask, failures = names.function(), names.noun()
     nap, limit = random.choice((0.05, 0.3, 1)), random.choice((0.5, 1, 2))
     counts = [f"            {failures} += 1"] if random.random() < 0.7 else []
+    if random.random() < 0.3:
+        counts.append(f"            open('{failures}.log', 'a').write('no answer')")
     body = random.choice((
         ["while True:", "    try:", "        link.sendall(b'next\\n')", "        return link.recv(100)",
          "    except OSError:"],
@@ -208,6 +215,16 @@ def child(random, names):
          "worker.start()", FAULTY, "worker.join()"])),
         ("child_deadlock", "input_stall", "skipped_collective", "stuck_rank", "external_wait"),
         "waits for a child process that sleeps")
+
+
+def killed_worker(random, names):
+    box = names.noun()
+    return Fault("killed_worker", [
+        "fork = multiprocessing.get_context('fork')", f"{box} = fork.Queue()",
+        "lives = fork.Process(target=time.sleep, args=(10**6,), daemon=True)", "lives.start()",
+        "dies = fork.Process(target=lambda: os.kill(os.getpid(), signal.SIGKILL))", "dies.start()",
+        "os.waitid(os.P_PID, dies.pid, os.WEXITED | os.WNOWAIT)", FAULTY, f"{box}.get()"],
+        ("child_deadlock",), "waits for a result of a worker that was killed")
 
 
 def loader_worker(random, names):
@@ -276,5 +293,6 @@ def raises(random, names):
 
 SOLO = (sleeps, sleeps, busy_python, busy_native, lock_of_own_thread, crossed_locks, own_thread,
         nobody_tells, holds_gil, outside_lock, lock_file, absent_file, fifo, absent_key,
-        silent_service, retrying_client, refusing_service, child, loader_worker, prompt, debugger, stops_itself,
+        silent_service, retrying_client, refusing_service, child, killed_worker, loader_worker,
+        prompt, debugger, stops_itself,
         ends_with_helper, ends_slowly, raises)

@@ -173,6 +173,8 @@ class Maker:
             extra.append(random.choice(parts.HOSTS))
         if random.random() < 0.25:
             extra.append(random.choice(parts.OTHERS))
+        if random.random() < 0.2:
+            extra.append(parts.heartbeat)
         inside = (hook and extra and extra[0] in parts.HOSTS and random.random() < 0.6
                   and getattr(self.fault, "place", "between") == "any")
         for part in extra:

@@ -127,6 +127,18 @@ def locking_tasks(source, inside):
     return [f"asyncio.run({run}())"]
 
 
+def heartbeat(source, inside):
+    """Adds a thread that only shows that it lives; nobody waits for it."""
+    random, pause = source.random, source.random.choice((0.1, 0.5, 2.0))
+    body = random.choice((
+        ["while True:", f"    time.sleep({pause})", "    ctx.beats = 1"],
+        [f"while not threading.Event().wait({pause}):", "    pass"],
+        ["while True:", f"    time.sleep({pause})", "    open('beat.txt', 'w').write('x')"]))
+    run = source.define(body, depth=0)
+    source.setup.append(f"threading.Thread(target={run}, args=(0,), daemon=True).start()")
+    return []
+
+
 def compute(source, inside):
     """Adds nothing but a place for the fault."""
     return ["total = sum(range(500))", *_call(inside)]

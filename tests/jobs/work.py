@@ -42,6 +42,7 @@ def _bodies(random, names):
         ([f"def {helper}(item):", f"    time.sleep({nap})", ""], [f"{helper}(0)"]),
         ([], spin),
         ([], ["subprocess.run(['sleep', '0.1'])"]),
+        ([], ["subprocess.run(['sh', '-c', 'head -c 9999 /dev/zero | (sleep 0.2; cat) | cksum > sum.txt'])"]),
         ([f"{box} = queue.Queue(2)", f"def {helper}():", "    while True:", f"        time.sleep({nap})",
           f"        {box}.put(0)", "", f"threading.Thread(target={helper}, daemon=True).start()"], [f"{box}.get()"]),
         ([f"{box} = concurrent.futures.ThreadPoolExecutor(2)"], [f"{box}.submit(time.sleep, {nap}).result()"]),
