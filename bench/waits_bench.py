@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Measures what the waits of a process with 100 threads cost (waits_cost.cc), after their stacks were
-read.
+"""Measures what the waits of a process with 100 threads, or of eight ranks, cost (waits_cost.cc), after
+their stacks were read.
 
     bench/waits_bench.py [--build build/release-tests] [--rounds 31]
 
@@ -9,10 +9,12 @@ python  99 threads of a Python program want one lock; the frame of a thread show
 files   99 threads of a Python program read pipes and local sockets whose other ends the program has
         itself. Every process on the machine is searched for further holders, so this cost grows
         with the machine
+ranks   eight processes with eight TCP connections between any two of them; each waits at one
 """
 
 import argparse
 import os
+import signal
 import statistics
 import subprocess
 import sys
@@ -44,16 +46,46 @@ print("ready", flush=True)
 threading.Event().wait()
 """
 
+RANKS = """
+import os, socket, threading
+listener = socket.create_server(("127.0.0.1", 0), backlog=1000)
+ends = [[] for _ in range(8)]
+for one in range(8):
+    for other in list(range(one)) * 8:
+        ends[one].append(socket.create_connection(listener.getsockname()))
+        ends[other].append(listener.accept()[0])
+listener.close()
+pids = []
+for rank in range(8):
+    pid = os.fork()
+    if pid == 0:
+        for other in range(8):
+            if other != rank:
+                for end in ends[other]:
+                    end.close()
+        ends[rank][0].recv(1)
+    pids.append(pid)
+ends.clear()
+print("ready", *pids, flush=True)
+try:
+    threading.Event().wait()
+except KeyboardInterrupt:
+    pass
+for pid in pids:
+    os.kill(pid, 9)
+"""
+
 
 def measure(name, command, build, rounds):
     victim = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     try:
-        if not victim.stdout.readline().startswith("ready"):
+        said = victim.stdout.readline().split()
+        if not said or not said[0].startswith("ready"):
             sys.exit(f"the victim of {name} ended")
-        done = subprocess.run([f"{build}/waits_cost", str(victim.pid), str(rounds)], text=True,
-                              check=True, stdout=subprocess.PIPE)
+        done = subprocess.run([f"{build}/waits_cost", str(rounds), *(said[1:] or [str(victim.pid)])],
+                              text=True, check=True, stdout=subprocess.PIPE)
     finally:
-        victim.kill()
+        victim.send_signal(signal.SIGINT if name == "ranks" else signal.SIGKILL)
         victim.wait()
     rows = [[int(word) for word in line.split()] for line in done.stdout.splitlines()]
     first = rows[0]
@@ -73,6 +105,7 @@ def main():
     measure("mutex", [f"{options.build}/victims/locks", "hundred"], options.build, options.rounds)
     measure("python", [sys.executable, "-c", PYTHON], options.build, options.rounds)
     measure("files", [sys.executable, "-c", FILES], options.build, options.rounds)
+    measure("ranks", [sys.executable, "-c", RANKS], options.build, options.rounds)
 
 
 if __name__ == "__main__":

@@ -1,10 +1,11 @@
-// Measures what it costs to find the waits of all threads of a process: `waits_cost PID [ROUNDS]`
-// reads its stacks, then times oddrank's work for the waits, and prints the microseconds of each
-// step in each round: in the reader of the process, and over the node (ends of pipes, sockets,
-// files; names).
+// Measures what it costs to find the waits of all threads of processes: `waits_cost ROUNDS PID...`
+// reads their stacks, then times oddrank's work for the waits, and prints the threads and the
+// microseconds of each step in each round: in the readers of the processes, and over the node (ends
+// of pipes, sockets, files; names).
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <vector>
 
 #include "attach/live_target.h"
 #include "snapshot/capture.h"
@@ -27,42 +28,50 @@ int complain(const oddrank::Error& error) {
   return EXIT_FAILURE;
 }
 
-int measure(pid_t pid) {
-  auto target = oddrank::attach::LiveTarget::open(pid);
-  if (!target) {
-    return complain(target.error());
-  }
+int measure(const std::vector<pid_t>& pids) {
   oddrank::snapshot::Capture capture;
   capture.nodes.emplace_back();
-  auto& process = capture.processes.emplace_back();
-  process.pid = pid;
-  process.owner = pid;
-  process.is_rank = true;
-  auto read = oddrank::stacks::collect_stacks(**target, {}, capture.tables, process);
-  if (!read) {
-    return complain(read.error());
+  std::size_t threads = 0;
+  long long of_processes = 0;
+  for (const pid_t pid : pids) {
+    auto target = oddrank::attach::LiveTarget::open(pid);
+    if (!target) {
+      return complain(target.error());
+    }
+    auto& process = capture.processes.emplace_back();
+    process.pid = pid;
+    process.owner = pid;
+    process.is_rank = true;
+    auto read = oddrank::stacks::collect_stacks(**target, {}, capture.tables, process);
+    if (!read) {
+      return complain(read.error());
+    }
+    const auto begun = Clock::now();
+    oddrank::waits::collect_waits(**target, read->threads, read->python, capture.tables, process);
+    of_processes += us_since(begun);
+    threads += read->threads.size();
   }
-  const auto begun = Clock::now();
-  oddrank::waits::collect_waits(**target, read->threads, read->python, capture.tables, process);
-  const long long of_process = us_since(begun);
   const auto joined = Clock::now();
   oddrank::waits::join_ends(oddrank::waits::read_ends(capture), capture);
   oddrank::waits::join_processes(capture);
-  std::printf("%zu %lld %lld\n", read->threads.size(), of_process, us_since(joined));
+  std::printf("%zu %lld %lld\n", threads, of_processes, us_since(joined));
   return EXIT_SUCCESS;
 }
 
 }  // namespace
 
 int main(int count, char** arguments) {
-  if (count < 2) {
-    std::fprintf(stderr, "usage: waits_cost PID [ROUNDS]\n");
+  if (count < 3) {
+    std::fprintf(stderr, "usage: waits_cost ROUNDS PID...\n");
     return 2;
   }
-  const long rounds = count > 2 ? std::strtol(arguments[2], nullptr, 10) : 1;
+  std::vector<pid_t> pids;
+  for (int at = 2; at < count; ++at) {
+    pids.push_back(static_cast<pid_t>(std::strtol(arguments[at], nullptr, 10)));
+  }
+  const long rounds = std::strtol(arguments[1], nullptr, 10);
   for (long round = 0; round < rounds; ++round) {
-    const int status = measure(static_cast<pid_t>(std::strtol(arguments[1], nullptr, 10)));
-    if (status != EXIT_SUCCESS) {
+    if (const int status = measure(pids); status != EXIT_SUCCESS) {
       return status;
     }
   }
