@@ -96,6 +96,7 @@ REVIEWED_OPENS = {
     "waits/cgroups.cc": 2,
     "waits/ends/read_ends.cc": 1,
     "waits/ends/read_sockets.cc": 4,
+    "waits/ends/socket_diag.cc": 1,
     "waits/node/collect_waits.cc": 1,
     "waits/node/lock_file_ages.cc": 1,
     "waits/node/owners/lock_file_owners.cc": 1,

@@ -63,9 +63,11 @@ class Job:
                 steps.append(int(file.read()))
         return steps
 
-    def wait_for_tries(self):
+    def wait_for_tries(self, at_all=False):
+        """Returns when a rank's kernel, or each, has sent something in vain."""
+        enough = min if at_all else max
         proc_facts.wait_until(
-            lambda: max(networks.tries(process.pid) for process in self.processes) >= TRIES, "tries", 120)
+            lambda: enough(networks.tries(process.pid) for process in self.processes) >= TRIES, "tries", 120)
 
     def wait_for_rest(self):
         """Returns when nobody has made a step for some seconds."""
@@ -116,6 +118,16 @@ class Links(unittest.TestCase):
             job.wait_for_tries()
             verdict, run = job.verdict()
         self.assertEqual((verdict["kind"], ends_of(verdict)), ("link_stall", [(0, 2)]), run)
+
+    def test_which_way_loses(self):
+        """Both send. What rank 0 sends is lost, and so is what acknowledges the other one's data."""
+        with Job("ring", 1000, 2) as job:
+            job.networks.lose(0, 1)
+            job.wait_for_tries(at_all=True)
+            verdict, run = job.verdict()
+        self.assertEqual(verdict["kind"], "link_stall", run)
+        (link,) = verdict["links"]
+        self.assertEqual((link["from"]["rank"], link["to"]["rank"], link["one_way"]), (0, 1, True), run)
 
     def test_a_slow_path_is_not_broken(self):
         with Job("all_reduce", 1000, 2) as job:

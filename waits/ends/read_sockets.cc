@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <vector>
 
 #include "attach/proc_stat.h"
 #include "base/read_file.h"
@@ -29,10 +30,11 @@ std::string network_of(pid_t pid) {
   return size > 0 ? std::string(link.data(), static_cast<std::size_t>(size)) : std::string();
 }
 
-// Reads the table of the network namespace that `pid` is in; `diag` is null if that is not ours.
-SocketTable read_table(pid_t pid, const SocketDiag* diag) {
+// Reads the table of the network namespace that `pid` is in, to which `diag` belongs, if it could
+// be opened there.
+SocketTable read_table(pid_t pid, const std::optional<SocketDiag>& diag) {
   SocketTable table;
-  if (diag != nullptr && diag->add_tcp_sockets(table)) {
+  if (diag && diag->add_tcp_sockets(table)) {
     return table;
   }
   table = {};
@@ -54,25 +56,21 @@ class NetworkReader {
   // Returns the local socket, if it has another end or listens; else null.
   const LocalSocket* local(std::uint64_t inode) const;
 
-  // Reads more about a connection of this process, unless it is in another network namespace.
+  // Reads more about a connection of this process, if its network namespace could be entered.
   void ask(std::size_t process, const SocketRow& row) const;
 
  private:
-  const SocketDiag* kernel() const { return diag_ ? &*diag_ : nullptr; }
-
   NodeEnds& node_;
-  std::string ours_;
-  std::size_t our_table_ = kOutside - 1;
-  std::optional<SocketDiag> diag_;
-  LocalSockets local_;  // of our own namespace
+  std::vector<std::optional<SocketDiag>> kernels_;  // by table
+  LocalSockets local_;                              // of our own namespace
 };
 
-NetworkReader::NetworkReader(NodeEnds& node)
-    : node_(node), ours_(network_of(::getpid())), diag_(SocketDiag::open()) {
+NetworkReader::NetworkReader(NodeEnds& node) : node_(node) {
   const bool has_sockets = std::any_of(node.ends.begin(), node.ends.end(),
                                        [](const OpenEnd& end) { return end.socket; });
-  if (diag_ && has_sockets) {
-    local_ = diag_->local_sockets().value_or(LocalSockets());
+  const auto kernel = has_sockets ? SocketDiag::open() : std::nullopt;
+  if (kernel) {
+    local_ = kernel->local_sockets().value_or(LocalSockets());
   }
 }
 
@@ -83,6 +81,7 @@ void NetworkReader::read(const Capture& capture) {
       with_sockets.insert(end.process);
     }
   }
+  const std::string ours = network_of(::getpid());
   std::unordered_map<std::string, std::size_t> known;
   for (const std::size_t i : with_sockets) {
     const pid_t pid = capture.processes[i].pid;
@@ -95,16 +94,19 @@ void NetworkReader::read(const Capture& capture) {
       at->second = kOutside;
       ++node_.unread_networks;
     } else if (is_new) {
-      node_.sockets.push_back(read_table(pid, network == ours_ ? kernel() : nullptr));
-      our_table_ = network == ours_ ? at->second : our_table_;
+      kernels_.push_back(network == ours ? SocketDiag::open() : SocketDiag::open_beside(pid));
+      node_.sockets.push_back(read_table(pid, kernels_.back()));
     }
     node_.namespace_of[i] = at->second < node_.sockets.size() ? at->second : kOutside;
   }
 }
 
 void NetworkReader::ask(std::size_t process, const SocketRow& row) const {
-  const SocketDiag* diag = node_.namespace_of[process] == our_table_ ? kernel() : nullptr;
-  if (const auto info = diag == nullptr ? std::nullopt : diag->info(row)) {
+  const std::size_t at = node_.namespace_of[process];
+  if (at >= kernels_.size() || !kernels_[at]) {
+    return;
+  }
+  if (const auto info = kernels_[at]->info(row)) {
     node_.tcp.emplace(row.inode, *info);
   }
 }

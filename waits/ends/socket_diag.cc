@@ -1,10 +1,13 @@
 #include "waits/ends/socket_diag.h"
 
+#include <fcntl.h>
 #include <linux/inet_diag.h>
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
 #include <linux/sock_diag.h>
 #include <linux/unix_diag.h>
+#include <pthread.h>
+#include <sched.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 
@@ -193,6 +196,36 @@ std::optional<SocketDiag> SocketDiag::open() {
     return std::nullopt;
   }
   return SocketDiag(std::move(fd));
+}
+
+namespace {
+
+struct NetworkVisit {
+  int network = -1;
+  std::optional<SocketDiag> opened;
+};
+
+void* open_inside(void* of) {
+  auto& visit = *static_cast<NetworkVisit*>(of);
+  if (::setns(visit.network, CLONE_NEWNET) == 0) {
+    visit.opened = SocketDiag::open();
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+// A socket keeps the namespace in which it was opened. A thread enters and ends there: the caller
+// might not get back into its own, which may belong to others.
+std::optional<SocketDiag> SocketDiag::open_beside(pid_t pid) {
+  const std::string path = "/proc/" + std::to_string(pid) + "/ns/net";
+  const UniqueFd network(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  NetworkVisit visit{network.get(), std::nullopt};
+  pthread_t thread{};
+  if (network.valid() && ::pthread_create(&thread, nullptr, open_inside, &visit) == 0) {
+    ::pthread_join(thread, nullptr);
+  }
+  return std::move(visit.opened);
 }
 
 bool SocketDiag::add_tcp_sockets(SocketTable& table) const {

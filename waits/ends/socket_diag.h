@@ -3,6 +3,8 @@
 // connection has been silent and what it has carried. Sends nothing over the sockets themselves.
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstdint>
 #include <optional>
 #include <unordered_map>
@@ -36,6 +38,8 @@ class SocketDiag {
   // Opens it in the network namespace of the caller, the only one it sees. Returns nullopt if it is
   // not available.
   static std::optional<SocketDiag> open();
+  // Opens it in the network namespace of a process, if the caller may enter that (root).
+  static std::optional<SocketDiag> open_beside(pid_t pid);
 
   // Adds all TCP sockets; returns false if the kernel's answer is incomplete.
   bool add_tcp_sockets(SocketTable& table) const;
