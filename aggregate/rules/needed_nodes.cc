@@ -48,9 +48,9 @@ std::vector<ChainLink> chain_to(const RuleInput& input,
                                 const std::string& label,
                                 const std::string& evidence) {
   std::map<std::string, std::vector<std::int32_t>> waiters;
-  for (std::size_t at = 0; at < input.view.ranks().size(); ++at) {
+  for (const std::size_t at : input.blame.solution.waiters(cause, input.view.ranks().size())) {
     const RankView& rank = input.rank(at);
-    if (rank.rank >= 0 && rank.decider != nullptr && input.blame.solution.is_sure(at, cause)) {
+    if (rank.rank >= 0 && rank.decider != nullptr) {
       waiters[waits_in(input, rank)].push_back(rank.rank);
     }
   }

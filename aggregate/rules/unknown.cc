@@ -12,6 +12,17 @@
 namespace oddrank::aggregate {
 namespace {
 
+std::string unread_words(const RuleInput& input,
+                         const std::vector<std::size_t>& waiters,
+                         const std::string& in,
+                         const std::vector<std::size_t>& unread) {
+  const RankView& first = input.rank(unread.front());
+  return fmt::format("{} wait{}{} for {}, of which nothing is known ({}{})",
+                     ranks_words(input, waiters), waiters.size() == 1 ? "s" : "", in,
+                     ranks_words(input, unread), first.host.empty() ? "" : first.host + ": ",
+                     first.why.empty() ? "not read" : first.why);
+}
+
 // Describes the largest wait that leads to ranks which were not read; returns whether there is one.
 bool waits_for_unread(const RuleInput& input, std::string& summary) {
   for (const Slot& slot : input.graph.slots) {
@@ -23,11 +34,7 @@ bool waits_for_unread(const RuleInput& input, std::string& summary) {
     if (unread.empty()) {
       continue;
     }
-    const RankView& first = input.rank(unread.front());
-    summary = fmt::format(
-        "{} wait{} in {} for {}, of which nothing is known ({}{})", ranks_words(input, slot.inside),
-        slot.inside.size() == 1 ? "s" : "", slot.words, ranks_words(input, unread),
-        first.host.empty() ? "" : first.host + ": ", first.why.empty() ? "not read" : first.why);
+    summary = unread_words(input, slot.inside, " in " + slot.words, unread);
     return true;
   }
   return false;
@@ -77,6 +84,15 @@ std::string describe(const RuleInput& input) {
         "all {} are in the {}, and it does not end: it waits for more ranks than there are, or "
         "they have come to different stores, or under different names",
         count_of(total, input.view.unit()), slot->words);
+  }
+  const Solution& solution = input.blame.solution;
+  for (CauseId id = 0; id < solution.causes.size(); ++id) {
+    const std::size_t root = solution.causes[id].nodes.front();
+    const auto waiters = solution.waiters(id, input.view.ranks().size());
+    if (!waiters.empty() && root < input.view.ranks().size() &&
+        input.rank(root).presence == Presence::kUnread) {
+      return unread_words(input, waiters, "", {root});  // of a transfer, say
+    }
   }
   for (std::size_t at = 0; at < input.view.ranks().size(); ++at) {
     if (input.graph.awaited[at] && may_be_idle(input.view, input.graph.slots, at)) {

@@ -339,4 +339,15 @@ Solution solve(const WaitNet& net) {
   return Solver(net).run();
 }
 
+std::vector<std::size_t> Solution::waiters(CauseId cause, std::size_t count) const {
+  std::vector<std::size_t> found;
+  for (std::size_t node = 0; node < std::min(count, sure.size()); ++node) {
+    if (is_sure(node, cause) &&
+        std::ranges::find(causes[cause].nodes, node) == causes[cause].nodes.end()) {
+      found.push_back(node);
+    }
+  }
+  return found;
+}
+
 }  // namespace oddrank::aggregate

@@ -44,6 +44,8 @@ struct Solution {
 
   bool is_sure(std::size_t node, CauseId cause) const { return sets.has(sure[node], cause); }
   bool is_possible(std::size_t node, CauseId cause) const { return sets.has(may[node], cause); }
+  // Returns the nodes below `count` that certainly need the cause, without its own.
+  std::vector<std::size_t> waiters(CauseId cause, std::size_t count) const;
 };
 
 // Finds the causes of the net, and which nodes need which of them.
