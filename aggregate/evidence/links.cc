@@ -272,6 +272,12 @@ bool is_between_members(const Slot& slot, const StuckLink& link) {
   return is_member(0) && is_member(1) && (has(slot.inside, 0) || has(slot.inside, 1));
 }
 
+bool loses_small(const StuckLink& link) {
+  constexpr std::uint64_t kMaxSmall = 500;  // without headers
+  const Transfer* sent = link.ends[0].transfer;
+  return sent != nullptr && (sent->connecting || sent->unsent <= kMaxSmall);
+}
+
 std::string link_names(const JobView& view, const StuckLink& link) {
   return join_ends(link, end_name(view, link.ends[0]), end_name(view, link.ends[1]));
 }

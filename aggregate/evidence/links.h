@@ -68,6 +68,10 @@ StuckLink stuck_link_of(const JobView& view, const ProxyStall& stall);
 // is a member.
 bool is_between_members(const Slot& slot, const StuckLink& link);
 
+// Returns whether what is lost is no larger than the packets that each host must take (576 bytes,
+// RFC 791): then it is lost for another reason than its size. False if not known.
+bool loses_small(const StuckLink& link);
+
 // Returns "rank 1 -> rank 2"; "-" if both ways lose, or which one does is not known.
 std::string link_names(const JobView& view, const StuckLink& link);
 // Returns the same as "rank 1 (n1 eth0 10.0.0.1) -> rank 2 (n2 eth0 10.0.0.2)".

@@ -180,9 +180,11 @@ std::vector<Finding> link_stall(const RuleInput& input) {
   for (std::size_t i = 0; i < std::min(links.size(), kMaxAdvised); ++i) {
     advise(input.view.ranks()[links[i].link->ends[0].rank], *links[i].link, finding);
   }
-  finding.advice.emplace_back(
-      "a link has two ends: check cable, switch, firewall and MTU between them before a host is "
-      "drained");
+  finding.advice.emplace_back(fmt::format(
+      "a link has two ends: check cable, switch{} between them before a host is drained",
+      std::ranges::any_of(links, [](const Needed& one) { return loses_small(*one.link); })
+          ? " and firewall (not the MTU: what is lost is small)"
+          : ", firewall and MTU"));
   finding.disproves = {
       "data that arrives on the connection after all: then the link is slow, not broken"};
   finding.weakness = "the link may have failed after the job had stopped for another reason";
