@@ -104,6 +104,14 @@ struct Device {
   std::int32_t pcie_width = -1;  // lanes of its link now
   // What lowers its clock now, as bits of NVML (nvmlClocksEventReasons); -1: not known.
   std::int64_t clock_reasons = -1;
+  std::int64_t nvlink_errors = -1;        // of all its links, since the driver was loaded
+  std::int64_t nvlink_errors_later = -1;  // at the end of the capture
+  StringId pci{};                         // "0000:3b:00": domain, bus and device
+  // Its error since the job began that tells most of a GPU that stands (devices/xid_errors.h), of
+  // several such the newest; 0: it had none; -1: the kernel's log could not be read.
+  std::int32_t xid = -1;
+  std::int64_t xid_ago_s = -1;
+  StringId xid_text{};      // the driver's words: "79, pid=7, name=python3, GPU has fallen off"
   std::vector<pid_t> pids;  // processes with a context on it, in the agent's pid namespace
 
   bool operator==(const Device&) const = default;

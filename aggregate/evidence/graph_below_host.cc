@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "aggregate/evidence/graph_builder.h"
+#include "aggregate/evidence/odd_devices.h"
 #include "snapshot/libraries/known_libraries.h"
 
 namespace oddrank::aggregate {
@@ -134,6 +135,13 @@ void GraphBuilder::add_stalls() {
   }
   for (ProxyStall& stall : found.stalls) {
     const bool is_link = stall.kind == ProxyStall::Kind::kLink;
+    // It is one of these GPUs, of which one has failed.
+    if (const std::size_t failed =
+            is_link ? JobView::kNone : rank_of_failed_gpu(view_, stall.ranks);
+        failed != JobView::kNone && stall.ranks.size() > 1) {
+      stall.ranks = {failed};
+      stall.by_error = true;
+    }
     if (!stall.sure || (!is_link && stall.ranks.size() > 1)) {
       graph_.unsure_stalls.push_back(std::move(stall));
       continue;

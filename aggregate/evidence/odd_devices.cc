@@ -1,13 +1,19 @@
 #include "aggregate/evidence/odd_devices.h"
 
 #include <algorithm>
+#include <chrono>
 #include <map>
+#include <numeric>
 #include <set>
 
 #include <fmt/format.h>
 
 #include "aggregate/view/rank_set.h"
+#include "base/few_notes.h"
 #include "base/printable.h"
+#include "base/span_words.h"
+#include "snapshot/devices/xid_errors.h"
+#include "snapshot/libraries/known_libraries.h"
 
 namespace oddrank::aggregate {
 
@@ -35,6 +41,8 @@ constexpr Measure kMeasures[] = {
     {[](const Device& gpu) -> std::int64_t { return gpu.pcie_width; }, 1, 2, "has", "PCIe lanes"},
 };
 
+constexpr std::size_t kMaxDriverWords = 120;
+
 bool is_on(const Device& gpu, const snapshot::ProcessCapture& process) {
   return gpu.node == process.node && std::ranges::find(gpu.pids, process.pid) != gpu.pids.end();
 }
@@ -52,6 +60,73 @@ constexpr Slowdown kSlowdowns[] = {
     {0x20, "software thermal slowdown"},
     {0x08, "hardware slowdown"},  // set beside the first two as well
 };
+
+// Return how many errors a port, or the links of a GPU, have counted; -1: not known.
+std::int64_t errors_before(const LinkPort& port) {
+  return port.errors;
+}
+
+std::int64_t errors_within(const LinkPort& port) {
+  return port.errors < 0 || port.errors_later < port.errors ? -1 : port.errors_later - port.errors;
+}
+
+std::int64_t nvlink_errors_before(const Device& gpu) {
+  return gpu.nvlink_errors;
+}
+
+// Those of links that never had an error were not read again (collect_hardware.cc).
+std::int64_t nvlink_errors_within(const Device& gpu) {
+  return gpu.nvlink_errors == 0 ? 0
+         : gpu.nvlink_errors_later < gpu.nvlink_errors
+             ? -1
+             : gpu.nvlink_errors_later - gpu.nvlink_errors;
+}
+
+// Returns whether it has counted errors, while all others of the job, two or more, have none.
+template <typename Row>
+bool only_it_counts(const std::vector<Row>& rows,
+                    const Row& own,
+                    std::int64_t (*count)(const Row&)) {
+  return count(own) > 0 && rows.size() > kLeastOthers &&
+         std::ranges::all_of(rows, [&](const Row& row) { return &row == &own || count(row) == 0; });
+}
+
+std::string errors_words(std::int64_t errors) {
+  return count_of(static_cast<std::size_t>(errors), "error");
+}
+
+// Returns "GPU 3 counts 412 errors of its NVLinks, and no other does"; "" if others do, or none.
+std::string odd_nvlinks(const JobView& view, const Device& gpu) {
+  const auto& gpus = view.capture().collectives.devices;
+  if (only_it_counts(gpus, gpu, nvlink_errors_within)) {
+    return fmt::format(
+        "GPU {} has counted {} of its NVLinks within this capture, and no other has any", gpu.index,
+        errors_words(nvlink_errors_within(gpu)));
+  }
+  return only_it_counts(gpus, gpu, nvlink_errors_before)
+             ? fmt::format("GPU {} counts {} of its NVLinks, and no other does", gpu.index,
+                           errors_words(gpu.nvlink_errors))
+             : std::string();
+}
+
+// Returns "had an error 41 s ago: Xid 79 (the GPU has fallen off the bus)".
+std::string xid_words(const JobView& view, const Device& gpu) {
+  const auto [fault, words] = snapshot::meaning_of_xid(gpu.xid);
+  return fmt::format(
+      "had an error {} ago: Xid {}", span_words(std::chrono::seconds(gpu.xid_ago_s)),
+      words.empty()
+          ? printable(view.text(gpu.xid_text), kMaxDriverWords)
+          : fmt::format("{} ({}{})", gpu.xid, words,
+                        fault == snapshot::XidFault::kProgram ? "; usually the program's" : ""));
+}
+
+// Returns whether it had an error that tells more of a GPU that stands than those of the others.
+bool has_odd_xid(const Device& own, const std::vector<const Device*>& others) {
+  const auto fault = [](const Device& gpu) { return snapshot::meaning_of_xid(gpu.xid).fault; };
+  return own.xid > 0 && std::ranges::all_of(others, [&](const Device* other) {
+           return other->xid == 0 || (other->xid > 0 && fault(*other) < fault(own));
+         });
+}
 
 // Returns "" if nothing slows it down, or that is not known.
 std::string_view slowdown_of(const Device& gpu) {
@@ -109,6 +184,12 @@ std::string odd_gpu(const JobView& view, std::size_t rank) {
   if (own == nullptr || others.size() < kLeastOthers) {
     return {};
   }
+  if (has_odd_xid(*own, others)) {
+    return fmt::format("GPU {} {}", own->index, xid_words(view, *own));
+  }
+  if (std::string words = odd_nvlinks(view, *own); !words.empty()) {
+    return words;
+  }
   for (const Measure& measure : kMeasures) {
     if (std::string words = odd_measure(*own, others, measure); !words.empty()) {
       return words;
@@ -123,25 +204,44 @@ std::string odd_gpu(const JobView& view, std::size_t rank) {
              : std::string();
 }
 
+std::size_t rank_of_failed_gpu(const JobView& view, const std::vector<std::size_t>& ranks) {
+  std::size_t failed = JobView::kNone;
+  for (const std::size_t at : ranks) {
+    const snapshot::ProcessCapture* process = view.rank(at).process;
+    const auto& gpus = view.capture().collectives.devices;
+    const bool fails = view.rank(at).presence == Presence::kRead && process != nullptr &&
+                       std::ranges::any_of(gpus, [process](const Device& gpu) {
+                         return is_on(gpu, *process) && snapshot::meaning_of_xid(gpu.xid).fault ==
+                                                            snapshot::XidFault::kDevice;
+                       });
+    if (fails && failed != JobView::kNone) {
+      return JobView::kNone;
+    }
+    failed = fails ? at : failed;
+  }
+  return failed;
+}
+
+std::string failed_gpu_words(const JobView& view) {
+  std::vector<std::size_t> all(view.ranks().size());
+  std::iota(all.begin(), all.end(), std::size_t{0});
+  const std::size_t failed = rank_of_failed_gpu(view, all);
+  return failed == JobView::kNone
+             ? ""
+             : fmt::format("; of all GPUs only that of {} has failed: {}",
+                           JobView::name(view.rank(failed)), odd_gpu(view, failed));
+}
+
 namespace {
 
 bool is_up(const JobView& view, const LinkPort& port) {
   return view.text(port.state) == "ACTIVE";
 }
 
-// Returns whether the port has counted errors while all others of the job are up and have none.
-bool only_it_counts(const JobView& view,
-                    const LinkPort& own,
-                    std::int64_t (*count)(const LinkPort&)) {
-  const auto& ports = view.capture().collectives.ports;
-  return count(own) > 0 && ports.size() > kLeastOthers &&
-         std::ranges::all_of(ports, [&](const LinkPort& port) {
-           return &port == &own || (is_up(view, port) && count(port) == 0);
-         });
-}
-
-std::int64_t errors_before(const LinkPort& port) {
-  return port.errors;
+bool others_are_up(const JobView& view, const LinkPort& own) {
+  return std::ranges::all_of(view.capture().collectives.ports, [&](const LinkPort& port) {
+    return &port == &own || is_up(view, port);
+  });
 }
 
 // Returns "is DOWN (Polling)".
@@ -150,18 +250,13 @@ std::string state_of_port(const JobView& view, const LinkPort& port) {
                      printable(view.text(port.physical), 40));
 }
 
-// -1: not known.
-std::int64_t errors_within(const LinkPort& port) {
-  return port.errors < 0 || port.errors_later < port.errors ? -1 : port.errors_later - port.errors;
-}
-
 }  // namespace
 
 std::string new_errors(const JobView& view, const LinkPort& port) {
-  return only_it_counts(view, port, errors_within)
+  return others_are_up(view, port) &&
+                 only_it_counts(view.capture().collectives.ports, port, errors_within)
              ? fmt::format("{} has counted {} within this capture, and no other port has any",
-                           printable(view.text(port.device), 40),
-                           count_of(static_cast<std::size_t>(errors_within(port)), "error"))
+                           printable(view.text(port.device), 40), errors_words(errors_within(port)))
              : std::string();
 }
 
@@ -180,9 +275,8 @@ std::string odd_port(const JobView& view, std::uint32_t node, std::string_view d
   if (std::string now = new_errors(view, *own); !now.empty()) {
     return now;
   }
-  return only_it_counts(view, *own, errors_before)
-             ? fmt::format("{} counts {}, and no other port does", name,
-                           count_of(static_cast<std::size_t>(own->errors), "error"))
+  return others_are_up(view, *own) && only_it_counts(ports, *own, errors_before)
+             ? fmt::format("{} counts {}, and no other port does", name, errors_words(own->errors))
              : std::string();
 }
 
@@ -237,6 +331,27 @@ std::vector<const Device*> devices_that(const JobView& view, const Odd& odd) {
   return devices;
 }
 
+// Adds what the driver has reported of GPUs, and errors of NVLinks that only one has.
+void add_gpu_errors(const JobView& view, std::vector<std::string>& sentences) {
+  std::set<std::string> reported;  // in an order that does not depend on that of the nodes
+  for (const Device& gpu : view.capture().collectives.devices) {
+    const std::string place = device_places(view, {&gpu}) + ranks_on(view, {&gpu});
+    if (gpu.xid > 0) {
+      reported.insert(place + " " + xid_words(view, gpu));
+    }
+    if (const std::string odd = odd_nvlinks(view, gpu); !odd.empty()) {
+      sentences.push_back(view.host(gpu.node) + ": " + odd);
+    }
+  }
+  FewNotes few(kMaxPlaces, "GPUs with errors");
+  for (const std::string& words : reported) {
+    few.add(words);
+  }
+  for (std::string& words : few.take()) {
+    sentences.push_back(std::move(words));
+  }
+}
+
 // Adds ports that are down. A port without a cable is down as well: a port counts only if it was up
 // before, and if others of its node are up.
 void add_ports(const JobView& view, std::vector<std::string>& sentences) {
@@ -263,6 +378,18 @@ void add_ports(const JobView& view, std::vector<std::string>& sentences) {
 }
 
 }  // namespace
+
+bool waits_for_amds_gpu(const JobView& view, const RankView& rank) {
+  if (rank.decider == nullptr || rank.decider->samples.empty()) {
+    return false;
+  }
+  const auto frames = view.model().all_frames(rank.decider->samples.back());
+  return std::ranges::any_of(frames, [&view](snapshot::FrameId id) {
+    const std::string_view file = view.text(view.capture().tables.frame(id).file);
+    return snapshot::library_of(file) == snapshot::Library::kRocm ||
+           file.find("libamdhip64") != std::string_view::npos;
+  });
+}
 
 bool spins(const Device& device) {
   constexpr std::int32_t kBusy = 95;
@@ -295,6 +422,7 @@ std::vector<std::string> device_sentences(const JobView& view) {
                                       ranks_on(view, slowed), slowdown.words));
     }
   }
+  add_gpu_errors(view, sentences);
   add_ports(view, sentences);
   for (const LinkPort& port : view.capture().collectives.ports) {
     if (const std::string words = new_errors(view, port); !words.empty()) {

@@ -31,8 +31,9 @@ struct ProxyStall {
 
   Kind kind = Kind::kLink;
   bool sure = true;  // else it is one of several listed stalls, and it is not known which
-  std::vector<std::size_t> ranks;      // indices of JobView::ranks()
-  bool sockets = false;                // of a link: NCCL's network is TCP
+  std::vector<std::size_t> ranks;  // indices of JobView::ranks()
+  bool by_error = false;           // of the GPUs of its host, the only one that has failed (Xid)
+  bool sockets = false;            // of a link: NCCL's network is TCP
   std::array<std::string, 2> devices;  // of the network, at both ends; "": not known
   std::size_t channels = 0;            // on which data stands
   std::int64_t steps = 0;              // on the link, or arrived and not taken

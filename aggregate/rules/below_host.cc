@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "aggregate/evidence/odd_devices.h"
 #include "aggregate/rules/all_rules.h"
 #include "aggregate/rules/needed_nodes.h"
 #include "base/printable.h"
@@ -123,7 +124,7 @@ std::vector<Finding> below_host(const RuleInput& input) {
   }
   finding.summary =
       complete->beside.empty() ? inside_words(input, *complete) : not_ended_words(input, *complete);
-  finding.summary += stalls_words(input) + links_words(input);
+  finding.summary += stalls_words(input) + failed_gpu_words(input.view) + links_words(input);
   if (const auto& stalls = input.graph.unsure_stalls;
       stalls.size() == 1 && stalls.front().kind != ProxyStall::Kind::kLink) {
     finding.suspect_hosts = {{ranks[stalls.front().ranks.front()].host, stalls.front().channels}};

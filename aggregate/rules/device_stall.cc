@@ -24,7 +24,10 @@ std::vector<Finding> device_stall(const RuleInput& input) {
     return wait.path.empty() ? std::string("waits for its device")
                              : "waits for its device " + wait.path;
   });
-  finding.advice = look_at_gpu(first);
+  if (const std::size_t failed = rank_of_failed_gpu(input.view, ranks); failed != JobView::kNone) {
+    finding.summary += "; " + odd_gpu(input.view, failed);
+  }
+  finding.advice = look_at_gpu(input, first);
   finding.disproves = {"work that the device finishes"};
   finding.weakness = "work on the device may itself wait for other ranks";
   return {finding};
@@ -42,8 +45,9 @@ std::vector<Finding> gpu_stall(const RuleInput& input) {
   finding.kind = Kind::kDeviceStall;
   // Its kernel may stand behind other work of the GPU, which takes long.
   const std::string odd = odd_gpu(input.view, stall.ranks.front());
-  finding.confidence = std::min(odd.empty() ? Confidence::kLikely : Confidence::kCertain,
-                                sureness_of_stall(input, age_ms, stall.waiters));
+  finding.confidence =
+      std::min(odd.empty() || stall.by_error ? Confidence::kLikely : Confidence::kCertain,
+               sureness_of_stall(input, age_ms, stall.waiters));
   finding.basis = Basis::kRoot;
   finding.explains = input.blame.needed[needed.front().cause];
   const std::string label = device_words(input.view, stall);
@@ -53,7 +57,7 @@ std::vector<Finding> gpu_stall(const RuleInput& input) {
                   odd.empty() ? "" : "; " + odd);
   finding.culprits = {culprit_of(input.view, first)};
   finding.chain = chain_to(input, needed.front().cause, label, device_evidence(stall));
-  finding.advice = look_at_gpu(first);
+  finding.advice = look_at_gpu(input, first);
   finding.disproves = {"data that the GPU takes or gives after all: then it is slow, or was busy"};
   finding.weakness = "its kernel may stand behind other work of the GPU";
   return {finding};

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "aggregate/blame/local_story.h"
+#include "aggregate/evidence/odd_devices.h"
 #include "aggregate/evidence/wait_chain.h"
 #include "aggregate/rules/all_rules.h"
 #include "aggregate/view/call_counts.h"
@@ -437,7 +438,10 @@ Advice on(const RankView& rank, std::string text) {
   return {std::move(text), rank.host, false};
 }
 
-std::vector<Advice> look_at_gpu(const RankView& rank) {
+std::vector<Advice> look_at_gpu(const RuleInput& input, const RankView& rank) {
+  if (waits_for_amds_gpu(input.view, rank)) {
+    return {on(rank, "rocm-smi"), on(rank, "dmesg -T | grep -i amdgpu | tail")};
+  }
   return {on(rank, "nvidia-smi -q | grep -i -E 'xid|retired|power draw'"),
           on(rank, "dmesg -T | grep -i xid | tail")};
 }

@@ -167,7 +167,7 @@ Finding accuse(const RuleInput& input, Evidence evidence);
 // Returns advice for the rank's host.
 Advice on(const RankView& rank, std::string text);
 // Returns commands that show the state of the rank's GPUs.
-std::vector<Advice> look_at_gpu(const RankView& rank);
+std::vector<Advice> look_at_gpu(const RuleInput& input, const RankView& rank);
 // Returns advice for the rank's host that needs a live process.
 Advice on_live(const RankView& rank, std::string text);
 

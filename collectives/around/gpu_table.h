@@ -1,4 +1,5 @@
-// Parses the output of `nvidia-smi --query-gpu=... --format=csv,noheader,nounits`.
+// Parses the output of `nvidia-smi --query-gpu=... --format=csv,noheader,nounits`, and of
+// `nvidia-smi nvlink -e`.
 #pragma once
 
 #include <string>
@@ -13,7 +14,8 @@ namespace oddrank::collectives {
 // The fields to query, in the order that read_gpu_table expects.
 inline constexpr std::string_view kGpuFields =
     "index,uuid,name,utilization.gpu,utilization.memory,power.draw,power.limit,memory.used,"
-    "memory.total,clocks.sm,ecc.errors.uncorrected.volatile.total,pcie.link.width.current";
+    "memory.total,clocks.sm,ecc.errors.uncorrected.volatile.total,pcie.link.width.current,"
+    "pci.bus_id";
 inline constexpr std::string_view kGpuProcessFields = "gpu_uuid,pid";
 // What lowers the clock, since driver 535 and before it. A name that the tool does not know costs
 // the whole answer, so this is a question of its own.
@@ -25,6 +27,8 @@ struct GpuAnswers {
   std::string_view devices;
   std::string_view processes;  // of --query-compute-apps
   std::string_view clocks;
+  std::string_view nvlinks;        // of nvlink -e
+  std::string_view nvlinks_later;  // the same at the end of the capture
 };
 
 // Returns a row for each device. Values that a device does not have ("[N/A]", "[Not Supported]")
@@ -33,5 +37,8 @@ std::vector<snapshot::Device> read_gpu_table(const GpuAnswers& answers, snapshot
 
 // Returns whether the text has an answer of kGpuClockFields.
 bool has_clock_reasons(std::string_view clocks);
+
+// Returns whether a GPU in an answer of nvlink -e has counted errors.
+bool has_nvlink_errors(std::string_view nvlinks);
 
 }  // namespace oddrank::collectives

@@ -16,6 +16,7 @@
 #include "collectives/around/link_ports.h"
 #include "node/isolated_read.h"
 #include "snapshot/carrier.h"
+#include "waits/node/gpu_errors.h"
 
 namespace oddrank::node {
 namespace {
@@ -25,7 +26,9 @@ using std::chrono::milliseconds;
 
 // Without its daemon nvidia-smi takes seconds on a node of eight.
 constexpr milliseconds kHardwarePatience{5000};
+constexpr milliseconds kLaterPatience{2000};  // nothing else is left to do meanwhile
 constexpr const char* kTool = "nvidia-smi";
+constexpr const char* kDriver = "/proc/driver/nvidia";
 constexpr const char* kPorts = "/sys/class/infiniband";
 
 // Returns the path of nvidia-smi; "" if there is none.
@@ -41,17 +44,20 @@ std::string find_tool() {
 }
 
 // The child executes the tool, so a run that misses its deadline is killed like any other.
-IsolatedTask run_tool(const std::string& tool, const std::string& question) {
-  return {[tool, question](int fd) {
+IsolatedTask run_tool(const std::string& tool,
+                      const std::string& question,
+                      const std::string& option = "--format=csv,noheader,nounits",
+                      milliseconds patience = kHardwarePatience) {
+  return {[tool, question, option](int fd) {
             ::dup2(fd, STDOUT_FILENO);
             const int nothing = ::open("/dev/null", O_RDWR | O_CLOEXEC);
             ::dup2(nothing, STDIN_FILENO);
             ::dup2(nothing, STDERR_FILENO);
-            ::execl(tool.c_str(), kTool, question.c_str(), "--format=csv,noheader,nounits",
+            ::execl(tool.c_str(), kTool, question.c_str(), option.c_str(),
                     static_cast<char*>(nullptr));
             ::_exit(127);
           },
-          kHardwarePatience,
+          patience,
           {.programs = true}};
 }
 
@@ -71,10 +77,21 @@ IsolatedTask ask(const std::string& tool, std::string_view fields) {
   return run_tool(tool, "--query-gpu=" + std::string(fields));
 }
 
+IsolatedTask ask_nvlinks(const std::string& tool, milliseconds patience) {
+  return run_tool(tool, "nvlink", "-e", patience);
+}
+
 void add_gpus(const std::string& tool, std::vector<PendingTask>& pending, Capture& capture) {
   const IsolatedResult devices = pending[0].finish();
   const IsolatedResult processes = pending[1].finish();
   IsolatedResult clocks = pending[2].finish();
+  const IsolatedResult nvlinks = pending[3].finish();
+  // Links that never had an error have none now; so the tool, which takes long, runs again only for
+  // those that had.
+  std::optional<PendingTask> later;
+  if (collectives::has_nvlink_errors(nvlinks.bytes)) {
+    later.emplace(ask_nvlinks(tool, kLaterPatience));
+  }
   if (clocks.end != IsolatedEnd::kDeadline && trouble(devices).empty() &&
       !collectives::has_clock_reasons(clocks.bytes)) {
     clocks = PendingTask(ask(tool, collectives::kOldGpuClockFields)).finish();
@@ -83,8 +100,9 @@ void add_gpus(const std::string& tool, std::vector<PendingTask>& pending, Captur
     capture.nodes.front().notes.push_back(std::string(kTool) + ": " + why);
   }
   // What was printed before the deadline counts.
-  capture.collectives.devices =
-      collectives::read_gpu_table({devices.bytes, processes.bytes, clocks.bytes}, capture.tables);
+  const std::string nvlinks_later = later ? later->finish().bytes : std::string();
+  capture.collectives.devices = collectives::read_gpu_table(
+      {devices.bytes, processes.bytes, clocks.bytes, nvlinks.bytes, nvlinks_later}, capture.tables);
 }
 
 PendingTask read_ports() {
@@ -124,6 +142,7 @@ HardwareReading::HardwareReading() {
     gpus_.emplace_back(
         run_tool(tool_, "--query-compute-apps=" + std::string(collectives::kGpuProcessFields)));
     gpus_.emplace_back(ask(tool_, collectives::kGpuClockFields));
+    gpus_.emplace_back(ask_nvlinks(tool_, kHardwarePatience));
   }
   if (::access(kPorts, R_OK) == 0) {
     ports_.emplace(read_ports());
@@ -133,6 +152,9 @@ HardwareReading::HardwareReading() {
 void HardwareReading::add_to(Capture& capture) {
   if (!gpus_.empty()) {
     add_gpus(tool_, gpus_, capture);
+  }
+  if (!gpus_.empty() || ::access(kDriver, F_OK) == 0) {
+    waits::add_gpu_errors(capture);
   }
   if (ports_) {
     add_ports(*ports_, capture);

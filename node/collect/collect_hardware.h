@@ -24,7 +24,7 @@ class HardwareReading {
 
  private:
   std::string tool_;               // nvidia-smi; "": there is none
-  std::vector<PendingTask> gpus_;  // devices, processes on them, what lowers clocks; or none
+  std::vector<PendingTask> gpus_;  // devices, processes on them, clocks, NVLinks; or none
   std::optional<PendingTask> ports_;
 };
 

@@ -523,6 +523,12 @@ void fields(Io& io, Row& device) {
   io("ecc_errors", device.ecc_errors);
   io("pcie_width", device.pcie_width);
   io("clock_reasons", device.clock_reasons);
+  io("nvlink_errors", device.nvlink_errors);
+  io("nvlink_errors_later", device.nvlink_errors_later);
+  io("pci", device.pci);
+  io("xid", device.xid);
+  io("xid_ago_s", device.xid_ago_s);
+  io("xid_text", device.xid_text);
   io.rows(RowTable::kDevicePids, device.pids);
 }
 

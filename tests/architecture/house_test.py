@@ -88,7 +88,7 @@ REVIEWED_OPENS = {
     "elf/module_files.cc": 1,
     "node/examine_node.cc": 1,
     "node/log_growth.cc": 1,
-    "node/collect/collect_hardware.cc": 2,
+    "node/collect/collect_hardware.cc": 3,
     "node/collect/collect_step_tasks.cc": 1,
     "node/collect/dump_files.cc": 4,
     "node/collect/ras_services.cc": 1,

@@ -24,8 +24,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     }
   }
   const std::size_t half = size / 2;
-  (void)collectives::read_gpu_table({bytes.substr(0, half), bytes.substr(half), bytes.substr(half)},
-                                    tables);
+  (void)collectives::read_gpu_table(
+      {bytes.substr(0, half), bytes.substr(half), bytes.substr(half), bytes.substr(half), ""},
+      tables);
   if (collectives::read_requests(bytes, tables).size() > collectives::kMaxRequests) {
     std::abort();
   }

@@ -257,7 +257,8 @@ void NcclNetwork::describe(CaptureBuilder& job) const {
     row.passed = kBase + wire.passed;
     row.done = kBase + wire.sent_done;
     if (wire.sent_done < plan_.steps) {
-      job.process(pid_of(wire.from)).proxies.push_back(row);
+      const std::int32_t last = (host_of(wire.from) + 1) * plan_.per_host - 1;
+      job.process(pid_of(plan_.pxn ? last : wire.from)).proxies.push_back(row);
     }
     std::swap(row.rank, row.peer);
     row.sends = false;

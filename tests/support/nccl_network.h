@@ -27,6 +27,7 @@ struct NetworkPlan {
   int steps = 24;
   bool sockets = false;      // else InfiniBand: a sender needs the receiver's permission
   bool low_latency = false;  // receivers do not wait for the end of messages
+  bool pxn = false;  // the last GPU of a host sends for the others, by NVLink and its adapter
   int window = 8;
 
   std::int32_t ranks() const { return hosts * per_host; }

@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <ctime>
 #include <functional>
-#include <set>
 #include <utility>
 
 #include "base/ascii.h"
@@ -29,21 +29,6 @@ void add_newest(Row row, std::vector<Row>& rows) {
   rows.push_back(std::move(row));
   if (rows.size() > kMaxRecords) {
     rows.erase(rows.begin());
-  }
-}
-
-// Calls take(row, "41 s ago (kernel log)") for the rows since `begun_us`, the newest first.
-template <typename Row, typename Take>
-void each_newest(const std::vector<Row>& rows,
-                 std::uint64_t begun_us,
-                 std::uint64_t now_us,
-                 const Take& take) {
-  constexpr std::uint64_t kSecondUs = 1'000'000;
-  for (auto row = rows.rbegin(); row != rows.rend(); ++row) {
-    if (row->at_us + kSecondUs >= begun_us) {  // the times are from two kernel clocks
-      const std::uint64_t ago_us = now_us - std::min(now_us, row->at_us);
-      take(*row, std::to_string(ago_us / kSecondUs) + " s ago (kernel log)");
-    }
   }
 }
 
@@ -109,7 +94,7 @@ std::optional<GpuError> parse_gpu_error(std::string_view record) {
   if (!xid || *xid <= 0 || close > kMaxDevice) {
     return std::nullopt;
   }
-  return GpuError{printable_part(rest.substr(0, close), kMaxDevice), *xid,
+  return GpuError{lower_case(printable_part(rest.substr(0, close), kMaxDevice)), *xid,
                   printable_part(said, kMaxText), parsed->at_us};
 }
 
@@ -117,29 +102,33 @@ std::vector<std::string> kill_notes(const std::vector<MemoryKill>& kills,
                                     std::uint64_t begun_us,
                                     std::uint64_t now_us) {
   FewNotes newest(kMaxKernelNotes, "earlier kills for lack of memory");
-  each_newest(kills, begun_us, now_us, [&newest](const MemoryKill& kill, const std::string& ago) {
+  each_newest(kills, begun_us, now_us, [&newest](const MemoryKill& kill, std::uint64_t ago_s) {
     newest.add("pid " + std::to_string(kill.pid) + " (" + kill.name +
-               ") was killed for lack of memory " + ago);
+               ") was killed for lack of memory " + std::to_string(ago_s) + " s ago (kernel log)");
   });
   return newest.take();
 }
 
-std::vector<std::string> gpu_error_notes(const std::vector<GpuError>& errors,
-                                         std::uint64_t begun_us,
-                                         std::uint64_t now_us) {
-  std::set<std::string> seen;
-  FewNotes newest(kMaxKernelNotes, "GPUs with errors");
-  each_newest(errors, begun_us, now_us, [&](const GpuError& error, const std::string& ago) {
-    if (seen.insert(error.device).second) {
-      newest.add("GPU " + error.device + " had an error " + ago + ": Xid " + error.text);
-    }
-  });
-  return newest.take();
+std::uint64_t kernel_log_now_us() {
+  constexpr std::uint64_t kSecondUs = 1'000'000;
+  timespec now{};
+  return ::clock_gettime(CLOCK_MONOTONIC, &now) == 0
+             ? static_cast<std::uint64_t>(now.tv_sec) * kSecondUs
+             : 0;
+}
+
+std::uint64_t first_start_us(const snapshot::Capture& capture) {
+  std::uint64_t begun_us = UINT64_MAX;
+  for (const snapshot::ProcessCapture& process : capture.processes) {
+    begun_us = process.is_rank ? std::min(begun_us, process.start_us) : begun_us;
+  }
+  return begun_us;
 }
 
 KernelWords read_kernel_words(std::chrono::milliseconds patience) {
   KernelWords words;
   const UniqueFd log(::open("/dev/kmsg", O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+  words.readable = log.valid();
   const Deadline end = Deadline::after(patience);
   std::array<char, kMaxRecord> bytes{};
   while (log.valid() && !end.passed()) {

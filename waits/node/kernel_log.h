@@ -4,6 +4,7 @@
 
 #include <sys/types.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <optional>
@@ -11,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "snapshot/capture.h"
 #include "waits/node/lost_servers.h"
 
 namespace oddrank::waits {
@@ -40,19 +42,38 @@ struct GpuError {
 // something else.
 std::optional<GpuError> parse_gpu_error(std::string_view record);
 
-// Return notes about what happened since `begun_us`, both times after boot, the newest first; the
-// first kMaxKernelNotes, and how many more: "pid 77 (python3) was killed for lack of memory 41 s
-// ago (kernel log)"; "GPU 0000:41:00 had an error 41 s ago (kernel log): Xid 79, pid=7, ...", of
-// each GPU the newest. The rows are oldest first.
+// Calls take(row, how many seconds ago) for the rows since `begun_us`, both times after boot, the
+// newest first. The rows are oldest first.
+template <typename Row, typename Take>
+void each_newest(const std::vector<Row>& rows,
+                 std::uint64_t begun_us,
+                 std::uint64_t now_us,
+                 const Take& take) {
+  constexpr std::uint64_t kSecondUs = 1'000'000;
+  for (auto row = rows.rbegin(); row != rows.rend(); ++row) {
+    if (row->at_us + kSecondUs >= begun_us) {  // the times are from two kernel clocks
+      take(*row, (now_us - std::min(now_us, row->at_us)) / kSecondUs);
+    }
+  }
+}
+
+// Returns notes about what happened since `begun_us`, the newest first; the first kMaxKernelNotes,
+// and how many more: "pid 77 (python3) was killed for lack of memory 41 s ago (kernel log)".
 inline constexpr std::size_t kMaxKernelNotes = 8;
 std::vector<std::string> kill_notes(const std::vector<MemoryKill>& kills,
                                     std::uint64_t begun_us,
                                     std::uint64_t now_us);
-std::vector<std::string> gpu_error_notes(const std::vector<GpuError>& errors,
-                                         std::uint64_t begun_us,
-                                         std::uint64_t now_us);
+
+// Returns the time after boot by the log's clock, which does not run while a machine sleeps; 0 if
+// it is not known.
+std::uint64_t kernel_log_now_us();
+
+// Returns when the first rank of the capture began, after boot; the largest number if there is
+// none.
+std::uint64_t first_start_us(const snapshot::Capture& capture);
 
 struct KernelWords {
+  bool readable = false;             // false: not permitted
   std::vector<MemoryKill> kills;     // oldest first; the newest 4,096
   std::vector<GpuError> gpu_errors;  // oldest first; the newest 4,096
   std::vector<ServerWord> servers;   // oldest first; the oldest 4,096

@@ -1,7 +1,6 @@
 #include "waits/node/node_pressure.h"
 
 #include <sys/statvfs.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -32,7 +31,6 @@ constexpr std::uint64_t kFull = 90;    // percent
 constexpr std::uint64_t kRoomLeft = std::uint64_t{64} << 20;  // bytes; a disk with more is not full
 constexpr std::uint64_t kSwapThatCountsKib = 65536;
 constexpr std::uint64_t kFaultsThatCount = 100;  // between two samples
-constexpr std::uint64_t kSecondUs = 1'000'000;
 
 // Returns the value after `name` in lines of "name value".
 std::uint64_t count_of(std::string_view text, std::string_view name) {
@@ -162,40 +160,20 @@ void add_swap(pid_t pid, const MajorFaults& before, std::vector<std::string>& no
   }
 }
 
-// Returns the time after boot by the kernel log's clock, which does not run while a machine sleeps.
-std::uint64_t since_boot_us() {
-  timespec now{};
-  return ::clock_gettime(CLOCK_MONOTONIC, &now) == 0
-             ? static_cast<std::uint64_t>(now.tv_sec) * kSecondUs
-             : 0;
-}
-
 void add_lost_servers(const std::vector<ServerWord>& words, std::vector<std::string>& notes) {
-  for (std::string& note : lost_servers(words, since_boot_us())) {
+  for (std::string& note : lost_servers(words, kernel_log_now_us())) {
     notes.push_back(std::move(note));
   }
 }
 
-// Returns when the first rank began, after boot; the largest number if there is none.
-std::uint64_t first_start_us(const snapshot::Capture& capture) {
-  std::uint64_t begun_us = UINT64_MAX;
-  for (const snapshot::ProcessCapture& process : capture.processes) {
-    begun_us = process.is_rank ? std::min(begun_us, process.start_us) : begun_us;
-  }
-  return begun_us;
-}
-
-// Adds kills and errors of GPUs since the first rank began; earlier ones do not concern the job.
-void add_kernel_words(const snapshot::Capture& capture,
-                      const KernelWords& words,
-                      std::vector<std::string>& notes) {
+// Adds kills since the first rank began; earlier ones do not concern the job.
+void add_kills(const snapshot::Capture& capture,
+               const KernelWords& words,
+               std::vector<std::string>& notes) {
   const std::uint64_t begun_us = first_start_us(capture);
-  const std::uint64_t now_us = since_boot_us();
-  if (begun_us == UINT64_MAX || now_us == 0) {
-    return;
-  }
-  for (auto found : {kill_notes(words.kills, begun_us, now_us),
-                     gpu_error_notes(words.gpu_errors, begun_us, now_us)}) {
+  const std::uint64_t now_us = kernel_log_now_us();
+  if (begun_us != UINT64_MAX && now_us != 0) {
+    auto found = kill_notes(words.kills, begun_us, now_us);
     std::move(found.begin(), found.end(), std::back_inserter(notes));
   }
 }
@@ -270,7 +248,7 @@ std::vector<std::string> node_pressure(const snapshot::Capture& capture,
     add_swap(process.pid, before, notes);
   }
   const KernelWords log = read_kernel_words();
-  add_kernel_words(capture, log, notes);
+  add_kills(capture, log, notes);
   add_lost_servers(log.servers, notes);
   add_pressure(notes);
   const long cpus = ::sysconf(_SC_NPROCESSORS_ONLN);

@@ -109,6 +109,14 @@ CaptureBuilder a_ring_of_transfers() {
   return job;
 }
 
+// The same ring, and nothing is known of one rank.
+CaptureBuilder a_ring_with_an_unread_rank() {
+  CaptureBuilder job = a_ring_of_transfers();
+  job.process(pid_of(1)).transfers.clear();
+  job.silence("gpu03", "node did not answer in 20 s");
+  return job;
+}
+
 // Its agent cannot be started, and it is not known which process has its address.
 CaptureBuilder a_host_that_is_down() {
   CaptureBuilder job = reducing();
@@ -215,6 +223,26 @@ CaptureBuilder nccl_hot_gpu() {
   return with_gpus([](snapshot::Device& gpu, bool odd) { gpu.clock_reasons = odd ? 0x48 : 0x4; });
 }
 
+// The driver says that it has failed; another one's program was ended.
+CaptureBuilder nccl_failed_gpu() {
+  CaptureBuilder job = with_gpus([](snapshot::Device& gpu, bool odd) {
+    gpu.xid = odd ? 79 : 0;
+    gpu.xid_ago_s = odd ? 41 : -1;
+  });
+  snapshot::Device& ended = job.capture.collectives.devices.front();
+  ended.xid = 45;
+  ended.xid_ago_s = 40;
+  return job;
+}
+
+// Only its NVLinks have counted errors, some of them meanwhile.
+CaptureBuilder nccl_nvlink_gpu() {
+  return with_gpus([](snapshot::Device& gpu, bool odd) {
+    gpu.nvlink_errors = odd ? 2353 : 0;
+    gpu.nvlink_errors_later = odd ? 2400 : -1;
+  });
+}
+
 CaptureBuilder nccl_port() {
   CaptureBuilder job = nccl_link();
   for (std::int32_t rank = 0; rank < 4; ++rank) {
@@ -250,6 +278,54 @@ CaptureBuilder nccl_beside_tcp() {
 CaptureBuilder nccl_gpu_of_a_host() {
   return reducing_over({.hosts = 4, .per_host = 2, .sockets = true},
                        [](NcclNetwork& network) { network.stop_gpu(4); });
+}
+
+// The proxies of the last GPU of each host send for the other one, too (PXN).
+CaptureBuilder nccl_link_by_pxn() {
+  return reducing_over({.hosts = 4, .per_host = 2, .pxn = true},
+                       [](NcclNetwork& network) { network.cut(1, 2); });
+}
+
+// Blocks of a tree go up to its root and down again.
+CaptureBuilder nccl_link_of_a_tree() {
+  return reducing_over({.scheme = Scheme::kTree, .hosts = 4, .sockets = true},
+                       [](NcclNetwork& network) { network.cut(3, 1); });
+}
+
+// Each rank sends to all others.
+CaptureBuilder nccl_link_of_sends() {
+  return reducing_over({.scheme = Scheme::kSends, .hosts = 4},
+                       [](NcclNetwork& network) { network.cut(1, 2); });
+}
+
+// Which of the host's two GPUs it is, the driver's report of a failure shows.
+CaptureBuilder nccl_failed_gpu_of_a_host() {
+  CaptureBuilder job = nccl_gpu_of_a_host();
+  for (std::int32_t rank = 0; rank < 8; ++rank) {
+    snapshot::Device gpu;
+    gpu.node = job.process(pid_of(rank)).node;
+    gpu.index = rank % 2;
+    gpu.xid = rank == 4 ? 95 : 0;
+    gpu.xid_ago_s = rank == 4 ? 75 : -1;
+    gpu.pids = {pid_of(rank)};
+    job.capture.collectives.devices.push_back(gpu);
+  }
+  return job;
+}
+
+// All ranks of one host are in the call, and NCCL's data has no proxies; one GPU has failed.
+CaptureBuilder failed_gpu_alone() {
+  CaptureBuilder job =
+      job_of(1, 4, Backend::kNccl, in_nccl_call(world_call("all_reduce", 412), train_step(61)));
+  for (std::int32_t rank = 0; rank < 4; ++rank) {
+    snapshot::Device gpu;
+    gpu.index = rank;
+    gpu.xid = rank == 3 ? 74 : 0;
+    gpu.xid_ago_s = rank == 3 ? 300 : -1;
+    gpu.pids = {pid_of(rank)};
+    job.capture.collectives.devices.push_back(gpu);
+  }
+  return job;
 }
 
 // The first GPU of a chain gives nothing, or the permission to send has been lost.
@@ -295,10 +371,17 @@ CaptureBuilder nccl_at_devices() {
 std::vector<Story> stories_of_links() {
   return {
       {"nccl_link", "NVIDIA/nccl#1063", Kind::kLinkStall, {}, nccl_link},
+      {"nccl_link_by_pxn", "", Kind::kLinkStall, {}, nccl_link_by_pxn},
+      {"nccl_link_of_a_tree", "", Kind::kLinkStall, {}, nccl_link_of_a_tree},
+      {"nccl_link_of_sends", "", Kind::kLinkStall, {}, nccl_link_of_sends},
       {"nccl_gpu", "marin#7344", Kind::kDeviceStall, {2}, nccl_gpu},
       {"nccl_idle_gpu", "", Kind::kDeviceStall, {2}, nccl_idle_gpu},
       {"nccl_narrow_gpu", "", Kind::kDeviceStall, {2}, nccl_narrow_gpu},
       {"nccl_hot_gpu", "", Kind::kDeviceStall, {2}, nccl_hot_gpu},
+      {"nccl_failed_gpu", "NVIDIA/nccl#1063", Kind::kDeviceStall, {2}, nccl_failed_gpu},
+      {"nccl_nvlink_gpu", "", Kind::kDeviceStall, {2}, nccl_nvlink_gpu},
+      {"nccl_failed_of_host", "", Kind::kDeviceStall, {4}, nccl_failed_gpu_of_a_host},
+      {"failed_gpu_alone", "", Kind::kBelowHost, {}, failed_gpu_alone},
       {"nccl_port", "", Kind::kLinkStall, {}, nccl_port},
       {"nccl_port_errs_now", "", Kind::kLinkStall, {}, nccl_port_errs_now},
       {"nccl_beside_tcp", "", Kind::kBelowHost, {}, nccl_beside_tcp, Kind::kLinkStall},
@@ -317,6 +400,7 @@ std::vector<Story> stories_of_links() {
       {"nobody_answers_a_connect", "", Kind::kLinkStall, {}, nobody_answers_a_connect},
       {"a_transfer", "both sides of one transfer stand", Kind::kLinkStall, {}, a_transfer},
       {"a_ring_of_transfers", "", Kind::kLinkStall, {}, a_ring_of_transfers},
+      {"unread_in_ring", "", Kind::kUnknown, {}, a_ring_with_an_unread_rank, Kind::kLinkStall},
       {"young", "a path that loses much", Kind::kLinkStall, {}, young},
       {"nobody_needs", "", Kind::kSkippedCollective, {2, 3}, a_link_nobody_needs, Kind::kLinkStall},
       {"nobody_reads", "", Kind::kBelowHost, {}, nobody_reads, Kind::kLinkStall},

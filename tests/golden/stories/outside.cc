@@ -106,6 +106,32 @@ CaptureBuilder frozen_gpu() {
   return job;
 }
 
+// The same on an AMD GPU, for which other tools are named.
+CaptureBuilder frozen_amd_gpu() {
+  CaptureBuilder job = nccl_job();
+  replace(job, 4,
+          on_device("/dev/kfd", Frames{native("hsa_signal_wait_scacquire", "libhsa-runtime64.so.1"),
+                                       native("hipStreamSynchronize", "libamdhip64.so.6"),
+                                       pkg_py("torch/cuda/__init__.py", "synchronize", 892)} +
+                                    go(80)));
+  return job;
+}
+
+// Its driver says that it has failed, long after the job began.
+CaptureBuilder failed_gpu() {
+  CaptureBuilder job = frozen_gpu();
+  for (std::int32_t rank = 0; rank < 8; ++rank) {
+    snapshot::Device gpu;
+    gpu.node = job.process(pid_of(rank)).node;
+    gpu.index = rank % 4;
+    gpu.pids = {pid_of(rank)};
+    gpu.xid = rank == 4 ? 119 : 0;
+    gpu.xid_ago_s = rank == 4 ? 35 : -1;
+    job.capture.collectives.devices.push_back(gpu);
+  }
+  return job;
+}
+
 // Lazy loading: the first launch of a kernel loads its module, and waits for a kernel of NCCL's.
 CaptureBuilder lazy_module_load() {
   CaptureBuilder job = nccl_job();
@@ -164,6 +190,8 @@ std::vector<Story> stories_of_outside() {
        Kind::kDeviceStall,
        {4},
        frozen_gpu},
+      {"frozen_amd_gpu", "", Kind::kDeviceStall, {4}, frozen_amd_gpu},
+      {"failed_gpu", "", Kind::kDeviceStall, {4}, failed_gpu},
       {"lazy_module_load", "F1, torchcomms#2334", Kind::kDeviceStall, {1}, lazy_module_load},
       {"pinned_memory_is_freed",
        "F1, nccl#48: cudaFreeHost",

@@ -1,4 +1,5 @@
-// Makes one call again and again, and says how often: mpi_rounds FOLDER CALL NUMBERS.
+// Makes one call again and again, and says how often: mpi_rounds FOLDER CALL NUMBERS. While
+// FOLDER/sleeps.RANK exists, the rank sleeps before its call.
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,8 +15,13 @@ int main(int argc, char** argv) {
   double* own = calloc(numbers, sizeof(double));
   double* other = calloc(numbers, sizeof(double));
   char path[4096];
+  char sleeps[4096];
   snprintf(path, sizeof(path), "%s/step.%d", argv[1], rank);
+  snprintf(sleeps, sizeof(sleeps), "%s/sleeps.%d", argv[1], rank);
   for (int step = 1;; ++step) {
+    if (access(sleeps, F_OK) == 0) {
+      sleep(1000000);
+    }
     if (!strcmp(argv[2], "all_reduce")) {
       MPI_Allreduce(own, other, numbers, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
     } else if (!strcmp(argv[2], "barrier")) {

@@ -48,6 +48,7 @@ NetworkPlan plan_of(Scheme scheme, std::uint32_t seed) {
   plan.channels = 1 + static_cast<int>(seed / 12 % 2);
   plan.steps = 4 + static_cast<int>(seed / 24 % 5) * 7;
   plan.sockets = seed / 120 % 2 == 0;
+  plan.pxn = plan.per_host > 1 && seed % 3 == 0;
   plan.low_latency = !plan.sockets && seed / 240 % 2 == 0;
   return plan;
 }

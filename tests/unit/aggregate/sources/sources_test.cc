@@ -254,6 +254,41 @@ TEST_CASE("devices: oddities are reported, with their ranks") {
   CHECK(sentences[2] == "mlx5_1 port 1 on n0 is DOWN (Polling)");
 }
 
+TEST_CASE("devices: what the driver reported, and errors of NVLinks that one alone has") {
+  CaptureBuilder job = tests::eight_ranks(tests::in_all_reduce());
+  for (std::int32_t rank = 0; rank < 4; ++rank) {
+    snapshot::Device device;
+    device.node = static_cast<std::uint32_t>(rank / 2);
+    device.index = rank % 2;
+    device.pids = {tests::pid_of(rank)};
+    device.xid = 0;
+    device.nvlink_errors = rank == 1 ? 412 : 0;
+    job.capture.collectives.devices.push_back(device);
+  }
+  auto& gpus = job.capture.collectives.devices;
+  gpus[3].xid = 31;
+  gpus[3].xid_ago_s = 41;
+  gpus[2].xid = 92;
+  gpus[2].xid_ago_s = 4000;
+  gpus[2].xid_text = job.capture.tables.string("92, pid=7, High single-bit ECC error rate");
+  FrameModel model(job.capture.tables);
+  const JobView view(job.capture, model);
+  CHECK(
+      device_sentences(view) ==
+      std::vector<std::string>{
+          "n0: GPU 1 counts 412 errors of its NVLinks, and no other does",
+          "GPU 0 on n1 (rank 2) had an error 66 min ago: Xid 92, pid=7, High single-bit ECC error "
+          "rate",
+          "GPU 1 on n1 (rank 3) had an error 41 s ago: Xid 31 (access to memory that is not "
+          "mapped; usually the program's)"});
+  // Errors come within the capture, or on several GPUs.
+  gpus[1].nvlink_errors_later = 415;
+  CHECK(device_sentences(view).front() ==
+        "n0: GPU 1 has counted 3 errors of its NVLinks within this capture, and no other has any");
+  gpus[0].nvlink_errors = 1;
+  CHECK(device_sentences(view).size() == 2);
+}
+
 TEST_CASE("log: nccl2's watchdog does not say which call it gave up") {
   CaptureBuilder job = tests::input_stall_job();
   snapshot::LogLine timeout;

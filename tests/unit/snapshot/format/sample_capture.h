@@ -144,8 +144,26 @@ inline snapshot::CollectiveState sample_collectives(snapshot::Tables& tables) {
                 {2, 3},
                 tables.string("[4] joined but"),
                 tables.string("/job.log")}};
-  state.devices = {
-      {0, 1, tables.string("H100"), 100, 2, 90'000, 700'000, 512, 81'559, 1980, 3, 8, 0x48, {71}}};
+  state.devices = {{0,
+                    1,
+                    tables.string("H100"),
+                    100,
+                    2,
+                    90'000,
+                    700'000,
+                    512,
+                    81'559,
+                    1980,
+                    3,
+                    8,
+                    0x48,
+                    412,
+                    415,
+                    tables.string("0000:3b:00"),
+                    79,
+                    41,
+                    tables.string("79, pid=7"),
+                    {71}}};
   state.ports = {{0, tables.string("mlx5_0"), 1, tables.string("ACTIVE"), tables.string("LinkUp"),
                   tables.string("400 Gb/sec"), 1, 2, 300, 301}};
   return state;

@@ -39,11 +39,11 @@ TEST_CASE("other records, and hostile ones") {
 
 TEST_CASE("errors of GPUs") {
   const auto error = parse_gpu_error(
-      "3,1234,5678901,-;NVRM: Xid (PCI:0000:41:00): 79, pid=77, name=python3, GPU has fallen "
+      "3,1234,5678901,-;NVRM: Xid (PCI:0000:4A:00): 79, pid=77, name=python3, GPU has fallen "
       "off\n");
   REQUIRE(error);
   CHECK(*error ==
-        GpuError{"0000:41:00", 79, "79, pid=77, name=python3, GPU has fallen off", 5678901});
+        GpuError{"0000:4a:00", 79, "79, pid=77, name=python3, GPU has fallen off", 5678901});
   const auto hostile = parse_gpu_error("3,1,2,-;NVRM: Xid (PCI:0000:01:00): 31, \x1b[2J");
   REQUIRE(hostile);
   CHECK(hostile->text == "31, ?[2J");
@@ -54,22 +54,6 @@ TEST_CASE("errors of GPUs") {
         "3,1,2,-;NVRM: Xid (PCI:0): -3, y"}) {
     CHECK_FALSE(parse_gpu_error(other));
   }
-}
-
-TEST_CASE("the newest error of each GPU since the job began is told") {
-  constexpr std::uint64_t kSecond = 1'000'000;
-  const std::vector<GpuError> errors = {
-      {"0000:01:00", 13, "13, before the job", 10 * kSecond},
-      {"0000:02:00", 31, "31, first", 100 * kSecond},
-      {"0000:03:00", 94, "94, pid=8", 101 * kSecond},
-      {"0000:02:00", 79, "79, GPU has fallen off", 102 * kSecond}};
-  const auto notes = gpu_error_notes(errors, 90 * kSecond, 110 * kSecond);
-  CHECK(notes ==
-        std::vector<std::string>{"GPU 0000:02:00 had an error 8 s ago (kernel log): Xid 79, "
-                                 "GPU has fallen off",
-                                 "GPU 0000:03:00 had an error 9 s ago (kernel log): Xid 94, "
-                                 "pid=8"});
-  CHECK(gpu_error_notes(std::vector<GpuError>(20, errors[1]), 0, 0).size() == 1);
 }
 
 TEST_CASE("the newest kills since the job began are told, and the others are counted") {
