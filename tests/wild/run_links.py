@@ -113,9 +113,9 @@ class Job:
 
 
 class MpiLinks(unittest.TestCase):
-    def cut(self, starts, call, numbers, ends):
+    def cut(self, starts, call, numbers, ends, how=networks.Networks.cut):
         with self.subTest(call=call, numbers=numbers), Job(starts, call, numbers) as job:
-            job.networks.cut(*ends)
+            how(job.networks, *ends)
             proc_facts.wait_until(lambda: max(map(networks.tries, job.steps())) >= TRIES, "tries", 120)
             run, verdict = job.verdict()
             self.assertEqual(verdict["kind"], "link_stall", run)
@@ -132,6 +132,33 @@ class MpiLinks(unittest.TestCase):
         for call, numbers, ends in (("all_reduce", 1000, (1, 3)), ("barrier", 1, (0, 1)), ("ring", 1000, (1, 2)),
                                     ("ring", 100000, (2, 3))):
             self.cut(mpich, call, numbers, ends)
+
+    def test_a_link_that_loses_some(self):
+        """One way, or only large packets."""
+        def one_way(net, one, other):
+            net.lose(one, other)
+
+        def back(net, one, other):
+            net.lose(other, one)
+
+        def large(net, one, other):
+            net.lose(one, other, larger=600)
+        for starts in (openmpi, mpich):
+            for how in (one_way, back, large):
+                self.cut(starts, "ring", 1000, (1, 2), how)
+
+    def test_a_rank_that_does_not_receive(self):
+        """Its kernel acknowledges until its window is full: no link is broken."""
+        for starts in (openmpi, mpich):
+            with self.subTest(starts=starts.__name__), Job(starts, "ring", 1000000) as job:
+                with open(f"{job.folder}/sleeps.2", "w", encoding="ascii"):
+                    pass
+
+                def is_named():
+                    run, verdict = job.verdict()
+                    self.assertEqual(verdict.get("links", []), [], run)
+                    return [row["rank"] for row in verdict["culprits"]] == [2]
+                proc_facts.wait_until(is_named, "it is named", 60)
 
     def slow(self, starts):
         with Job(starts, "all_reduce", 1000) as job:
