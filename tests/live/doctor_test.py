@@ -33,7 +33,7 @@ if listener:
     threading.Thread(target=serve, daemon=True).start()
 sys.stdin.read()
 """
-ANSWERS = "#!/bin/sh\necho '0, GPU-aa, NVIDIA H100, 100, 0, 118.10, 700.00, 6, 8, 1980, 0, 16'\n"
+ANSWERS = "#!/bin/sh\necho '0, GPU-aa, NVIDIA H100, 100, 0, 118.10, 700.00, 6, 8, 1980, 0, 16, 00000000:3B:00.0'\n"
 CRASHES = "#!/bin/sh\nkill -SEGV $$\n"
 JOB = str(900_000_000 + os.getpid())
 
