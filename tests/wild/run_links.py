@@ -108,7 +108,7 @@ class Job:
 
     def verdict(self):
         run = harness.Run(harness.run_here([harness.Options.oddrank, "node", *map(str, self.steps()),
-                                            "--json", "-", "-q"]))
+                                            "--json", "-", "-q", *harness.PATIENTLY]))
         return run, run.json()["verdict"]
 
 
