@@ -240,4 +240,19 @@ std::vector<std::uint32_t> passed_before(std::span<const DecodedInstruction> cod
   return passed;
 }
 
+bool is_always_passed(std::span<const DecodedInstruction> code,
+                      std::span<const HandlerRange> handlers,
+                      std::span<const CodeLoop> loops,
+                      std::uint32_t through,
+                      std::uint32_t at) {
+  if (through >= code.size() || at >= code.size() || at == 0) {
+    return false;
+  }
+  // If the code ended there, control would not come to `at` from its beginning.
+  std::vector<DecodedInstruction> cut(code.begin(), code.end());
+  cut[through].opcode.op = Op::kEnd;
+  cut[through].target = kNoInstruction;
+  return !std::ranges::binary_search(passed_before(cut, handlers, loops, at), 0U);
+}
+
 }  // namespace oddrank::cpython

@@ -47,4 +47,12 @@ std::vector<std::uint32_t> passed_before(std::span<const DecodedInstruction> cod
                                          std::span<const CodeLoop> loops,
                                          std::uint32_t at);
 
+// Returns whether control cannot have come to `at` without `through`, in the sense of
+// passed_before().
+bool is_always_passed(std::span<const DecodedInstruction> code,
+                      std::span<const HandlerRange> handlers,
+                      std::span<const CodeLoop> loops,
+                      std::uint32_t through,
+                      std::uint32_t at);
+
 }  // namespace oddrank::cpython

@@ -8,6 +8,8 @@
 #include <string>
 #include <string_view>
 
+#include "cpython/bytecode/code_analysis.h"
+#include "cpython/bytecode/taken_locks.h"
 #include "cpython/locals.h"
 #include "cpython/objects/attributes.h"
 
@@ -73,6 +75,44 @@ bool has_given_back(PythonMemory& memory,
   });
 }
 
+// The locks that the coroutines of each chain have taken by acquire() and have yet to give back.
+class TakenLocks {
+ public:
+  TakenLocks(PythonMemory& memory, const CodeCache& codes) : memory_(memory), codes_(codes) {}
+
+  // `awaited`: the lock for which the chain waits, whose acquire() is not over; or null.
+  std::vector<Addr> of(const AwaitChain& chain, Addr awaited);
+
+ private:
+  static constexpr std::size_t kMaxTakerFrames = 2048;  // of all chains together
+
+  PythonMemory& memory_;
+  const CodeCache& codes_;
+  CodeAnalysis analysis_{memory_};
+  std::size_t budget_ = kMaxTakerFrames;
+};
+
+std::vector<Addr> TakenLocks::of(const AwaitChain& chain, Addr awaited) {
+  std::vector<Addr> locks;
+  for (const RawFrame& frame : chain.frames) {
+    const CodeObject& code = codes_.at(frame.code);
+    if (code.file.ends_with(kLocksFile)) {
+      continue;
+    }
+    if (budget_ == 0) {
+      break;
+    }
+    --budget_;
+    for (const Addr lock : read_taken(memory_, analysis_, code, frame)) {
+      if (lock != awaited) {
+        locks.push_back(lock);
+      }
+    }
+    awaited = Addr{};
+  }
+  return locks;
+}
+
 // Returns the name of the task that, as the lock itself says, has the lock for which the chain's
 // innermost frame waits; "" if that is not known.
 std::string recorded_owner(PythonMemory& memory,
@@ -107,6 +147,8 @@ void find_lock_holders(PythonMemory& memory,
     awaited.push_back(awaited_lock(memory, codes, chain));
   }
   std::map<Addr, std::string> holders;
+  TakenLocks takers(memory, codes);
+  std::vector<std::vector<Addr>> taken;
   for (const AwaitedLock& wanted : awaited) {
     if (wanted.lock == Addr{} || holders.contains(wanted.lock) || holders.size() == kMaxLocks) {
       continue;
@@ -122,6 +164,16 @@ void find_lock_holders(PythonMemory& memory,
         entered += count_entered(memory, chains[at], wanted.entered);
       }
       if (entered >= least) {
+        found.push_back(at);
+      }
+    }
+    if (found.empty() && taken.empty()) {
+      for (std::size_t at = 0; at < chains.size(); ++at) {
+        taken.push_back(takers.of(chains[at], awaited[at].lock));
+      }
+    }
+    for (std::size_t at = 0, entered = found.size(); entered == 0 && at < chains.size(); ++at) {
+      if (std::find(taken[at].begin(), taken[at].end(), wanted.lock) != taken[at].end()) {
         found.push_back(at);
       }
     }

@@ -173,6 +173,13 @@ class Python(Circles):
     def test_two_locks_within_loops_and_try_blocks(self):
         self.check_crossed("crossed_deep", inferred=True)
 
+    def test_two_locks_by_acquire_in_different_order(self):
+        self.check_crossed("acquired_crossed", inferred=False)
+
+    def test_an_acquire_that_may_not_hold_any_more_names_nobody(self):
+        for mode in ("acquired_by_chance", "acquired_as_signal"):
+            self.check_nobody(mode, "Python lock, which does not say who holds it")
+
     def test_two_recursive_locks_say_their_owners(self):
         self.check_crossed("recursive_crossed", inferred=False)
 

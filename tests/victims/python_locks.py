@@ -121,6 +121,57 @@ def left_before():
         pass
 
 
+def acquired_crossed():
+    """Two locks in different order, by acquire() and release() without a `with`."""
+    def has_second(said):
+        second.acquire()
+        said.release()
+        try:
+            first.acquire()
+            first.release()
+        finally:
+            second.release()
+
+    first.acquire()
+    try:
+        _, other = start(has_second)
+        ready(other)
+        second.acquire()
+        second.release()
+    finally:
+        first.release()
+
+
+def acquired_by_chance():
+    """Where the thread stands, it may have given the lock back: another one has it."""
+    def acquires(said):
+        first.acquire()
+        said.release()
+        for_ever()
+
+    def may_have_it(said, gives=True):
+        first.acquire()
+        if gives:
+            first.release()
+        said.release()
+        for_ever()
+        first.release()
+
+    start(may_have_it)
+    start(acquires)
+    ready()
+    first.acquire()
+
+
+def acquired_as_signal():
+    """The lock is a signal for the one who has acquired it, and some other thread gives it."""
+    start(lambda said: (said.release(), for_ever()))
+    first.acquire()
+    ready()
+    first.acquire()
+    first.release()
+
+
 def twice():
     with first:
         ready(here())

@@ -7,6 +7,8 @@
 #include <unordered_map>
 #include <utility>
 
+#include "cpython/bytecode/code_analysis.h"
+#include "cpython/bytecode/taken_locks.h"
 #include "cpython/objects/attributes.h"
 #include "cpython/objects/objects.h"
 #include "cpython/objects/scalars.h"
@@ -30,12 +32,13 @@ using snapshot::WaitOn;
 
 constexpr std::size_t kMaxWaiterFrames = 6;     // searched for a waiting thread's lock
 constexpr std::size_t kMaxHolderFrames = 8192;  // of all threads together
+constexpr std::size_t kMaxTakerFrames = 2048;   // the same; their code is analysed
 
 bool is_in(const cpython::CodeObject& code, std::string_view function, std::string_view file) {
   return code.readable && matches(FramePattern{function, file}, code.function, code.file);
 }
 
-// A thread in the body of a `with`.
+// A thread that has a lock, and the frame that shows it.
 struct Holding {
   std::size_t thread = 0;  // index into PythonSample::threads()
   RawFrame frame;
@@ -43,7 +46,8 @@ struct Holding {
 
 class PythonLocks {
  public:
-  explicit PythonLocks(PythonSample& python) : python_(python), values_(python), objects_(python) {}
+  explicit PythonLocks(PythonSample& python)
+      : python_(python), values_(python), objects_(python), analysis_(python.memory()) {}
 
   std::uint64_t word_of_futex(std::uint64_t futex) { return objects_.word_of_futex(futex); }
 
@@ -53,6 +57,10 @@ class PythonLocks {
 
   // Returns all threads in the body of a `with` of the plain lock with this word.
   const std::vector<Holding>& holders(std::uint64_t word);
+
+  // Returns all threads in a function that has called acquire() of the plain lock with this word,
+  // and has yet to call release(); for a lock that a condition has made for one wait: none.
+  const std::vector<Holding>& takers(std::uint64_t word, const SampledThread& waiter);
 
   const SampledThread* joined(const SampledThread& thread);
 
@@ -76,14 +84,19 @@ class PythonLocks {
 
   void scan();
 
+  void scan_for_takers();
+
   PythonSample& python_;
   FrameValues values_;
   ObjectProviders providers_{python_, values_};
   PythonFutures futures_{python_, values_};
   LockObjects objects_;
+  cpython::CodeAnalysis analysis_;
   bool scanned_ = false;
-  std::unordered_map<std::uint64_t, std::vector<Holding>> held_;  // by word
-  std::unordered_map<std::uint64_t, LockObject> awaited_;         // by word
+  bool scanned_for_takers_ = false;
+  std::unordered_map<std::uint64_t, std::vector<Holding>> held_;   // by word
+  std::unordered_map<std::uint64_t, std::vector<Holding>> taken_;  // by word
+  std::unordered_map<std::uint64_t, LockObject> awaited_;          // by word
 };
 
 std::optional<LockObject> PythonLocks::awaited(const SampledThread& thread, std::uint64_t word) {
@@ -110,6 +123,18 @@ const std::vector<Holding>& PythonLocks::holders(std::uint64_t word) {
     scanned_ = true;
   }
   return held_[word];
+}
+
+const std::vector<Holding>& PythonLocks::takers(std::uint64_t word, const SampledThread& waiter) {
+  static const std::vector<Holding> kNone;
+  if (given_back_by(waiter) != 0) {
+    return kNone;
+  }
+  if (!scanned_for_takers_) {
+    scan_for_takers();
+    scanned_for_takers_ = true;
+  }
+  return taken_[word];
 }
 
 const SampledThread* PythonLocks::joined(const SampledThread& thread) {
@@ -165,6 +190,24 @@ void PythonLocks::scan() {
         return;
       }
       scan_frame(t, frame, given_back);
+    }
+  }
+}
+
+void PythonLocks::scan_for_takers() {
+  std::size_t budget = kMaxTakerFrames;
+  for (std::size_t t = 0; t < python_.threads().size(); ++t) {
+    for (const RawFrame& frame : python_.threads()[t].frames) {
+      if (budget-- == 0) {
+        return;
+      }
+      for (const Addr object :
+           cpython::read_taken(memory(), analysis_, python_.code(frame), frame)) {
+        const auto lock = objects_.lock_of(object);
+        if (lock && !lock->recursive) {
+          taken_[lock->word].push_back({t, frame});
+        }
+      }
     }
   }
 }
@@ -283,11 +326,15 @@ void Resolver::resolve_lock(const SampledThread& thread, pid_t tid, ThreadWait& 
     }
     return;
   }
-  const std::vector<Holding>& holders = locks_.holders(word);
+  const bool entered = !locks_.holders(word).empty();
+  const std::vector<Holding>& holders =
+      entered || !lock ? locks_.holders(word) : locks_.takers(word, thread);
   if (holders.size() == 1) {
     set_holder(python_.threads()[holders.front().thread], wait);
     wait.inferred = true;
-    tell(wait, "Python lock, held by " + who(wait, tid) + ": it is in a `with` of it at " +
+    tell(wait, "Python lock, held by " + who(wait, tid) +
+                   (entered ? ": it is in a `with` of it at "
+                            : ": it has called acquire(), and not yet release(), in ") +
                    python_.place(holders.front().frame));
   } else if (lock || !holders.empty()) {
     tell(wait, "Python lock, which does not say who holds it");

@@ -4,9 +4,10 @@
 //
 // A threading.Lock has no owner, and any thread may release it. But a thread whose frame is in the
 // body of `with lock:` has entered that lock and will be the one to leave it: the bound __exit__
-// lies on the frame's value stack (frame_values.h). Such a holder is marked as inferred. If no
-// thread is in a `with` of the lock, no holder is named: acquire() without a `with` leaves no
-// trace.
+// lies on the frame's value stack (frame_values.h). If no thread is in a `with` of the lock, it is
+// the one whose function has called acquire() and has yet to call release()
+// (cpython/bytecode/taken_locks.h). Such holders are marked as inferred. A function that has
+// returned after acquire() leaves no trace.
 #pragma once
 
 #include <vector>

@@ -176,6 +176,22 @@ TEST_CASE("loops: a handler was entered from what its `try` holds") {
   CHECK(passed_before(decoded, handlers, {}, 5) == Body{0, 1, 2, 4});
 }
 
+TEST_CASE("loops: what is on all ways was always passed") {
+  // 0 RESUME, 1 NOP, 2 LOAD, 3 IF FALSE to 5, 4 NOP, 5 NOP, 6 RETURN
+  const Assembler code(11);
+  const auto decoded = code.decoded({{"RESUME", 0},
+                                     {"NOP", 0},
+                                     {"LOAD_FAST", 0},
+                                     {"POP_JUMP_FORWARD_IF_FALSE", 1},
+                                     {"NOP", 0},
+                                     {"NOP", 0},
+                                     {"RETURN_VALUE", 0}});
+  REQUIRE(decoded.size() == 7);
+  CHECK(is_always_passed(decoded, {}, {}, 1, 5));
+  CHECK_FALSE(is_always_passed(decoded, {}, {}, 4, 5));  // in one branch only
+  CHECK_FALSE(is_always_passed(decoded, {}, {}, 99, 5));
+}
+
 TEST_CASE("loops: one that tries until it succeeds goes on by exceptions only") {
   // 0 RESUME, 1 NOP (header), 2 LOAD, 3 RETURN (of the `try`), 4 PUSH_EXC_INFO, 5 POP_EXCEPT,
   // 6 JUMP to 1
