@@ -550,6 +550,7 @@ Result<std::vector<PythonTask>> PythonProcess::tasks(bool greenlets) const {
   const auto sampled =
       impl_->sample_threads ? *impl_->sample_threads : std::vector<SampledThread>();
   std::vector<Addr> addresses = find_tasks(memory, states, find_task_lists(memory, impl_->modules));
+  const std::size_t asyncios = addresses.size();
   std::ranges::copy(find_trio_tasks(memory, impl_->codes, sampled, kMaxTasks - addresses.size()),
                     std::back_inserter(addresses));
   std::vector<AwaitChain> waits = impl_->read_task_chains(memory, addresses);
@@ -574,6 +575,7 @@ Result<std::vector<PythonTask>> PythonProcess::tasks(bool greenlets) const {
   for (std::size_t at = 0; at < waits.size(); ++at) {
     AwaitChain& chain = waits[at];
     PythonTask& task = tasks.emplace_back();
+    task.trio = at >= asyncios;
     task.target_tid = threads.waiting_for(addresses[at]);
     task.worker_tid = threads.working_for(addresses[at], chain, impl_->codes);
     task.loop_tid = threads.running(addresses[at]);

@@ -102,6 +102,7 @@ struct PythonTask {
   // and for a greenlet.
   std::string name;
   TaskState state = TaskState::kUnknown;  // kParked: a greenlet, which has only frames
+  bool trio = false;                      // a task of trio; else of asyncio
   // Its coroutine and the coroutines that this one awaits, innermost first; only the former if the
   // task runs: the rest are frames of a thread. `entry` means nothing here.
   std::vector<PythonFrame> frames;

@@ -234,6 +234,7 @@ Json task_json(const aggregate::JobView& view, const snapshot::AsyncTask& task) 
   Json json = object_for(7);
   json["kind"] = task.state == snapshot::TaskState::kParked       ? "greenlet"
                  : task.state == snapshot::TaskState::kLeftBehind ? "left_behind"
+                 : task.trio                                      ? "trio"
                                                                   : "asyncio";
   json["name"] = or_null(view.text(task.name));
   json["words"] = task_words(view, task);

@@ -1,5 +1,5 @@
-// Python frames that no thread runs now: of an unfinished asyncio task, with what it waits for; of
-// a parked greenlet; of a thread that is not there any more.
+// Python frames that no thread runs now: of an unfinished task of asyncio or trio, with what it
+// waits for; of a parked greenlet; of a thread that is not there any more.
 #pragma once
 
 #include <sys/types.h>
@@ -26,6 +26,7 @@ enum class TaskState : std::uint8_t {
 struct AsyncTask {
   StringId name{};  // "Task-7", or as the program named it; empty = unknown
   TaskState state = TaskState::kUnknown;
+  bool trio = false;  // a task of trio; else of asyncio
   // Its coroutine and the coroutines that this one awaits, innermost first; only the former if the
   // task runs.
   StackId stack{};

@@ -406,6 +406,7 @@ void Collector::add_tasks(const std::vector<Reading>& readings) {
       row.members.push_back(tables_.string(member));
     }
     row.state = state_of(task.state);
+    row.trio = task.trio;
     if (task.object) {
       row.asked.known = true;
       row.asked.tasks = task.object->by == cpython::RayMaker::kTask;

@@ -148,7 +148,7 @@ FrameLoop LoopReader::read(const AnalysedCode& code, const CodeLoop& loop) {
   FrameLoop result;
   const auto end = LoopItems(memory_, analysis_).end(code, loop, frame_);
   result.iterates = loop.iterates || (end && end->items);
-  result.endless = never_ends(code.instructions, loop);
+  result.endless = !end && is_endless(code, loop);
   result.left = end ? std::optional(end->left) : std::nullopt;
   SymbolValues values(memory_, code.calls, frame_);
   result.sets = variables_set(code, loop, values);

@@ -135,6 +135,24 @@ bool leaves_loop(const AnalysedCode& code, const CodeLoop& loop, std::uint32_t i
          (!inside(instruction + 1) || !inside(one.target));
 }
 
+bool is_endless(const AnalysedCode& code, const CodeLoop& loop) {
+  const auto inside = [&loop](std::uint32_t index) {
+    return index == kNoInstruction || std::ranges::binary_search(loop.body, index);
+  };
+  const bool stays = std::ranges::all_of(loop.body, [&](std::uint32_t index) {
+    const DecodedInstruction& one = code.instructions[index];
+    const bool goes_on = one.opcode.op != Op::kJump && one.opcode.op != Op::kEnd;
+    return inside(one.target) && (!goes_on || inside(index + 1));
+  });
+  return stays && std::ranges::all_of(code.handlers, [&](const HandlerRange& range) {
+           const bool covers = std::ranges::any_of(loop.body, [&](std::uint32_t index) {
+             const std::uint32_t unit = code.instructions[index].begin;
+             return unit >= range.begin && unit < range.end;
+           });
+           return !covers || inside(instruction_at(code.instructions, range.handler));
+         });
+}
+
 std::vector<bool> calls_that_may_end(const AnalysedCode& code, const CodeLoop& loop) {
   ExitFinder finder(code, loop);
   auto test = code.calls.tests.begin();

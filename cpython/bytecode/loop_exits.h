@@ -15,6 +15,10 @@ namespace oddrank::cpython {
 // Returns whether control may leave the loop at this instruction: a branch with one way outside.
 bool leaves_loop(const AnalysedCode& code, const CodeLoop& loop, std::uint32_t instruction);
 
+// Returns whether the loop goes on until something raises an exception that it does not handle.
+// False for some loops that do: if an exception leads from the loop to a handler outside.
+bool is_endless(const AnalysedCode& code, const CodeLoop& loop);
+
 // Returns for each of the code's calls whether the loop may end by its result or its effect: the
 // result is tested where the loop ends, is part of what is tested, or is kept in an object; or the
 // call is a method of an object that is tested there. True for all calls if some test is unknown.

@@ -167,17 +167,6 @@ std::vector<CodeLoop> find_loops(std::span<const DecodedInstruction> code,
   return any ? LoopFinder(code, handlers).around(at) : std::vector<CodeLoop>();
 }
 
-bool never_ends(std::span<const DecodedInstruction> code, const CodeLoop& loop) {
-  const auto inside = [&loop](std::uint32_t index) {
-    return std::binary_search(loop.body.begin(), loop.body.end(), index);
-  };
-  return std::all_of(loop.body.begin(), loop.body.end(), [&](std::uint32_t at) {
-    const DecodedInstruction& one = code[at];
-    const bool jumps = one.target != kNoInstruction && !begins_block(one);
-    return (!falls_through(one) || inside(at + 1)) && (!jumps || inside(one.target));
-  });
-}
-
 bool goes_on_by_exceptions(std::span<const DecodedInstruction> code, const CodeLoop& loop) {
   const DecodedInstruction& header = code[loop.header];
   const auto turns = [&loop](std::uint32_t to) {

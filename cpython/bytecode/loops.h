@@ -37,9 +37,6 @@ std::vector<CodeLoop> find_loops(std::span<const DecodedInstruction> code,
 // it succeeds.
 bool goes_on_by_exceptions(std::span<const DecodedInstruction> code, const CodeLoop& loop);
 
-// Returns whether only an exception leads out of the loop: `while True: sleep(1)`.
-bool never_ends(std::span<const DecodedInstruction> code, const CodeLoop& loop);
-
 // Returns the instructions, in order, that control may have passed on its way to this one, since
 // the code was entered and within the present turns of the loops around it (from find_loops()).
 std::vector<std::uint32_t> passed_before(std::span<const DecodedInstruction> code,

@@ -12,6 +12,16 @@
 namespace oddrank::cpython {
 namespace {
 
+// Returns the Runner of a run in guest mode, if the frame is that of the function that waits for
+// files; null for other frames.
+Addr guest_runner_of(PythonMemory& memory, const CodeObject& code, const RawFrame& frame) {
+  if (!code.function.ends_with("get_events") || !code.file.ends_with("/trio/_core/_run.py")) {
+    return Addr{};
+  }
+  const Addr guest = read_local(memory, frame, "self");
+  return guest == Addr{} ? Addr{} : read_slot_or_attribute(memory, guest, "runner");
+}
+
 bool is_about_waiting(std::string_view file) {
   return file.ends_with("/trio/_core/_traps.py") || file.ends_with("/trio/_core/_parking_lot.py");
 }
@@ -31,7 +41,9 @@ std::vector<Addr> find_trio_tasks(PythonMemory& memory,
   std::vector<Addr> tasks;
   for (const SampledThread& thread : threads) {
     for (const RawFrame& frame : thread.frames) {
-      const Addr runner = trio_runner_of(memory, codes.at(frame.code), frame);
+      const CodeObject& code = codes.at(frame.code);
+      const Addr own = trio_runner_of(memory, code, frame);
+      const Addr runner = own == Addr{} ? guest_runner_of(memory, code, frame) : own;
       if (runner != Addr{} && tasks.size() < limit) {
         const Addr set = read_slot_or_attribute(memory, runner, "tasks");
         const std::vector<Addr> found = read_set(memory, set, limit - tasks.size());

@@ -2,7 +2,9 @@
 // about waiting as such. Their coroutines are followed alike (await_chain.h).
 //
 // trio.run() has a Runner, which has the set of its tasks. All waits end in a few functions of its
-// core, so the frame around those tells what a task waits for. A run in guest mode is not found.
+// core, so the frame around those tells what a task waits for. In guest mode another event loop
+// runs them; the Runner is found while a thread of trio's waits for files on its behalf, as it does
+// if no task can run. Which thread runs the tasks is then unknown.
 #pragma once
 
 #include <vector>

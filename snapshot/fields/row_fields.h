@@ -267,6 +267,7 @@ void fields(Io& io, Row& task) {
   io("worker", task.worker);
   io("loop", task.loop);
   io("at_socket", task.at_socket);
+  io("trio", task.trio);
   io.rows(RowTable::kTaskSockets, task.sockets, kMaxKeptSockets);
 }
 

@@ -162,6 +162,7 @@ class EpollIOManager:
         return self._epoll.poll(timeout)
 """,
     "_core/_run.py": """
+import threading
 from trio._core import _io_epoll, _traps
 
 class Task:
@@ -196,17 +197,39 @@ class Nursery:
 
 open_nursery = Nursery
 
-def run(function):
+def started(function):
     runner = Runner.last = Runner()
     runner.tasks, runner.runq = set(), []
     runner.main_task = runner.spawn(function)
+    return runner
+
+def turn(runner):
+    while runner.runq:
+        runner.current = runner.runq.pop(0)
+        if runner.current.coro.send(None):
+            runner.runq.append(runner.current)
+
+def run(function):
+    runner = started(function)
     manager = _io_epoll.EpollIOManager()
     while True:
-        while runner.runq:
-            runner.current = runner.runq.pop(0)
-            if runner.current.coro.send(None):
-                runner.runq.append(runner.current)
+        turn(runner)
         manager.get_events(24 * 3600)
+
+class GuestState:
+    __slots__ = ("runner",)
+
+    def guest_tick(self):
+        turn(self.runner)
+
+        def get_events():
+            _io_epoll.EpollIOManager().get_events(self.runner and 24 * 3600)
+        threading.Thread(target=get_events, daemon=True).start()
+
+def start_guest_run(function):
+    guest = GuestState()
+    guest.runner = started(function)
+    guest.guest_tick()
 """,
     "_sync.py": """
 from trio._core import _run, _traps
@@ -262,6 +285,38 @@ async def event():
         print("ready", flush=True)
 
 trio.run({main})
+"""
+GUESTS = TRIOS.replace("trio.run({main})", """import asyncio
+from trio._core import _run
+
+async def host():
+    _run.start_guest_run(event)
+    await asyncio.Event().wait()
+
+asyncio.run(host())""")
+ACQUIRES = """
+import asyncio
+
+async def cross(own, other, taken):
+    await own.acquire()
+    try:
+        taken.append(own)
+        while len(taken) < 2:
+            await asyncio.sleep(0)
+        await other.acquire()
+        other.release()
+    finally:
+        own.release()
+
+async def main():
+    one, two, taken = asyncio.Lock(), asyncio.Lock(), []
+    tasks = [asyncio.create_task(cross(own, other, taken)) for own, other in ((one, two), (two, one))]
+    while len(taken) < 2:
+        await asyncio.sleep(0)
+    print("ready", flush=True)
+    await asyncio.gather(*tasks)
+
+asyncio.run(main())
 """
 TRIO_OPENS = """
 import socket, sys, trio
@@ -355,6 +410,13 @@ class AwaitedTasks(unittest.TestCase):
                         self.assertEqual(verdict["kind"], "lock_deadlock", verdict)
                         self.assertIn(who, verdict["summary"])
 
+    def test_tasks_that_want_each_others_locks_by_acquire(self):
+        for python in [path for path in interpreters.all_here() if interpreters.version_of(path) >= (3, 8)]:
+            with self.subTest(python=python):
+                verdict = self.verdict_of(python, ACQUIRES)
+                self.assertEqual(verdict["kind"], "lock_deadlock", verdict)
+                self.assertIn("2 of its tasks wait for each other", verdict["summary"])
+
     def test_tasks_of_one_name(self):
         code = LOCKS.format(inside=2, sleeps=False, lock="Lock()", order="(0, 1), (1, 0)").replace(
             "*(move(", "*(named(move(") .replace("inside) for", "inside)) for").replace(
@@ -375,6 +437,13 @@ class AwaitedTasks(unittest.TestCase):
         pid, row = self.read(TRIOS.format(main="event"))
         tasks = {task["name"]: task for task in row["tasks"]}
         self.assertEqual(tasks["event"]["awaited_by"], pid)
+        self.assertEqual(tasks["event"]["members"], ["child"])
+        self.assertEqual({task["kind"] for task in row["tasks"]}, {"trio"})
+        self.assertEqual([frame["name"] for frame in tasks["child"]["frames"]], ["Event.wait", "child"])
+
+    def test_trios_tasks_in_guest_mode(self):
+        _, row = self.read(GUESTS, "--tasks")
+        tasks = {task["name"]: task for task in row["tasks"] if task["kind"] == "trio"}
         self.assertEqual(tasks["event"]["members"], ["child"])
         self.assertEqual([frame["name"] for frame in tasks["child"]["frames"]], ["Event.wait", "child"])
 

@@ -94,4 +94,30 @@ TEST_CASE("loop exits: if a test is unknown, any call may end the loop") {
                      1) == "y");
 }
 
+TEST_CASE("loop exits: a loop is endless if only exceptions that it does not handle end it") {
+  const Assembler code(12);
+  const auto endless = [&code](const Rows& rows, std::vector<HandlerRange> handlers) {
+    AnalysedCode analysed;
+    analysed.instructions = code.decoded(rows);
+    analysed.handlers = std::move(handlers);
+    const auto loops = find_loops(analysed.instructions, analysed.handlers, 2);
+    REQUIRE(loops.size() == 1);
+    return is_endless(analysed, loops.front());
+  };
+  // while True: f()
+  const Rows turns = {{"RESUME", 0},  {"NOP", 0},           {"LOAD_FAST", 0},
+                      {"POP_TOP", 0}, {"JUMP_BACKWARD", 4}, {"PUSH_EXC_INFO", 0},
+                      {"POP_TOP", 0}, {"RETURN_CONST", 0}};
+  CHECK(endless(turns, {}));
+  CHECK_FALSE(endless(turns, {{2, 4, 5, 0, false}}));  // try: f() except: return, outside
+  // while True: if v: break
+  CHECK_FALSE(endless({{"RESUME", 0},
+                       {"NOP", 0},
+                       {"LOAD_FAST", 0},
+                       {"POP_JUMP_IF_TRUE", 1},
+                       {"JUMP_BACKWARD", 4},
+                       {"RETURN_CONST", 0}},
+                      {}));
+}
+
 }  // namespace oddrank::cpython

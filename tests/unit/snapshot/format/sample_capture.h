@@ -218,6 +218,7 @@ inline snapshot::Capture sample_capture(const std::string& host = "n0", pid_t pi
   process.threads = {sample_thread(tables)};
   process.tasks = {{tables.string("Task-7"),
                     TaskState::kWaits,
+                    true,
                     process.threads.front().samples.front().stack,
                     tables.string("<_GatheringFuture>"),
                     {tables.string("load"), tables.string("<Future>")},
