@@ -9,8 +9,8 @@
 #include "aggregate/evidence/server_waits.h"
 #include "aggregate/flight/flight_words.h"
 #include "aggregate/rules/all_rules.h"
-#include "aggregate/view/coroutines.h"
-#include "aggregate/view/remote_calls.h"
+#include "aggregate/view/decider.h"
+#include "aggregate/view/without_work.h"
 #include "aggregate/words/wait_words.h"
 #include "base/printable.h"
 
@@ -65,23 +65,11 @@ std::string beside_words(const RuleInput& input, const std::vector<std::size_t>&
                      snapshot::kOldWaitMs / 1000, call_words(input.view, *(*first)->call));
 }
 
-// Returns whether the process waits for requests, as it should if there are none.
-bool has_no_work(const JobView& view, const RankView& rank) {
-  const auto& threads = rank.process->threads;
-  return rank.decider != nullptr && rank.state() == 'S' &&
-         waits_for_work(view.model(), *rank.decider) &&
-         !waits_for_no_task(view.model(), *rank.process, *rank.decider) &&
-         waiting_tasks(view.model(), rank).tasks.empty() &&
-         std::ranges::none_of(threads, [&view](const snapshot::ThreadCapture& thread) {
-           return thread.call || runs_function(view.model(), thread);
-         });
-}
-
 // Returns whether it polls for something from outside, like an evaluation for checkpoints, or a
 // spare rank for a key that starts its work.
 bool asks(const JobView& view, const RankView& rank) {
   const auto polls = [&rank](snapshot::PollOn on) { return rank.polls == on; };
-  return rank.motion.still() &&
+  return rank.motion.still() && !takes_turns(view, rank) &&
          (polls(snapshot::PollOn::kUnknown) || polls(snapshot::PollOn::kFile) ||
           polls(snapshot::PollOn::kConnection) || waits_for_key(view, rank));
 }
@@ -97,14 +85,27 @@ bool takes_work_from(const RuleInput& input,
   });
 }
 
+// Returns whether the process waits for its input, which comes from outside of the job, or for a
+// time that its program has set.
+bool is_woken_from_outside(const JobView& view, const RankView& rank) {
+  const bool reads = rank.decider != nullptr && rank.motion.still() && rank.state() == 'S' &&
+                     !is_writing(view, rank.decider->wait) &&
+                     (waits_at_terminal(view, rank) || has_end_outside(view, rank));
+  const bool sleeps = rank.decider != nullptr && !rank.polls && rank.decider->wait.limit_ms >= 0 &&
+                      sleeps_on_purpose(*rank.decider, view.model());
+  return (reads || sleeps) && does_nothing_beside(view, rank);
+}
+
 // The processes that have nothing to do.
 struct Idle {
   std::vector<std::size_t> ranks;
-  bool awaited = false;  // the others wait for them
+  std::vector<std::size_t> outside;  // what would give them work waits for something outside
+  bool awaited = false;              // the others wait for them
 };
 
 // Finds the processes that wait or ask for work and that no other process waits for; also servers
-// from which others want work, if that is known. None if one of the others does not move.
+// from which others want work, if that is known. None if one of the others does not move, or waits
+// for what comes from outside.
 Idle find_without_work(const RuleInput& input) {
   Idle idle;
   std::vector<std::size_t> standing;
@@ -120,6 +121,10 @@ Idle find_without_work(const RuleInput& input) {
     if ((without && !input.graph.awaited[at]) ||
         waits_for_listener(input.view, input.graph.slots, at)) {
       idle.ranks.push_back(at);
+    } else if (!input.graph.awaited[at] && is_woken_from_outside(input.view, rank)) {
+      idle.outside.push_back(at);
+    } else if (!any_asks && !input.graph.awaited[at] && takes_turns(input.view, rank)) {
+      continue;
     } else if (!rank.motion.moved() || (any_asks && !rank.motion.stack && !rank.motion.calls)) {
       standing.push_back(at);
     }
@@ -127,8 +132,21 @@ Idle find_without_work(const RuleInput& input) {
   idle.awaited = !standing.empty();
   const bool explained = std::ranges::all_of(
       standing, [&](std::size_t at) { return takes_work_from(input, at, idle.ranks); });
+  if (!idle.outside.empty() && (any_asks || idle.awaited)) {
+    return {};
+  }
   // What all of them ask for may hold them up.
   return !explained || (any_asks && idle.ranks.size() * 2 >= ranks.size()) ? Idle() : idle;
+}
+
+// Returns "waits for input from pid 71, which is outside of the job".
+std::string outside_words(const JobView& view, const RankView& rank) {
+  const WaitsFor wait = waits_for(view, rank);
+  return waits_at_terminal(view, rank) ? "waits for somebody to type at " + wait.path
+         : has_end_outside(view, rank)
+             ? fmt::format("waits for input from pid {}, which is outside of the job",
+                           rank.decider->wait.holder_pid)
+             : std::string("sleeps for a time that its program has set");
 }
 
 std::string idle_words(const RuleInput& input, const Idle& idle) {
@@ -136,6 +154,13 @@ std::string idle_words(const RuleInput& input, const Idle& idle) {
   const std::string who = idle.ranks.size() == all ? fmt::format("all {}", count_of(all, "process"))
                                                    : ranks_words(input, idle.ranks);
   const std::string_view end = idle.ranks.size() == 1 ? "s" : "";
+  if (!idle.outside.empty()) {
+    return fmt::format(
+        "{}; {} wait{} for work: the job is idle",
+        places(input, idle.outside,
+               [&input](const RankView& rank) { return outside_words(input.view, rank); }),
+        who, end);
+  }
   if (idle.awaited) {
     return fmt::format(
         "{} wait{} for requests, and the thread that listens for them has got none; "
@@ -197,7 +222,8 @@ std::vector<Finding> healthy(const RuleInput& input) {
   for (std::size_t at = 0; at < ranks.size(); ++at) {
     launches = launches || waits_for_launchers(input.view, ranks[at]);
     // A thread that the deciding one waits for may get on.
-    const bool gets_on = local_story(input, at) == Kind::kSlow;
+    const bool gets_on = local_story(input, at) == Kind::kSlow ||
+                         (takes_turns(input.view, ranks[at]) && !input.graph.awaited[at]);
     any_gets_on = any_gets_on || gets_on;
     all_move =
         all_move && ranks[at].presence == Presence::kRead && (ranks[at].motion.moved() || gets_on);

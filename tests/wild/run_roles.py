@@ -41,6 +41,7 @@ IO_STALL, BUSY, LOCK, STOPPED = ("io_stall",), ("busy_rank",), ("file_lock",), (
 STUCK, DEADLOCK = ("stuck_rank",), ("lock_deadlock",)
 GONE = ("missing_rank", "rendezvous", "unknown")
 NOBODY = ("healthy", "unknown")
+HELD = ("unknown",)  # not idle: an actor has begun something, for which nobody waits yet
 # oddrank asks for pids or --select with these statuses; the word stands in place of a verdict.
 REFUSED, REFUSALS = {"kind": "refused", "culprits": []}, (2, 4)
 TABLE = "{:28}{:44}{}"
@@ -153,15 +154,21 @@ def service(backend, how="healthy", **more):
                 ("server", "client"), by_pid=True, **more)
 
 
-def monarch(arguments, *fault, idle=False):
+def monarch(arguments, *fault, **more):
     return Form(f"cd monarch; sleep 1000 | {PYTHON} controller.py {arguments}",
-                ("controller", "trainer0", "trainer1", "trainer2"), *fault, idle=idle)
+                ("controller", "trainer0", "trainer1", "trainer2"), *fault, **more)
 
 
 def ray(arguments, *rest, least=(), far="", **more):
     """`far`: the address of a second node."""
     return Form(f"cd ray; export FAR_NODE={far}; sleep 1000 | {PYTHON} {arguments}",
                 ("driver", *least), *rest, **more)
+
+
+def at_terminal(arguments, **more):
+    """The driver's input is a terminal."""
+    return Form(f"cd ray; sleep 1000 | script -qec '{PYTHON} {arguments}' /dev/null",
+                ("driver", *ROLLOUTS), **more)
 
 
 ROLLOUTS = ("rollout0", "rollout1", "learner")
@@ -219,6 +226,7 @@ JOBS = {
     "torchft_2x2_fifo": torchft(2, pipe("replica1.1", "part.1.1"), IO_STALL),
     "monarch_healthy": monarch(""),
     "monarch_idle": monarch(FEW, idle=True),
+    "monarch_idle_held": monarch(f"held {FEW}", idle=True, kinds=HELD),
     "monarch_fifo": monarch("", pipe("trainer1", "shard.1"), IO_STALL),
     "monarch_stopped": monarch("", stop("trainer1"), STOPPED),
     "monarch_gloo": monarch("gloo", pipe("trainer1", "shard.1"), IO_STALL),
@@ -232,6 +240,8 @@ JOBS = {
            ("locks", {"how": "locks", "named": ("server",), "kinds": DEADLOCK, "idle": True}))},
     "roles_ray_healthy": ray("rollouts.py", least=ROLLOUTS),
     "roles_ray_idle": ray(f"rollouts.py {FEW}", least=ROLLOUTS, idle=True),
+    "roles_ray_idle_terminal": at_terminal(f"rollouts.py {FEW}", idle=True),
+    "roles_ray_idle_held": ray(f"rollouts.py {FEW} held", least=ROLLOUTS, idle=True, kinds=HELD),
     "roles_ray_fifo": ray("rollouts.py", pipe("rollout1", "shard.1"), IO_STALL, least=ROLLOUTS),
     "roles_ray_far_healthy": ray("rollouts.py", least=ROLLOUTS, far=FAR),
     "roles_ray_far_idle": ray(f"rollouts.py {FEW}", least=ROLLOUTS, far=FAR, idle=True),

@@ -1,8 +1,10 @@
-"""A controller that drives a mesh of three trainers: controller.py [gloo] [STEPS]
+"""A controller that drives a mesh of three trainers: controller.py [gloo] [held] [STEPS]
 
-With STEPS it makes as many, and then as many as each line of its input says.
+With STEPS it makes as many, and then as many as each line of its input says. "held": before that, the
+trainers begin to wait for a lock that nobody gives back.
 """
 import sys
+import threading
 import time
 
 import torch
@@ -36,6 +38,12 @@ class Trainer(Actor):
                                 world_size=TRAINERS)
 
     @endpoint
+    def hold(self) -> None:
+        lock = threading.Lock()
+        lock.acquire()
+        lock.acquire()
+
+    @endpoint
     def step(self) -> float:
         raw = run_folder.read(f"shard.{self.rank}")
         weights = refine(torch.frombuffer(bytearray(raw), dtype=torch.uint8).float())
@@ -60,6 +68,8 @@ def main():
         trainers.connect.call().get()
     if sys.argv[-1].isdigit():
         run_steps(trainers, int(sys.argv[-1]))
+        if "held" in sys.argv:
+            trainers.hold.broadcast()
         for line in sys.stdin:
             run_steps(trainers, int(line))
     else:

@@ -1,8 +1,10 @@
-"""Two actors make rollouts and a third learns from them: rollouts.py [STEPS]
+"""Two actors make rollouts and a third learns from them: rollouts.py [STEPS [held]]
 
-With STEPS it makes as many, and then as many as each line of its input says.
+With STEPS it makes as many, and then as many as each line of its input says. "held": before that, one
+actor begins to wait for a lock that nobody gives back.
 """
 import sys
+import threading
 import time
 
 import ray
@@ -21,6 +23,11 @@ class Rollout:
         raw = run_folder.read(f"shard.{self.number}")
         run_folder.count(f"rollout{self.number}")
         return sum(raw)
+
+    def hold(self):
+        lock = threading.Lock()
+        lock.acquire()
+        return lock.acquire()
 
 
 @ray.remote
@@ -47,6 +54,8 @@ def main():
     makers = Rollout, node.far(Rollout)
     rollouts, learner = [makers[number].remote(number) for number in range(2)], Learner.remote()
     run_steps(rollouts, learner, int(sys.argv[1]) if len(sys.argv) > 1 else sys.maxsize)
+    if "held" in sys.argv:
+        rollouts[1].hold.remote()
     for line in sys.stdin:
         run_steps(rollouts, learner, int(line))
 

@@ -1,0 +1,46 @@
+#include "aggregate/view/without_work.h"
+
+#include <algorithm>
+
+#include "aggregate/view/coroutines.h"
+#include "aggregate/view/decider.h"
+#include "aggregate/view/polling.h"
+#include "aggregate/view/remote_calls.h"
+
+namespace oddrank::aggregate {
+
+using snapshot::ThreadCapture;
+
+bool has_no_work(const JobView& view, const RankView& rank) {
+  if (rank.decider == nullptr) {
+    return false;
+  }
+  // A loop that asks for work again and again may be seen awake.
+  const auto& samples = rank.decider->samples;
+  const bool rests = rank.state() == 'S' ||
+                     (rank.state() == 'R' &&
+                      std::ranges::any_of(samples, [](const auto& it) { return it.state == 'S'; }));
+  return rests && waits_for_work(view.model(), *rank.decider) &&
+         !waits_for_no_task(view.model(), *rank.process, *rank.decider) &&
+         waiting_tasks(view.model(), rank).tasks.empty() &&
+         std::ranges::none_of(rank.process->threads, [&view](const ThreadCapture& thread) {
+           return thread.call || runs_function(view.model(), thread);
+         });
+}
+
+bool takes_turns(const JobView& view, const RankView& rank) {
+  return rank.decider != nullptr && !rank.decider->call && !rank.decider->loops.empty() &&
+         rank.decider->loops.front().endless && keeps_waking(*rank.decider) &&
+         !rests_in_loop(view, *rank.decider) && sleeps_on_purpose(*rank.decider, view.model());
+}
+
+bool does_nothing_beside(const JobView& view, const RankView& rank) {
+  return waiting_tasks(view.model(), rank).tasks.empty() &&
+         std::ranges::none_of(rank.process->threads, [&](const ThreadCapture& thread) {
+           const auto frame = view.model().user_frame(last_sample(thread));
+           return thread.call || runs_function(view.model(), thread) ||
+                  (thread.has_python && &thread != rank.decider && frame && frame->user);
+         });
+}
+
+}  // namespace oddrank::aggregate

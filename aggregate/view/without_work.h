@@ -1,0 +1,19 @@
+// Which processes have nothing to do, and which only rest between the turns of a loop.
+#pragma once
+
+#include "aggregate/view/job_view.h"
+
+namespace oddrank::aggregate {
+
+// Returns whether the process waits for requests, as it should if there are none.
+bool has_no_work(const JobView& view, const RankView& rank);
+
+// Returns whether the process was seen asleep in a loop that does something else, too, and that
+// only an exception ends: it waits for nothing.
+bool takes_turns(const JobView& view, const RankView& rank);
+
+// Returns whether nothing but its main program is at work in the process: no other thread is in the
+// program's own code, in a call or in a function for a caller, and no coroutine waits.
+bool does_nothing_beside(const JobView& view, const RankView& rank);
+
+}  // namespace oddrank::aggregate
