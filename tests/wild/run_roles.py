@@ -241,6 +241,7 @@ JOBS = {
     "roles_ray_healthy": ray("rollouts.py", least=ROLLOUTS),
     "roles_ray_idle": ray(f"rollouts.py {FEW}", least=ROLLOUTS, idle=True),
     "roles_ray_idle_terminal": at_terminal(f"rollouts.py {FEW}", idle=True),
+    "roles_ray_idle_sleeps": ray(f"rollouts.py {FEW} sleeps", least=ROLLOUTS, idle=True),
     "roles_ray_idle_held": ray(f"rollouts.py {FEW} held", least=ROLLOUTS, idle=True, kinds=HELD),
     "roles_ray_fifo": ray("rollouts.py", pipe("rollout1", "shard.1"), IO_STALL, least=ROLLOUTS),
     "roles_ray_far_healthy": ray("rollouts.py", least=ROLLOUTS, far=FAR),

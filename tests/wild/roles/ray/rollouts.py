@@ -1,7 +1,7 @@
-"""Two actors make rollouts and a third learns from them: rollouts.py [STEPS [held]]
+"""Two actors make rollouts and a third learns from them: rollouts.py [STEPS [held|sleeps]]
 
 With STEPS it makes as many, and then as many as each line of its input says. "held": before that, one
-actor begins to wait for a lock that nobody gives back.
+actor begins to wait for a lock that nobody gives back. "sleeps": it sleeps instead.
 """
 import sys
 import threading
@@ -56,6 +56,8 @@ def main():
     run_steps(rollouts, learner, int(sys.argv[1]) if len(sys.argv) > 1 else sys.maxsize)
     if "held" in sys.argv:
         rollouts[1].hold.remote()
+    if "sleeps" in sys.argv:
+        time.sleep(1000)
     for line in sys.stdin:
         run_steps(rollouts, learner, int(line))
 
