@@ -34,8 +34,6 @@ std::size_t first_that_counts(const ThreadCapture& thread) {
 constexpr std::uint64_t kWakesThatCount = 2;
 // Less than this is bookkeeping of the kernel, not work.
 constexpr std::uint64_t kCpuThatCountsUs = 1000;
-// The kernel shows whole ticks of 10 ms. One may be due to the timers of an event loop.
-constexpr std::uint64_t kCpuOfLoopUs = 20000;
 
 // Returns whether the frames of both samples that could be read differ, as far as `farthest`.
 bool was_elsewhere(const snapshot::ThreadSample& before,
@@ -304,10 +302,7 @@ Motion measure_motion(const ThreadCapture& thread, FrameModel& model) {
   motion.cpu_us = ran.cpu_us;
   // A thread that spins in a collective uses the CPU and still waits. There, only waking up and
   // then working counts as motion; in calls that poll by design (a store), not even that.
-  const bool idles = std::ranges::all_of(samples, [&model](const snapshot::ThreadSample& sample) {
-    return model.innermost_story(sample, Story::kIdle).has_value();
-  });
-  const bool worked = motion.cpu_us >= (idles ? kCpuOfLoopUs : kCpuThatCountsUs);
+  const bool worked = motion.cpu_us >= kCpuThatCountsUs;
   if (!thread.call) {
     motion.cpu = worked && thread.wait.on != WaitOn::kDevice &&  // the driver spins, too
                  !waits_to_try_again(thread);
