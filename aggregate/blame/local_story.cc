@@ -341,6 +341,13 @@ std::optional<RankWork> work_of(const JobView& view, const RankView& rank) {
 
 namespace {
 
+// Returns whether the process waits for its next work: it will not deliver what is awaited.
+bool is_idle(const JobView& view, const ProcessCapture& process) {
+  const ThreadCapture* thread = deciding_thread(view, process);
+  return thread != nullptr &&
+         view.model().story(last_sample(*thread), Story::kQueueIdle).has_value();
+}
+
 // Returns whether it has ended, and nobody has noticed. What went away while it was read was
 // reaped.
 bool is_zombie(const ProcessCapture& process) {
@@ -359,14 +366,17 @@ DoomedChild doomed_child(const RuleInput& input, const RankView& rank) {
     return {Doom::kWaitsBack, process, {}};
   }
   const ProcessCapture* child = awaited_process(input.view, *rank.process);
-  if (child != nullptr && child->owner == rank.process->pid && !child->is_rank) {
+  const bool own = child != nullptr && child->owner == rank.process->pid && !child->is_rank;
+  if (own) {
     auto circle = circle_of_children(input.view, *child);
     const Doom why = !circle.empty()                                          ? Doom::kCircle
                      : is_zombie(*child) && !reaps                            ? Doom::kDead
                      : holds_up_vfork(input, *child, rank)                    ? Doom::kVfork
                      : waits_for_inherited_lock(input, *child, *rank.process) ? Doom::kInheritedLock
                                                                               : Doom::kNone;
-    return {why, child, std::move(circle)};
+    if (why != Doom::kNone || !is_idle(input.view, *child)) {
+      return {why, child, std::move(circle)};
+    }
   }
   // Whichever of its workers it waits for, none of them will get on.
   const Holders holders = holders_of(input.view, *rank.process, *rank.decider);
@@ -384,7 +394,7 @@ DoomedChild doomed_child(const RuleInput& input, const RankView& rank) {
   const bool of_pool = wait.rare->about == snapshot::WaitAbout::kPool;
   const bool ends_matter =
       waits_for_input(input.view, rank) || (wait.on == WaitOn::kChild && !reaps && !of_pool);
-  const bool reads = wait.on == WaitOn::kPipe && wait.holder_pid == 0 &&
+  const bool reads = wait.on == WaitOn::kPipe && (wait.holder_pid == 0 || own) &&
                      !is_writing(input.view, wait) && !is_at_own_end(rank);
   const Doom why = is_shared_lock(wait) ? Doom::kSharedLock
                    : wait.on == WaitOn::kLock && wait.lock.owner == snapshot::LockOwner::kNobodyElse

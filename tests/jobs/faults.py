@@ -218,12 +218,16 @@ def child(random, names):
 
 
 def killed_worker(random, names):
-    box = names.noun()
+    """Of two or three workers one is killed with its item; the others wait for more."""
+    work, asks, box = names.function(), names.noun(), names.noun()
     return Fault("killed_worker", [
-        "fork = multiprocessing.get_context('fork')", f"{box} = fork.Queue()",
-        "lives = fork.Process(target=time.sleep, args=(10**6,), daemon=True)", "lives.start()",
-        "dies = fork.Process(target=lambda: os.kill(os.getpid(), signal.SIGKILL))", "dies.start()",
-        "os.waitid(os.P_PID, dies.pid, os.WEXITED | os.WNOWAIT)", FAULTY, f"{box}.get()"],
+        "fork = multiprocessing.get_context('fork')", f"{asks}, {box} = fork.Queue(), fork.Queue()", "",
+        f"def {work}():", f"    for item in iter({asks}.get, None):",
+        "        if item == 'last':", "            os.kill(os.getpid(), signal.SIGKILL)",
+        f"        {box}.put(item)", "",
+        f"for _ in range({random.choice((2, 3))}):", f"    fork.Process(target={work}, daemon=True).start()",
+        f"{asks}.put('first')", f"{box}.get()", f"{asks}.put('last')",
+        "os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOWAIT)", FAULTY, f"{box}.get()"],
         ("child_deadlock",), "waits for a result of a worker that was killed")
 
 

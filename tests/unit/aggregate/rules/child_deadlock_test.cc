@@ -90,7 +90,9 @@ struct Children {
   std::int32_t exit_code = -1;
 };
 
-Verdict with_children(const std::vector<Children>& children, const ThreadSpec& waits) {
+Verdict with_children(const std::vector<Children>& children,
+                      const ThreadSpec& waits,
+                      const ThreadSpec& living = tests::sleeping()) {
   CaptureBuilder job = tests::eight_ranks(tests::in_all_reduce());
   for (std::size_t i = 0; i < children.size(); ++i) {
     auto& child = job.child(pid_of(1), "n0", static_cast<pid_t>(7540 + i));
@@ -98,7 +100,7 @@ Verdict with_children(const std::vector<Children>& children, const ThreadSpec& w
     child.state = children[i].state;
     child.exit_code = children[i].exit_code;
     if (child.state == 'S') {
-      job.thread(child, tests::sleeping());
+      job.thread(child, living);
     }
   }
   tests::replace(job, 1, waits);
@@ -121,6 +123,14 @@ TEST_CASE("child_deadlock: a worker that was killed may have had the other end o
   CHECK(with_children({{'Z', 9}, {'S'}}, reads).kind == Kind::kChildDeadlock);
   CHECK(with_children({{'Z', 0}, {'S'}}, reads).kind != Kind::kChildDeadlock);
   CHECK(with_children({{'X'}, {'S'}}, reads).kind != Kind::kChildDeadlock);
+  // The only living one has the other end, and waits for its next work.
+  reads.wait.holder_pid = 7541;
+  CHECK(with_children({{'Z', 9}, {'S'}}, reads).kind != Kind::kChildDeadlock);
+  ThreadSpec idle = tests::waiting_on(WaitOn::kPipe, "pipe:[8]");
+  idle.frames = {tests::native("read", "libc.so.6"),
+                 tests::py("Queue.get", "/usr/lib/python3.11/multiprocessing/queues.py", 103),
+                 tests::py("work", "/job/work.py", 7)};
+  CHECK(with_children({{'Z', 9}, {'S'}}, reads, idle).kind == Kind::kChildDeadlock);
 }
 
 }  // namespace oddrank::aggregate
