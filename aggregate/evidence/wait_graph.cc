@@ -262,7 +262,9 @@ void GraphBuilder::add_peer(std::size_t at) {
       found.push_back(peer);
     }
   }
-  graph_.in_call[at] = found.empty() || found.size() < peers.size();
+  // A transfer to or from itself that stands has no other side.
+  const bool alone = peers.size() == 1 && peers.front() == rank.rank;
+  graph_.in_call[at] = !alone && (found.empty() || found.size() < peers.size());
   const std::string evidence = printable(view_.text(call.evidence), 200);
   link_some(at, found, {call_words(view_, call), evidence}, Join::kAny);
 }

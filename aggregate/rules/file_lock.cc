@@ -41,6 +41,11 @@ std::string file_lock_predicate(const JobView& view, const RankView& rank) {
   if (wait.holder_alive == snapshot::Known::kNo) {
     return text + "; the process that took it is gone, one that inherited it has it";
   }
+  const auto* holder = awaited_process(view, *rank.process);
+  if (holder != nullptr && holder != rank.process && holder->owner == rank.process->pid) {
+    return fmt::format("{}, held by its {} pid {}, which {}", text, child_words(view, *holder),
+                       holder->pid, stuck_words(view, *holder));
+  }
   if (wait.pid != 0) {
     const RankView* owner = owner_of_holder(view, rank);
     return fmt::format("{}, held by pid {}{}", text, wait.pid,
@@ -134,7 +139,8 @@ std::vector<Finding> file_lock(const RuleInput& input) {
     return {};
   }
   Finding finding = accuse(input, Evidence::kOwnStall);
-  const RankView& first = input.end(ranks.front()).view();
+  const bool own = is_in_file_lock(input, input.rank(ranks.front()));
+  const RankView& first = own ? input.rank(ranks.front()) : input.end(ranks.front()).view();
   const WaitsFor wait = waits_for(input.view, first);
   const bool holder_known =
       wait.pid == 0 || input.view.process(first.process->node, wait.pid) != nullptr;
@@ -145,9 +151,9 @@ std::vector<Finding> file_lock(const RuleInput& input) {
     finding.at_most(Confidence::kLikely);
     finding.weakness = "the other rank may have left it locked";
   }
-  finding.summary = sentence_of_end(input, ranks, [&input](const RankView& rank) {
-    return file_lock_predicate(input.view, rank);
-  });
+  finding.summary = (own ? sentence : sentence_of_end)(
+      input, ranks,
+      [&input](const RankView& rank) { return file_lock_predicate(input.view, rank); });
   const std::string path = advised_path(input.view, *first.process, wait.path);
   const bool local = wait.pid != 0 && wait.holder_alive == snapshot::Known::kYes;
   if (is_left_behind(first) && !wait.path.empty()) {

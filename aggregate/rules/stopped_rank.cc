@@ -64,7 +64,9 @@ std::vector<Finding> stopped_rank(const RuleInput& input) {
   const std::string younger = younger_than_waits(input, stopped.front(), first);
   if (!younger.empty()) {
     finding.summary += "; " + younger;
-    finding.at_most(Confidence::kLikely);
+  }
+  if (!younger.empty() || input.young()) {
+    finding.at_most(Confidence::kLikely);  // it may be stopped for a moment again and again
   }
   for (std::size_t i = 0; i < stopped.size(); ++i) {
     const RankView& rank = input.end(stopped[i]).view();

@@ -531,7 +531,7 @@ WaitsFor waits_for(const JobView& view, const RankView& rank) {
     result.rank = child->rank;
     result.holder_alive = child->state == 'Z' ? Known::kNo : Known::kYes;
   }
-  if (child != nullptr && child->owner == rank.process->pid) {
+  if (child != nullptr && child->owner == rank.process->pid && wait.on != WaitOn::kFileLock) {
     result.what = WaitOn::kChild;
     // The last hop is what the child itself waits for.
     const ThreadCapture* thread = deciding_thread(view, *child);

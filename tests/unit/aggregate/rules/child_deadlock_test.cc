@@ -133,4 +133,14 @@ TEST_CASE("child_deadlock: a worker that was killed may have had the other end o
   CHECK(with_children({{'Z', 9}, {'S'}}, reads, idle).kind == Kind::kChildDeadlock);
 }
 
+TEST_CASE("file_lock: the lock that a child of the rank has is named, not the child alone") {
+  ThreadSpec wants = tests::waiting_on(WaitOn::kFileLock, "/data/cache.lck");
+  wants.wait.syscall = "flock";
+  wants.wait.holder_pid = 7540;
+  const Verdict verdict = with_children({{'S'}}, wants);
+  CHECK(verdict.kind == Kind::kFileLock);
+  CHECK(verdict.summary.find("waits for a file lock on /data/cache.lck, held by its child "
+                             "process pid 7540, which ") != std::string::npos);
+}
+
 }  // namespace oddrank::aggregate

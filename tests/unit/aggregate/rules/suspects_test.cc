@@ -333,6 +333,12 @@ TEST_CASE("suspects: a rank that is no member of the calls is not missed there")
   CHECK(named_in(world) == Named{7});
 }
 
+TEST_CASE("suspects: a transfer to itself waits for no other rank") {
+  CaptureBuilder job = eight_ranks(in_all_reduce());
+  replace(job, 3, receiving_from(3));
+  CHECK(named_in(job) == Named{3});
+}
+
 TEST_CASE("suspects: a rank that polls for a message is named if all others wait for it") {
   CaptureBuilder job = eight_ranks(in_all_reduce());
   ThreadSpec polls = tests::sleeping();
