@@ -32,13 +32,13 @@ bool explains_itself(Kind story) {
 // and nothing of its own explains where it is: it has another role.
 bool has_another_role(const RuleInput& input, std::size_t at) {
   const auto has = [at](const std::vector<std::size_t>& ranks) {
-    return std::ranges::find(ranks, at) != ranks.end();
+    return std::ranges::binary_search(ranks, at);
   };
   const auto& slots = input.graph.slots;
   return !slots.empty() && !explains_itself(local_story(input, at)) &&
-         std::ranges::all_of(slots, [&has](const Slot& slot) {
+         std::ranges::all_of(slots, [&has, at](const Slot& slot) {
            return slot.membership == Membership::kKnown && !has(slot.inside) && !has(slot.absent) &&
-                  !has(slot.unclear) && !has(slot.beside);
+                  !has(slot.unclear) && std::ranges::find(slot.beside, at) == slot.beside.end();
          });
 }
 

@@ -88,9 +88,11 @@ std::string describe(const RuleInput& input) {
   const Solution& solution = input.blame.solution;
   for (CauseId id = 0; id < solution.causes.size(); ++id) {
     const std::size_t root = solution.causes[id].nodes.front();
-    const auto waiters = solution.waiters(id, input.view.ranks().size());
-    if (!waiters.empty() && root < input.view.ranks().size() &&
-        input.rank(root).presence == Presence::kUnread) {
+    const bool unread = root < input.view.ranks().size() && input.blame.needed[id] > 0 &&
+                        input.rank(root).presence == Presence::kUnread;
+    const auto waiters =
+        unread ? solution.waiters(id, input.view.ranks().size()) : std::vector<std::size_t>();
+    if (!waiters.empty()) {
       return unread_words(input, waiters, "", {root});  // of a transfer, say
     }
   }

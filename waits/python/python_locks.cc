@@ -85,6 +85,7 @@ class PythonLocks {
   void scan();
 
   void scan_for_takers();
+  void add_taken_in(std::size_t thread, const RawFrame& frame);
 
   PythonSample& python_;
   FrameValues values_;
@@ -126,9 +127,9 @@ const std::vector<Holding>& PythonLocks::holders(std::uint64_t word) {
 }
 
 const std::vector<Holding>& PythonLocks::takers(std::uint64_t word, const SampledThread& waiter) {
-  static const std::vector<Holding> kNone;
+  static const std::vector<Holding> none;
   if (given_back_by(waiter) != 0) {
-    return kNone;
+    return none;
   }
   if (!scanned_for_takers_) {
     scan_for_takers();
@@ -201,13 +202,16 @@ void PythonLocks::scan_for_takers() {
       if (budget-- == 0) {
         return;
       }
-      for (const Addr object :
-           cpython::read_taken(memory(), analysis_, python_.code(frame), frame)) {
-        const auto lock = objects_.lock_of(object);
-        if (lock && !lock->recursive) {
-          taken_[lock->word].push_back({t, frame});
-        }
-      }
+      add_taken_in(t, frame);
+    }
+  }
+}
+
+void PythonLocks::add_taken_in(std::size_t thread, const RawFrame& frame) {
+  for (const Addr object : cpython::read_taken(memory(), analysis_, python_.code(frame), frame)) {
+    const auto lock = objects_.lock_of(object);
+    if (lock && !lock->recursive) {
+      taken_[lock->word].push_back({thread, frame});
     }
   }
 }
