@@ -251,12 +251,10 @@ std::vector<std::int32_t> members_that_meet(const CallFrames& frames, const Pyth
   const auto local = frames.local(match.index, "use_local_synchronization");
   const auto ranks = frames.local(match.index, "ranks");
   std::vector<std::int32_t> members;
-  std::vector<std::string_view> values;
-  const auto size = ranks ? sequence_size(*ranks, values) : std::nullopt;
-  if (match.call->function != "new_group" || local != "True" || size != values.size()) {
+  if (match.call->function != "new_group" || local != "True" || !ranks) {
     return members;
   }
-  for (const std::string_view value : values) {
+  for (const std::string_view value : all_values(*ranks)) {
     const auto rank = parse_number<std::int32_t>(value);
     if (!rank || *rank < 0) {
       return {};

@@ -137,6 +137,12 @@ std::optional<std::size_t> sequence_size(std::string_view text,
   return values.size();
 }
 
+std::vector<std::string_view> all_values(std::string_view text) {
+  std::vector<std::string_view> values;
+  const auto size = sequence_size(text, values);
+  return size == values.size() ? values : std::vector<std::string_view>();
+}
+
 std::optional<std::string> default_group_evidence(const CallFrames& frames,
                                                   std::size_t index,
                                                   const PythonCall& call) {

@@ -34,6 +34,9 @@ std::optional<std::string> default_group_evidence(const CallFrames& frames,
 std::optional<std::size_t> sequence_size(std::string_view text,
                                          std::vector<std::string_view>& values);
 
+// Returns the values of such a text if it has all of them; else none.
+std::vector<std::string_view> all_values(std::string_view text);
+
 // Returns how many values the text of a dict or set stands for: 2 for "{'src': 0, 'dst': 1}", and
 // for "<dict of 2>" if `kind` is "dict"; nullopt for any other text.
 std::optional<std::size_t> braced_size(std::string_view text, std::string_view kind);

@@ -60,12 +60,7 @@ std::vector<P2pOperation> p2p_operations(std::string_view text) {
     operations.push_back(*one);
     return operations;
   }
-  std::vector<std::string_view> values;
-  const auto size = sequence_size(text, values);
-  if (!size || *size != values.size()) {
-    return operations;
-  }
-  for (const std::string_view value : values) {
+  for (const std::string_view value : all_values(text)) {
     const auto operation = p2p_operation(value);
     if (!operation) {
       return {};

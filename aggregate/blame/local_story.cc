@@ -34,6 +34,11 @@ bool is_alone(const RuleInput& input, const ProcessCapture& child, const ThreadC
   });
 }
 
+// Returns whether the thread waits for its next work at a queue.
+bool is_idle_worker(const JobView& view, const ThreadCapture& thread) {
+  return view.model().story(last_sample(thread), Story::kQueueIdle).has_value();
+}
+
 // Recognises a lock that a forked child inherited, whose owner was a thread that the child does not
 // have. The signs: the only thread that could do anything waits for a lock without a living owner,
 // in a process whose parent has threads, and not in the queue where idle workers wait for work.
@@ -50,7 +55,7 @@ bool waits_for_inherited_lock(const RuleInput& input,
   }
   return thread->wait.holder_alive == Known::kUnknown && thread->wait.holder_tid == 0 &&
          is_alone(input, child, *thread) && parent.threads.size() > 1 &&
-         !input.view.model().story(thread->samples.back(), Story::kQueueIdle);
+         !is_idle_worker(input.view, *thread);
 }
 
 // Returns whether only threads that wait for the child could write to it.
@@ -341,13 +346,6 @@ std::optional<RankWork> work_of(const JobView& view, const RankView& rank) {
 
 namespace {
 
-// Returns whether the process waits for its next work: it will not deliver what is awaited.
-bool is_idle(const JobView& view, const ProcessCapture& process) {
-  const ThreadCapture* thread = deciding_thread(view, process);
-  return thread != nullptr &&
-         view.model().story(last_sample(*thread), Story::kQueueIdle).has_value();
-}
-
 // Returns whether it has ended, and nobody has noticed. What went away while it was read was
 // reaped.
 bool is_zombie(const ProcessCapture& process) {
@@ -374,7 +372,9 @@ DoomedChild doomed_child(const RuleInput& input, const RankView& rank) {
                      : holds_up_vfork(input, *child, rank)                    ? Doom::kVfork
                      : waits_for_inherited_lock(input, *child, *rank.process) ? Doom::kInheritedLock
                                                                               : Doom::kNone;
-    if (why != Doom::kNone || !is_idle(input.view, *child)) {
+    const ThreadCapture* thread = deciding_thread(input.view, *child);
+    // An idle one will not deliver what is awaited.
+    if (why != Doom::kNone || thread == nullptr || !is_idle_worker(input.view, *thread)) {
       return {why, child, std::move(circle)};
     }
   }

@@ -28,18 +28,29 @@ bool explains_itself(Kind story) {
   return story != Kind::kSkippedCollective && story != Kind::kUnknown && story != Kind::kBusyRank;
 }
 
-// Returns whether the members of all calls in which ranks wait are known, the rank is none of them,
-// and nothing of its own explains where it is: it has another role.
+// Returns whether the rank has another role: the members of all calls in which ranks wait are
+// known, it is not among them, and nothing of its own explains where it is.
 bool has_another_role(const RuleInput& input, std::size_t at) {
   const auto has = [at](const std::vector<std::size_t>& ranks) {
     return std::ranges::binary_search(ranks, at);
   };
   const auto& slots = input.graph.slots;
-  return !slots.empty() && !explains_itself(local_story(input, at)) &&
-         std::ranges::all_of(slots, [&has, at](const Slot& slot) {
-           return slot.membership == Membership::kKnown && !has(slot.inside) && !has(slot.absent) &&
-                  !has(slot.unclear) && std::ranges::find(slot.beside, at) == slot.beside.end();
-         });
+  const bool apart = std::ranges::all_of(slots, [&has, at](const Slot& slot) {
+    return slot.membership == Membership::kKnown && !has(slot.inside) && !has(slot.absent) &&
+           !has(slot.unclear) && std::ranges::find(slot.beside, at) == slot.beside.end();
+  });
+  return apart && !slots.empty() && !explains_itself(local_story(input, at));
+}
+
+// Returns whether a rank can move, for which another one may wait.
+bool any_may_move(const RuleInput& input) {
+  for (std::size_t at = 0; at < input.blame.blocked.size(); ++at) {
+    const BlockedOn on = input.blame.blocked[at];
+    if ((on == BlockedOn::kNoRank || on == BlockedOn::kClock) && !has_another_role(input, at)) {
+      return true;
+    }
+  }
+  return false;
 }
 
 // The ranks that others wait for, by what they are.
@@ -384,11 +395,7 @@ Suspects choose_vague(const RuleInput& input, std::vector<std::size_t> ranks) {
   std::ranges::copy_if(ranks, std::back_inserter(chosen.ranks), [&blame](std::size_t at) {
     return blame.blocked[at] == BlockedOn::kOwnProcess;
   });
-  const auto may_move = [&](std::size_t at) {
-    const BlockedOn on = blame.blocked[at];
-    return (on == BlockedOn::kNoRank || on == BlockedOn::kClock) && !has_another_role(input, at);
-  };
-  if (!chosen.ranks.empty() || input.unread || !input.view.ranks_that(may_move).empty()) {
+  if (!chosen.ranks.empty() || input.unread || any_may_move(input)) {
     return chosen;
   }
   // An awaited rank may in turn wait for a rank that no other rank waits for.

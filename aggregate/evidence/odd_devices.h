@@ -21,7 +21,7 @@ std::string odd_gpu(const JobView& view, std::size_t rank);
 std::string odd_port(const JobView& view, std::uint32_t node, std::string_view device);
 
 // Returns the only one of these ranks whose GPU has failed since the job began, as NVIDIA's driver
-// says (Xid); kNone if there is none, or several.
+// says (Xid); kNone if no GPU has failed, or several have.
 std::size_t rank_of_failed_gpu(const JobView& view, const std::vector<std::size_t>& ranks);
 
 // Returns "; of all GPUs only that of rank 3 (n1, pid 77) has failed: GPU 3 had an error ..."; ""

@@ -91,9 +91,7 @@ bool is_woken_from_outside(const JobView& view, const RankView& rank) {
   const bool reads = rank.decider != nullptr && rank.motion.still() && rank.state() == 'S' &&
                      !is_writing(view, rank.decider->wait) &&
                      (waits_at_terminal(view, rank) || has_end_outside(view, rank));
-  const bool sleeps = rank.decider != nullptr && !rank.polls && rank.decider->wait.limit_ms >= 0 &&
-                      sleeps_on_purpose(*rank.decider, view.model());
-  return (reads || sleeps) && does_nothing_beside(view, rank);
+  return (reads || sleeps_for_set_time(view, rank)) && does_nothing_beside(view, rank);
 }
 
 // The processes that have nothing to do.

@@ -9,6 +9,7 @@
 #include "aggregate/view/decider.h"
 #include "aggregate/view/polling.h"
 #include "aggregate/view/remote_calls.h"
+#include "aggregate/view/without_work.h"
 #include "base/printable.h"
 #include "base/span_words.h"
 #include "snapshot/loops/named_loop.h"
@@ -96,7 +97,8 @@ std::optional<LoopWork> loop_work(const JobView& view,
   }
   if (const std::string_view flow = flow_at(view, process, thread.wait); !flow.empty()) {
     const auto frame = view.model().user_frame(thread.samples.back());
-    return frame ? std::optional(LoopWork{frame->name, frame->place(), 0, 0, 0, 0, flow})
+    return frame ? std::optional(
+                       LoopWork{.function = frame->name, .place = frame->place(), .flow = flow})
                  : std::nullopt;
   }
   const auto goes_on = [](const snapshot::PythonLoop& loop) {
@@ -121,11 +123,14 @@ std::optional<LoopWork> loop_work(const JobView& view,
     frame = view.model().user_frame(thread.samples.back()).value_or(frame);
   }
   if (!counts) {
-    return LoopWork{frame.name, frame.place(), 0, 0, 0, process.written_bytes, {}};
+    return LoopWork{
+        .function = frame.name, .place = frame.place(), .written = process.written_bytes};
   }
-  const LoopWork work{frame.name, frame.place(),    loop->left_before - loop->left,
-                      loop->left, loop->between_ms, 0,
-                      {}};
+  const LoopWork work{.function = frame.name,
+                      .place = frame.place(),
+                      .done = loop->left_before - loop->left,
+                      .left = loop->left,
+                      .between_ms = loop->between_ms};
   return rest_of(work) <= kMaxWork ? std::optional(work) : std::nullopt;
 }
 
@@ -151,11 +156,9 @@ std::optional<LoopWork> work_after_sleep(const JobView& view, const RankView& ra
   constexpr std::chrono::milliseconds kSoon = std::chrono::minutes(1);
   const snapshot::Wait& wait = rank.decider->wait;
   const auto frame = view.model().user_frame(rank.decider->samples.back());
-  const bool sleeps = sleeps_on_purpose(*rank.decider, view.model()) && !rank.polls &&
-                      !rank.decider->call && !rests_in_loop(view, *rank.decider);
   // A short sleep comes again and again, in a loop that may ask for something.
-  const bool once = wait.quiet_ms >= 1000 && wait.limit_ms >= 0;
-  return !sleeps || !once || wait.limit_ms > kSoon.count() || !frame
+  const bool once = wait.quiet_ms >= 1000 && !rests_in_loop(view, *rank.decider);
+  return !sleeps_for_set_time(view, rank) || !once || wait.limit_ms > kSoon.count() || !frame
              ? std::nullopt
              : std::optional(LoopWork{
                    .function = frame->name, .place = frame->place(), .sleeps_ms = wait.limit_ms});

@@ -34,6 +34,11 @@ bool takes_turns(const JobView& view, const RankView& rank) {
          !rests_in_loop(view, *rank.decider) && sleeps_on_purpose(*rank.decider, view.model());
 }
 
+bool sleeps_for_set_time(const JobView& view, const RankView& rank) {
+  return rank.decider != nullptr && !rank.decider->call && !rank.polls &&
+         rank.decider->wait.limit_ms >= 0 && sleeps_on_purpose(*rank.decider, view.model());
+}
+
 bool does_nothing_beside(const JobView& view, const RankView& rank) {
   return waiting_tasks(view.model(), rank).tasks.empty() &&
          std::ranges::none_of(rank.process->threads, [&](const ThreadCapture& thread) {

@@ -218,7 +218,7 @@ def child(random, names):
 
 
 def killed_worker(random, names):
-    """Of two or three workers one is killed with its item; the others wait for more."""
+    """Two or three workers share a queue. One is killed with its item; the others wait for more."""
     work, asks, box = names.function(), names.noun(), names.noun()
     return Fault("killed_worker", [
         "fork = multiprocessing.get_context('fork')", f"{asks}, {box} = fork.Queue(), fork.Queue()", "",

@@ -8,9 +8,9 @@
 
 namespace oddrank::waits {
 
-// Gives each GPU of the capture's only node its most telling error since `begun_us` (after boot, as
-// `now_us`). Errors of GPUs that are not in the table (one that is lost may be missing there)
-// become notes, of each the newest: "GPU 0000:41:00 had an error 41 s ago (kernel log): Xid 79,
+// Sets the error of each GPU on the capture's only node: the most telling one since `begun_us`.
+// Both times are after boot. A GPU that is lost may be missing in the table of GPUs; the newest
+// error of such a one becomes a note: "GPU 0000:41:00 had an error 41 s ago (kernel log): Xid 79,
 // ...".
 void add_gpu_errors(const KernelWords& words,
                     std::uint64_t begun_us,

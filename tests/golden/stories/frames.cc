@@ -427,4 +427,30 @@ void lose(CaptureBuilder& job, std::int32_t from, std::int32_t to, const Loss& l
   }
 }
 
+void add_gpus(CaptureBuilder& job,
+              std::int32_t ranks,
+              std::int32_t per_host,
+              const std::function<void(snapshot::Device&, std::int32_t)>& describe) {
+  for (std::int32_t rank = 0; rank < ranks; ++rank) {
+    snapshot::Device gpu;
+    gpu.node = job.process(pid_of(rank)).node;
+    gpu.index = rank % per_host;
+    gpu.pids = {pid_of(rank)};
+    describe(gpu, rank);
+    job.capture.collectives.devices.push_back(gpu);
+  }
+}
+
+void add_failed_gpu(CaptureBuilder& job,
+                    std::int32_t ranks,
+                    std::int32_t per_host,
+                    std::int32_t failed,
+                    std::int32_t xid,
+                    std::int64_t ago_s) {
+  add_gpus(job, ranks, per_host, [&](snapshot::Device& gpu, std::int32_t rank) {
+    gpu.xid = rank == failed ? xid : 0;
+    gpu.xid_ago_s = rank == failed ? ago_s : -1;
+  });
+}
+
 }  // namespace oddrank::tests

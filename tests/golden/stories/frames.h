@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -35,6 +36,19 @@ Frames thread_end();    // the frames below a Python thread's run()
 // Returns the program's own frames of a main thread, innermost first.
 Frames program_at(std::string_view file,
                   const std::vector<std::pair<std::string_view, std::uint32_t>>& calls);
+
+// Adds the GPU of each rank, which `describe` fills in.
+void add_gpus(CaptureBuilder& job,
+              std::int32_t ranks,
+              std::int32_t per_host,
+              const std::function<void(snapshot::Device&, std::int32_t)>& describe);
+// The GPU of one rank has had this error, some seconds ago; those of the others none.
+void add_failed_gpu(CaptureBuilder& job,
+                    std::int32_t ranks,
+                    std::int32_t per_host,
+                    std::int32_t failed,
+                    std::int32_t xid,
+                    std::int64_t ago_s);
 
 // --- threads ---
 ThreadSpec blocked(snapshot::WaitOn on, std::string_view syscall, Frames frames);

@@ -194,14 +194,7 @@ CaptureBuilder nccl_gpu() {
 // The same, and the GPU of rank 2 differs from the others in what `describe` says of each.
 CaptureBuilder with_gpus(void (*describe)(snapshot::Device&, bool odd)) {
   CaptureBuilder job = nccl_gpu();
-  for (std::int32_t rank = 0; rank < 4; ++rank) {
-    snapshot::Device gpu;
-    gpu.node = job.process(pid_of(rank)).node;
-    gpu.index = 0;
-    describe(gpu, rank == 2);
-    gpu.pids = {pid_of(rank)};
-    job.capture.collectives.devices.push_back(gpu);
-  }
+  add_gpus(job, 4, 1, [&](snapshot::Device& gpu, std::int32_t rank) { describe(gpu, rank == 2); });
   return job;
 }
 
@@ -301,15 +294,7 @@ CaptureBuilder nccl_link_of_sends() {
 // Which of the host's two GPUs it is, the driver's report of a failure shows.
 CaptureBuilder nccl_failed_gpu_of_a_host() {
   CaptureBuilder job = nccl_gpu_of_a_host();
-  for (std::int32_t rank = 0; rank < 8; ++rank) {
-    snapshot::Device gpu;
-    gpu.node = job.process(pid_of(rank)).node;
-    gpu.index = rank % 2;
-    gpu.xid = rank == 4 ? 95 : 0;
-    gpu.xid_ago_s = rank == 4 ? 75 : -1;
-    gpu.pids = {pid_of(rank)};
-    job.capture.collectives.devices.push_back(gpu);
-  }
+  add_failed_gpu(job, 8, 2, 4, 95, 75);
   return job;
 }
 
@@ -317,14 +302,7 @@ CaptureBuilder nccl_failed_gpu_of_a_host() {
 CaptureBuilder failed_gpu_alone() {
   CaptureBuilder job =
       job_of(1, 4, Backend::kNccl, in_nccl_call(world_call("all_reduce", 412), train_step(61)));
-  for (std::int32_t rank = 0; rank < 4; ++rank) {
-    snapshot::Device gpu;
-    gpu.index = rank;
-    gpu.xid = rank == 3 ? 74 : 0;
-    gpu.xid_ago_s = rank == 3 ? 300 : -1;
-    gpu.pids = {pid_of(rank)};
-    job.capture.collectives.devices.push_back(gpu);
-  }
+  add_failed_gpu(job, 4, 4, 3, 74, 300);
   return job;
 }
 

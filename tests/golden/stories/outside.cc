@@ -120,15 +120,7 @@ CaptureBuilder frozen_amd_gpu() {
 // Its driver says that it has failed, long after the job began.
 CaptureBuilder failed_gpu() {
   CaptureBuilder job = frozen_gpu();
-  for (std::int32_t rank = 0; rank < 8; ++rank) {
-    snapshot::Device gpu;
-    gpu.node = job.process(pid_of(rank)).node;
-    gpu.index = rank % 4;
-    gpu.pids = {pid_of(rank)};
-    gpu.xid = rank == 4 ? 119 : 0;
-    gpu.xid_ago_s = rank == 4 ? 35 : -1;
-    job.capture.collectives.devices.push_back(gpu);
-  }
+  add_failed_gpu(job, 8, 4, 4, 119, 35);
   return job;
 }
 
