@@ -200,7 +200,7 @@ std::size_t PythonProcess::Impl::frames_with_locals(const FrameChain& chain,
                                                     bool is_main) const {
   const bool wanted =
       locals == Locals::kAll ||
-      (locals == Locals::kDeciding &&
+      (locals != Locals::kNone &&
        (is_main || std::any_of(chain.frames.begin(), chain.frames.end(),
                                [this](const RawFrame& frame) { return is_distributed(frame); })));
   const std::size_t most = locals == Locals::kAll ? kMaxFramesWithAllLocals : kMaxFramesWithLocals;
@@ -517,7 +517,7 @@ Result<std::vector<PythonThread>> PythonProcess::threads(Locals locals,
       PythonFrame& frame = thread.frames.back();
       thread.whole = thread.whole && (frame.readable || raw.address == Addr{});
       if (frame.readable && budget > 0 && thread.frames.size() <= with_locals[i]) {
-        const bool plain_only = locals == Locals::kDeciding && !impl_->is_distributed(raw);
+        const bool plain_only = locals != Locals::kAll && !impl_->is_distributed(raw);
         frame.locals =
             deep ? read_contents(memory, raw, printer) : read_locals(memory, raw, plain_only);
         budget -= std::min(budget, frame.locals.size());
@@ -526,7 +526,7 @@ Result<std::vector<PythonThread>> PythonProcess::threads(Locals locals,
       }
     }
   }
-  if (locals != Locals::kNone) {
+  if (locals >= Locals::kDeciding) {
     CodeAnalysis analysis(memory);
     impl_->add_loops(memory, analysis, chains, threads);
     impl_->add_places(memory, analysis, chains, with_locals, threads);

@@ -38,8 +38,9 @@ enum class Locals : std::uint8_t {
   // Locals that show loop skew or the collective that a thread is in: numbers, bools, None and
   // texts of the main thread and of threads in torch.distributed, and arguments of the latter's
   // functions.
-  kDeciding,
-  kAll,  // of all threads; lists, dicts, arrays and objects as summaries
+  kFew,
+  kDeciding,  // the same, and the loops and places of frames
+  kAll,       // of all threads; lists, dicts, arrays and objects as summaries
 };
 
 inline constexpr std::size_t kMaxFramesWithLoops = 6;    // the innermost of each thread
@@ -55,9 +56,9 @@ struct PythonFrame {
   bool readable = true;
   std::vector<PythonLocal> locals;
   // The loops around its current instruction, innermost first (bytecode/frame_loops.h). Only for
-  // the innermost frames, and only if locals are read.
+  // the innermost frames, from kDeciding on.
   std::vector<FrameLoop> loops;
-  // Only for the innermost frames of threads whose locals are read.
+  // Only for the innermost frames of threads whose locals are read, from kDeciding on.
   std::optional<FramePlace> place;
 };
 

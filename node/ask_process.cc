@@ -32,6 +32,7 @@ ranks::SelfReport ask_process(pid_t pid) {
   process.pid = pid;
   stacks::CollectOptions collect;
   collect.stop = false;
+  collect.locals = cpython::Locals::kFew;
   collect.visit_python = [&](const cpython::PythonProcess& python) {
     report.world = collectives::collect_groups(python, none.tables, process);
   };
