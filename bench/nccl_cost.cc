@@ -33,7 +33,8 @@ int main(int count, char** words) {
     const auto begun = Clock::now();
     const auto rows = collectives::read_nccl_proxies(**target, *variables, tables);
     const auto us = std::chrono::duration_cast<std::chrono::microseconds>(Clock::now() - begun);
-    std::printf("%zu %lld\n", rows ? rows->size() : 0, static_cast<long long>(us.count()));
+    std::printf("%zu %lld\n", rows ? rows->transfers.size() + rows->heads.size() : 0,
+                static_cast<long long>(us.count()));
   }
   return 0;
 }

@@ -64,7 +64,8 @@ struct Transfer {
 //   receiver: `posted` (room offered to the network) >= `passed` (arrived) >= `done` (taken by the
 //             GPU)
 //
-// Transfers over NVLink and within a host have no proxy, or none that is of interest here.
+// Transfers over NVLink and within a host have no proxy, or none that is of interest here. NVLS has
+// none of its own: between hosts it sends as a tree does, or by CollNet.
 // Source: NCCL, src/transport/net.cc (sendProxyProgress, recvProxyProgress), 2.26 to 2.32.
 struct ProxyTransfer {
   // The communicator, as a text that is the same on all of its members; the ranks below are its
@@ -90,6 +91,37 @@ struct ProxyTransfer {
   StringId device{};     // of the network: "mlx5_2", "eth0"; empty: not known
 
   bool operator==(const ProxyTransfer&) const = default;
+};
+
+// What NCCL's proxies of one head have under way in a collective that the network itself computes
+// (CollNet; with SHARP the switches add up). On each host a few GPUs are heads; the heads at the
+// same place on all hosts are one rail, and a step of a rail ends when all of its heads have given
+// theirs. Steps are counted alike on all heads, over all calls:
+//
+//   `filled` (by the GPU) >= `given` (to the network) >= `returned` (the result is there) >=
+//   `taken` (by the GPU), and `given` <= `offered` (room for the result)
+//
+// Source: NCCL, src/transport/coll_net.cc (sendProxyProgress, recvProxyProgress), 2.26 to 2.30;
+// later ones by the debug information of NVIDIA's libraries.
+struct CollnetHead {
+  StringId rail{};          // a text that is the same on all of the rail's heads
+  StringId group{};         // as ProxyTransfer::group
+  std::int32_t size = -1;   // members of the communicator
+  std::int32_t head = -1;   // number in the rail
+  std::int32_t heads = -1;  // how many the rail has: one on each host
+  // As in ProxyTransfer. Channels that NCCL gives to the network together have the same numbers,
+  // those of the last to be filled.
+  std::uint64_t channels = 0;
+  std::uint64_t still = 0;
+  std::int64_t filled = 0;
+  std::int64_t offered = 0;
+  std::int64_t given = 0;
+  std::int64_t returned = 0;
+  std::int64_t taken = 0;
+  std::int64_t end = 0;  // of the call
+  StringId device{};     // of the network, as NCCL's log has it: "SHARP 2"; empty: not known
+
+  bool operator==(const CollnetHead&) const = default;
 };
 
 // A process that has made a communicator's id runs its root: a thread that waits until all members

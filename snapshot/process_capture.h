@@ -104,6 +104,7 @@ struct ProcessCapture {
   SlimVector<Connection> connections;  // to other nodes; no order
   SlimVector<Transfer> transfers;      // that do not get through; no order
   SlimVector<ProxyTransfer> proxies;   // of NCCL; by group, peer and direction
+  SlimVector<CollnetHead> heads;       // of NCCL; by rail
   SlimVector<BootstrapRoot> roots;     // of NCCL
   std::vector<ThreadCapture> threads;  // main thread first
   // Further threads that were read and are like some in `threads` (alike_threads.h). In no file.

@@ -82,6 +82,20 @@ struct NcclProxyLayout {
   std::uint32_t recv_device = 0;
   std::uint32_t recv_index = 0;
 
+  // Members for CollNet. struct ncclComm:
+  std::uint32_t collnet_shared = 0;  // collNetSharedRes: pointer; of a split one, its parent's
+  std::uint32_t heads = 0;           // pointer to the ranks (32 bits) that are heads on this host
+  std::uint32_t head_count = 0;
+  std::uint32_t nodes = 0;
+  std::uint32_t collnet = 0;             // of struct ncclProxyState: as `net`
+  std::uint32_t connection_collnet = 0;  // of struct ncclProxyConnection: as `collnet_shared`
+  // sendResources and recvResources of coll_net.cc: the number of the network's device, and which
+  // host this is.
+  std::uint32_t collnet_send_device = 0;
+  std::uint32_t collnet_send_head = 0;
+  std::uint32_t collnet_recv_device = 0;
+  std::uint32_t collnet_recv_head = 0;
+
   // Members of the devices of two networks (struct ncclIbMergedDev, struct ncclNetSocketDev).
   std::uint32_t ib_name = 0;
   std::uint32_t socket_name = 0;

@@ -15,7 +15,9 @@
 
 #include "base/ascii.h"
 #include "base/hex.h"
+#include "collectives/nccl/nccl_collnet.h"
 #include "collectives/nccl/nccl_layout.h"
+#include "collectives/nccl/proxy_memory.h"
 
 namespace oddrank::collectives {
 namespace {
@@ -28,37 +30,14 @@ using attach::Target;
 using snapshot::ProxyTransfer;
 using snapshot::StringId;
 
-constexpr std::int32_t kInProgress = 2;    // ncclProxyOpProgress
-constexpr std::uint8_t kSimple = 2;        // NCCL_PROTO_SIMPLE
-constexpr std::int32_t kNetTransport = 2;  // TRANSPORT_NET
-constexpr std::int32_t kMaxChannels = 64;  // MAXCHANNELS
-constexpr std::int32_t kMaxSubs = 64;      // NCCL_PROXY_MAX_SUBS
-constexpr std::int32_t kMaxRanks = 1 << 24;
-constexpr std::int32_t kMaxNetDevices = 256;
+constexpr std::int32_t kInProgress = 2;        // ncclProxyOpProgress
+constexpr std::uint8_t kSimple = 2;            // NCCL_PROTO_SIMPLE
+constexpr std::int32_t kNetTransport = 2;      // TRANSPORT_NET
+constexpr std::int32_t kCollnetTransport = 3;  // TRANSPORT_COLLNET
+constexpr std::int32_t kMaxSubs = 64;          // NCCL_PROXY_MAX_SUBS
 constexpr std::size_t kMaxStates = 64;
-constexpr std::size_t kMaxOps = 512;  // of one process
-constexpr std::size_t kMaxRows = 256;
+constexpr std::size_t kMaxOps = 512;       // of one process
 constexpr std::size_t kAddressBytes = 28;  // union ncclSocketAddress
-constexpr std::size_t kMaxDeviceName = 64;
-
-// Returns whether all of it could be read.
-template <std::size_t N>
-bool read_all(const Target& target, std::array<ReadRequest, N> requests) {
-  target.read_many(requests);
-  return all_whole(requests);
-}
-
-// Returns text up to its end or something that is no name.
-std::string name_at(const Target& target, Addr address) {
-  std::array<char, kMaxDeviceName> bytes{};
-  if (!target.read(address, std::as_writable_bytes(std::span(bytes)))) {
-    return {};
-  }
-  const auto* const end = std::find_if_not(bytes.begin(), bytes.end(), is_printable_ascii);
-  return end == bytes.end() || *end != '\0'
-             ? std::string()
-             : std::string(bytes.data(), static_cast<std::size_t>(end - bytes.begin()));
-}
 
 // A struct ncclProxyState.
 struct ProxyState {
@@ -79,33 +58,19 @@ struct ProxyEnd {
   std::int32_t index = -1;
 };
 
-// The members of a struct ncclProxySubArgs.
-struct RawSub {
-  std::uint64_t connection = 0;
-  std::int32_t channel = -1;
-  std::int32_t steps = 0;
-  std::uint64_t base = 0;
-  std::uint64_t posted = 0;
-  std::uint64_t received = 0;
-  std::uint64_t transmitted = 0;
-  std::uint64_t done = 0;
-};
-
-// Returns whether the rows differ in nothing but their channels.
-bool has_same_numbers(ProxyTransfer one, const ProxyTransfer& other) {
-  one.channels = other.channels;
-  one.still = other.still;
-  return one == other;
-}
-
 class ProxyReader {
  public:
   ProxyReader(const Target& target,
               const NcclVariables& variables,
               const NcclProxyLayout& layout,
+              const NcclLayout& communicators,
               snapshot::Tables& tables)
-      : target_(target), variables_(variables), layout_(layout), tables_(tables) {}
-  std::vector<ProxyTransfer> run();
+      : target_(target),
+        variables_(variables),
+        layout_(layout),
+        tables_(tables),
+        collnet_(target, variables, layout, communicators, tables) {}
+  NcclProxies run();
 
  private:
   std::set<std::uint64_t> states() const;
@@ -113,10 +78,10 @@ class ProxyReader {
   // Returns a text of the addresses at which the first and the last rank's proxies listen: they are
   // the same on all ranks, and in no other communicator.
   StringId group_of(const ProxyState& state);
-  void add_op(Addr at, std::int32_t subs, const ProxyTransfer& like);
+  void add_op(Addr at, std::int32_t subs, Addr state, const ProxyTransfer& like);
   void add_sub(const RawSub& raw, const ProxyTransfer& like);
   const ProxyEnd& connection_at(std::uint64_t address);
-  std::string network_of(const ProxyState& state) const;
+  RawConnection raw_connection(Addr at) const;
   StringId device_name(StringId network, std::int32_t device);
 
   const Target& target_;
@@ -126,6 +91,7 @@ class ProxyReader {
   std::map<std::uint64_t, ProxyEnd> connections_;
   std::map<std::pair<StringId, std::int32_t>, StringId> devices_;  // by network and number
   std::vector<ProxyTransfer> rows_;
+  CollnetReader collnet_;
 };
 
 std::set<std::uint64_t> ProxyReader::states() const {
@@ -182,8 +148,8 @@ void ProxyReader::add_state(Addr at) {
                                     request_of(at + layout_.net, state.net),
                                     request_of(at + layout_.peer_addresses, state.peer_addresses),
                                     request_of(at + layout_.active, state.active)}) ||
-      state.ranks < 2 || state.ranks > kMaxRanks || state.rank < 0 || state.rank >= state.ranks ||
-      state.peer_addresses == 0) {
+      state.ranks < 2 || state.ranks > kMaxProxyRanks || state.rank < 0 ||
+      state.rank >= state.ranks || state.peer_addresses == 0) {
     return;
   }
   if (state.active == 0) {
@@ -192,13 +158,13 @@ void ProxyReader::add_state(Addr at) {
   ProxyTransfer like;  // what the rows of this communicator have in common
   like.size = state.ranks;
   like.group = group_of(state);
-  like.network = tables_.string(network_of(state));
+  like.network = tables_.string(network_name(target_, state.net));
   if (like.group == StringId{}) {
     return;
   }
   std::set<std::uint64_t> seen;
-  for (std::uint64_t op = state.active;
-       op != 0 && seen.size() < kMaxOps && rows_.size() < kMaxRows && seen.insert(op).second;) {
+  for (std::uint64_t op = state.active; op != 0 && seen.size() < kMaxOps &&
+                                        rows_.size() < kMaxProxyRows && seen.insert(op).second;) {
     const Addr here{op};
     std::int32_t subs = 0;
     std::int32_t progress = 0;
@@ -211,12 +177,12 @@ void ProxyReader::add_state(Addr at) {
     }
     like.early = protocol != kSimple;
     if (progress == kInProgress && subs > 0 && subs <= kMaxSubs) {
-      add_op(here, subs, like);
+      add_op(here, subs, at, like);
     }
   }
 }
 
-void ProxyReader::add_op(Addr at, std::int32_t subs, const ProxyTransfer& like) {
+void ProxyReader::add_op(Addr at, std::int32_t subs, Addr state, const ProxyTransfer& like) {
   std::vector<RawSub> raw(static_cast<std::size_t>(subs));
   std::vector<ReadRequest> requests;
   for (std::size_t sub = 0; sub < raw.size(); ++sub) {
@@ -232,23 +198,41 @@ void ProxyReader::add_op(Addr at, std::int32_t subs, const ProxyTransfer& like) 
                                      request_of(here + layout_.done, one.done)});
   }
   target_.read_many(requests);
-  if (all_whole(requests)) {
-    for (const RawSub& one : raw) {
-      add_sub(one, like);
-    }
+  if (!all_whole(requests)) {
+    return;
   }
+  // All parts of an operation have the same network.
+  const RawConnection first = raw_connection(Addr{raw.front().connection});
+  if (first.valid() && first.transport == kCollnetTransport) {
+    snapshot::CollnetHead head;
+    head.group = like.group;
+    head.size = like.size;
+    collnet_.add(std::move(raw), first, state, head);
+    return;
+  }
+  for (const RawSub& one : raw) {
+    add_sub(one, like);
+  }
+}
+
+RawConnection ProxyReader::raw_connection(Addr at) const {
+  RawConnection raw;
+  return read_all(target_, std::array{request_of(at + layout_.sends, raw.sends),
+                                      request_of(at + layout_.transport, raw.transport),
+                                      request_of(at + layout_.resources, raw.resources)})
+             ? raw
+             : RawConnection();
 }
 
 void ProxyReader::add_sub(const RawSub& raw, const ProxyTransfer& like) {
   const ProxyEnd& connection = connection_at(raw.connection);
-  if (!connection.known || raw.channel < 0 || raw.channel >= kMaxChannels || raw.steps <= 0 ||
+  if (!connection.known || raw.channel < 0 || raw.channel >= kMaxProxyChannels || raw.steps <= 0 ||
       connection.rank >= like.size || connection.peer >= like.size) {
     return;
   }
   const auto& [address, channel, steps, base, posted, received, transmitted, done] = raw;
   const std::uint64_t passed = connection.sends ? transmitted : received;
-  constexpr std::uint64_t kMost = std::uint64_t{1} << 60;
-  if (base > kMost || posted > kMost || passed > posted || done > passed) {
+  if (base > kMaxProxySteps || posted > kMaxProxySteps || passed > posted || done > passed) {
     return;
   }
   ProxyTransfer row = like;
@@ -263,15 +247,7 @@ void ProxyReader::add_sub(const RawSub& raw, const ProxyTransfer& like) {
   row.end = static_cast<std::int64_t>(base) + steps;
   row.device = device_name(like.network, connection.device);
   row.channels = row.still = std::uint64_t{1} << static_cast<unsigned>(channel);
-  const auto same = std::find_if(rows_.begin(), rows_.end(), [&row](const ProxyTransfer& other) {
-    return has_same_numbers(other, row);
-  });
-  if (same != rows_.end()) {
-    same->channels |= row.channels;
-    same->still |= row.still;
-  } else if (rows_.size() < kMaxRows) {
-    rows_.push_back(row);
-  }
+  add_channels(rows_, row);
 }
 
 const ProxyEnd& ProxyReader::connection_at(std::uint64_t address) {
@@ -280,17 +256,12 @@ const ProxyEnd& ProxyReader::connection_at(std::uint64_t address) {
   if (!is_new || address == 0) {
     return found;
   }
-  std::int32_t sends = -1;
-  std::int32_t transport = -1;
-  std::uint64_t resources = 0;
-  if (!read_all(target_, std::array{request_of(Addr{address} + layout_.sends, sends),
-                                    request_of(Addr{address} + layout_.transport, transport),
-                                    request_of(Addr{address} + layout_.resources, resources)}) ||
-      transport != kNetTransport || (sends != 0 && sends != 1) || resources == 0) {
+  const RawConnection raw = raw_connection(Addr{address});
+  if (!raw.valid() || raw.transport != kNetTransport) {
     return found;
   }
-  found.sends = sends == 1;
-  const Addr end{resources};
+  found.sends = raw.sends == 1;
+  const Addr end{raw.resources};
   found.known =
       read_all(
           target_,
@@ -303,13 +274,6 @@ const ProxyEnd& ProxyReader::connection_at(std::uint64_t address) {
                          found.index)}) &&
       found.rank >= 0 && found.peer >= 0 && found.rank != found.peer;
   return found;
-}
-
-std::string ProxyReader::network_of(const ProxyState& state) const {
-  std::uint64_t name = 0;
-  return read_all(target_, std::array{request_of(Addr{state.net}, name)})
-             ? name_at(target_, Addr{name})
-             : std::string();
 }
 
 StringId ProxyReader::device_name(StringId network, std::int32_t device) {
@@ -331,7 +295,7 @@ StringId ProxyReader::device_name(StringId network, std::int32_t device) {
   return at->second = tables_.string(text);
 }
 
-std::vector<ProxyTransfer> ProxyReader::run() {
+NcclProxies ProxyReader::run() {
   for (const std::uint64_t state : states()) {
     add_state(Addr{state});
   }
@@ -342,28 +306,59 @@ std::vector<ProxyTransfer> ProxyReader::run() {
     };
     return key(a) < key(b);
   });
-  return std::move(rows_);
+  return {std::move(rows_), collnet_.run()};
+}
+
+template <typename Row>
+void compare_rows(std::span<const Row> later, std::span<Row> earlier) {
+  for (Row& row : earlier) {
+    row.still = 0;
+    for (const Row& other : later) {
+      row.still |= has_same_numbers(other, row) ? other.channels & row.channels : 0;
+    }
+  }
 }
 
 }  // namespace
 
-Result<std::vector<ProxyTransfer>> read_nccl_proxies(const Target& target,
-                                                     const NcclVariables& variables,
-                                                     snapshot::Tables& tables) {
-  if (const auto* layout = nccl_proxy_layout(nccl_version_code(variables.version))) {
-    return ProxyReader(target, variables, *layout, tables).run();
+std::string name_at(const Target& target, Addr address) {
+  constexpr std::size_t kMaxName = 64;
+  std::array<char, kMaxName> bytes{};
+  if (!target.read(address, std::as_writable_bytes(std::span(bytes)))) {
+    return {};
+  }
+  const auto* const end = std::find_if_not(bytes.begin(), bytes.end(), is_printable_ascii);
+  return end == bytes.end() || *end != '\0'
+             ? std::string()
+             : std::string(bytes.data(), static_cast<std::size_t>(end - bytes.begin()));
+}
+
+std::string network_name(const Target& target, std::uint64_t net) {
+  std::uint64_t name = 0;
+  return read_all(target, std::array{request_of(Addr{net}, name)}) ? name_at(target, Addr{name})
+                                                                   : std::string();
+}
+
+Result<NcclProxies> read_nccl_proxies(const Target& target,
+                                      const NcclVariables& variables,
+                                      snapshot::Tables& tables) {
+  const int version = nccl_version_code(variables.version);
+  const auto* const layout = nccl_proxy_layout(version);
+  const auto* const communicators = nccl_layout(version);
+  if (layout != nullptr && communicators != nullptr) {
+    return ProxyReader(target, variables, *layout, *communicators, tables).run();
   }
   return fail(Errc::kUnsupported,
               "the layout of proxies in NCCL " + variables.version + " is unknown");
 }
 
 void compare_proxies(std::span<const ProxyTransfer> later, std::span<ProxyTransfer> earlier) {
-  for (ProxyTransfer& row : earlier) {
-    row.still = 0;
-    for (const ProxyTransfer& other : later) {
-      row.still |= has_same_numbers(other, row) ? other.channels & row.channels : 0;
-    }
-  }
+  compare_rows(later, earlier);
+}
+
+void compare_heads(std::span<const snapshot::CollnetHead> later,
+                   std::span<snapshot::CollnetHead> earlier) {
+  compare_rows(later, earlier);
 }
 
 }  // namespace oddrank::collectives

@@ -1,9 +1,10 @@
 // Reads from NCCL's own memory the transfers of its proxy threads over the network: for each
-// connection to another rank, the steps that the GPU, the network and the other side have finished.
+// connection to another rank, the steps that the GPU, the network and the other side have finished;
+// and the same for collectives that the network itself computes (CollNet).
 //
 // No thread is stopped: the numbers are ordinary words of the host's memory. The process may be
 // running; a row whose numbers contradict each other is dropped. Source: NCCL, src/include/proxy.h,
-// src/proxy.cc and src/transport/net.cc, 2.26 to 2.32.
+// src/proxy.cc, src/transport/net.cc and coll_net.cc, 2.26 to 2.32.
 #pragma once
 
 #include <span>
@@ -17,15 +18,22 @@
 
 namespace oddrank::collectives {
 
-// Returns the transfers of all communicators, sorted; channels with equal numbers are one row.
-// Empty if nothing is under way, which is normal. At most 256 rows. kUnsupported: the layout of
-// that version is unknown. `what` is one line without the process.
-Result<std::vector<snapshot::ProxyTransfer>> read_nccl_proxies(const attach::Target& target,
-                                                               const NcclVariables& variables,
-                                                               snapshot::Tables& tables);
+struct NcclProxies {
+  std::vector<snapshot::ProxyTransfer> transfers;
+  std::vector<snapshot::CollnetHead> heads;
+};
 
-// Sets `still` of the earlier rows to the channels whose numbers are the same in the later ones.
+// Returns what all communicators have under way, sorted; channels with equal numbers are one row.
+// Empty if nothing is under way, which is normal. At most 256 rows of each sort. kUnsupported: the
+// layout of that version is unknown. `what` is one line without the process.
+Result<NcclProxies> read_nccl_proxies(const attach::Target& target,
+                                      const NcclVariables& variables,
+                                      snapshot::Tables& tables);
+
+// Set `still` of the earlier rows to the channels whose numbers are the same in the later ones.
 void compare_proxies(std::span<const snapshot::ProxyTransfer> later,
                      std::span<snapshot::ProxyTransfer> earlier);
+void compare_heads(std::span<const snapshot::CollnetHead> later,
+                   std::span<snapshot::CollnetHead> earlier);
 
 }  // namespace oddrank::collectives

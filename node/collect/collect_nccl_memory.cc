@@ -104,7 +104,8 @@ Capture read_rank(const Wanted& wanted) {
   ProcessCapture& process = answer.processes.emplace_back();
   process.pid = wanted.pid;
   if (proxies) {
-    process.proxies = {proxies->begin(), proxies->end()};
+    process.proxies = {proxies->transfers.begin(), proxies->transfers.end()};
+    process.heads = {proxies->heads.begin(), proxies->heads.end()};
   }
   const auto roots =
       collectives::read_nccl_roots(**target, *variables, wanted.accepting, answer.tables);
@@ -202,6 +203,7 @@ void collect_nccl_memory(Capture& capture, milliseconds timeout) {
   carry_communicators(read, capture);
   each_read(read, capture, [](ProcessCapture& process, ProcessCapture found) {
     process.proxies = std::move(found.proxies);
+    process.heads = std::move(found.heads);
   });
   auto& notes = capture.nodes.front().notes;
   const auto& found = read.nodes.front().notes;
@@ -213,10 +215,12 @@ void collect_nccl_memory_again(Capture& capture, milliseconds timeout) {
   for (ProcessCapture& process : capture.processes) {
     const bool communicators = was_read(capture, process);
     std::vector<pid_t> accepting = accepting_threads(capture, process);
-    if (communicators || !process.proxies.empty() || !accepting.empty()) {
+    const bool any = !process.proxies.empty() || !process.heads.empty();
+    if (communicators || any || !accepting.empty()) {
       wanted.push_back({process.pid, communicators, std::move(accepting)});
     }
     collectives::compare_proxies({}, process.proxies);
+    collectives::compare_heads({}, process.heads);
   }
   const Capture read = read_ranks(wanted, timeout);
   snapshot::Carrier carrier(read.tables, capture.tables);
@@ -228,6 +232,7 @@ void collect_nccl_memory_again(Capture& capture, milliseconds timeout) {
   }
   each_read(read, capture, [](ProcessCapture& process, ProcessCapture later) {
     collectives::compare_proxies(later.proxies, process.proxies);
+    collectives::compare_heads(later.heads, process.heads);
     process.roots = std::move(later.roots);
   });
 }

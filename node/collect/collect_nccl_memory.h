@@ -10,13 +10,12 @@
 namespace oddrank::node {
 
 // Adds their communicators (RasPresence::kMemory) to Capture::collectives.ras, and fills
-// ProcessCapture::proxies. A rank without NCCL
-// is normal; failures become one note. Each rank has a child with a deadline. Call it after
-// collect_ras. Precondition: one thread (it forks).
+// ProcessCapture::proxies and heads. A rank without NCCL is normal; failures become one note. Each
+// rank has a child with a deadline. Call it after collect_ras. Precondition: one thread (it forks).
 void collect_nccl_memory(snapshot::Capture& capture, std::chrono::milliseconds timeout);
 
-// Fills RasRank::later and ProxyTransfer::still for the ranks of the first pass, and
-// ProcessCapture::roots, at the end of a capture.
+// Fills RasRank::later, ProxyTransfer::still and CollnetHead::still for the ranks of the first
+// pass, and ProcessCapture::roots, at the end of a capture.
 void collect_nccl_memory_again(snapshot::Capture& capture, std::chrono::milliseconds timeout);
 
 }  // namespace oddrank::node

@@ -334,6 +334,24 @@ void fields(Io& io, Row& proxy) {
   io("device", proxy.device);
 }
 
+template <typename Io, RowOf<CollnetHead> Row>
+void fields(Io& io, Row& head) {
+  io("rail", head.rail);
+  io("group", head.group);
+  io("size", head.size);
+  io("head", head.head);
+  io("heads", head.heads);
+  io("channels", head.channels);
+  io("still", head.still);
+  io("filled", head.filled);
+  io("offered", head.offered);
+  io("given", head.given);
+  io("returned", head.returned);
+  io("taken", head.taken);
+  io("end", head.end);
+  io("device", head.device);
+}
+
 template <typename Io, RowOf<BootstrapRoot> Row>
 void fields(Io& io, Row& root) {
   io("size", root.size);
@@ -399,6 +417,7 @@ void fields(Io& io, Row& process) {
   io.rows(RowTable::kConnections, process.connections);
   io.rows(RowTable::kTransfers, process.transfers);
   io.rows(RowTable::kProxies, process.proxies);
+  io.rows(RowTable::kCollnetHeads, process.heads);
   io.rows(RowTable::kRoots, process.roots);
   io.rows(RowTable::kStoreKeys, process.store);
   io.maybe(RowTable::kCrashes, process.crash);

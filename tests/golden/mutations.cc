@@ -241,6 +241,7 @@ void unread(ProcessCapture& process) {
   process.connections.clear();
   process.transfers.clear();
   process.proxies.clear();
+  process.heads.clear();
   process.roots.clear();
   process.read = snapshot::ReadState::kNone;
   process.state = '?';

@@ -74,7 +74,7 @@ class Proxies {
     const auto rows =
         read_nccl_proxies(target, {version_, Addr{}, Addr{}, kLast, kIbDevices, Addr{}}, tables);
     REQUIRE(rows);
-    return *rows;
+    return rows->transfers;
   }
   std::string_view text(snapshot::StringId id) const { return tables.text(id); }
   const NcclProxyLayout& layout() const { return layout_; }
@@ -233,8 +233,8 @@ TEST_CASE("NCCL proxies: 16 communicators with 32 channels cost 64 KiB") {
   variables.ib_devices = kIbDevices;
   const auto rows = read_nccl_proxies(proxies.target, variables, proxies.tables);
   REQUIRE(rows);
-  REQUIRE(rows->size() == kCommunicators);
-  CHECK(rows->front().channels == 0xffff'ffff);
+  REQUIRE(rows->transfers.size() == kCommunicators);
+  CHECK(rows->transfers.front().channels == 0xffff'ffff);
   CHECK(proxies.target.read_bytes() <= std::size_t{64} * 1024);
 }
 

@@ -210,6 +210,8 @@ inline snapshot::Capture sample_capture(const std::string& host = "n0", pid_t pi
   process.connections = {{tables.string("10.0.0.1:9"), tables.string("10.0.0.2:8")}};
   process.proxies = {{tables.string("0x4f"), 8, 24, 32, true, 1, false, 0x18, 0x08, 328, 326, 322,
                       336, tables.string("IB"), tables.string("mlx5_2")}};
+  process.heads = {{tables.string("0x7c/1"), tables.string("0x4f"), 32, 2, 4, 0x18, 0x08, 328, 330,
+                    326, 325, 322, 336, tables.string("SHARP 1")}};
   process.roots = {{8, 5, 3, tables.string("2"), tables.string("4,6")}};
   process.store = {{tables.string("ready/0"), 0}, {tables.string("ready/1"), 3}};
   process.transfers = {{tables.string("10.0.0.1:7"), tables.string("10.0.0.2:8"),
