@@ -30,14 +30,16 @@ bool is_in_device_call(const JobView& view, const ThreadCapture& thread) {
 bool goes_by_adapters(const JobView& view, const Slot& slot, const StuckLink& link) {
   return std::ranges::any_of(link.ends, [&](const StuckLink::End& end) {
     const RankView& rank = view.rank(end.rank);
-    return std::ranges::find(slot.inside, end.rank) != slot.inside.end() &&
-           rank.process != nullptr && rank.decider != nullptr &&
-           std::ranges::any_of(rank.process->proxies,
-                               [&view](const snapshot::ProxyTransfer& row) {
-                                 return row.network != snapshot::StringId{} &&
-                                        !is_over_sockets(view, row);
-                               }) &&
-           is_in_device_call(view, *rank.decider);
+    if (rank.process == nullptr || rank.decider == nullptr ||
+        std::ranges::find(slot.inside, end.rank) == slot.inside.end()) {
+      return false;
+    }
+    const bool any =
+        !rank.process->heads.empty() ||
+        std::ranges::any_of(rank.process->proxies, [&view](const snapshot::ProxyTransfer& row) {
+          return row.network != snapshot::StringId{} && !is_over_sockets(view, row);
+        });
+    return any && is_in_device_call(view, *rank.decider);
   });
 }
 
@@ -135,14 +137,14 @@ void GraphBuilder::add_stalls() {
   }
   for (ProxyStall& stall : found.stalls) {
     const bool is_link = stall.kind == ProxyStall::Kind::kLink;
+    const bool is_gpu = !is_link && stall.kind != ProxyStall::Kind::kNetwork;
     // It is one of these GPUs, of which one has failed.
-    if (const std::size_t failed =
-            is_link ? JobView::kNone : rank_of_failed_gpu(view_, stall.ranks);
+    if (const std::size_t failed = is_gpu ? rank_of_failed_gpu(view_, stall.ranks) : JobView::kNone;
         failed != JobView::kNone && stall.ranks.size() > 1) {
       stall.ranks = {failed};
       stall.by_error = true;
     }
-    if (!stall.sure || (!is_link && stall.ranks.size() > 1)) {
+    if (!stall.sure || !(is_link || (is_gpu && stall.ranks.size() == 1))) {
       graph_.unsure_stalls.push_back(std::move(stall));
       continue;
     }

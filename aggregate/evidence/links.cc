@@ -295,9 +295,14 @@ std::string link_words(const JobView& view, const StuckLink& link) {
 }
 
 std::string stall_place(const JobView& view, const ProxyStall& stall) {
-  return stall.kind == ProxyStall::Kind::kLink
-             ? "on the link " + link_words(view, stuck_link_of(view, stall))
-             : "before " + device_words(view, stall);
+  switch (stall.kind) {
+    case ProxyStall::Kind::kLink:
+      return "on the link " + link_words(view, stuck_link_of(view, stall));
+    case ProxyStall::Kind::kNetwork:
+      return network_words(view, stall);
+    default:
+      return "before " + device_words(view, stall);
+  }
 }
 
 std::string tries_words(const StuckLink& link) {

@@ -77,8 +77,8 @@ std::string link_names(const JobView& view, const StuckLink& link);
 // Returns the same as "rank 1 (n1 eth0 10.0.0.1) -> rank 2 (n2 eth0 10.0.0.2)".
 std::string link_words(const JobView& view, const StuckLink& link);
 
-// Returns "before the GPU of rank 3 (n1, pid 77)" or "on the link rank 3 (n1 mlx5_0) -> rank 4
-// (n2)".
+// Returns "before the GPU of rank 3 (n1, pid 77)", "on the link rank 3 (n1 mlx5_0) -> rank 4 (n2)",
+// or network_words().
 std::string stall_place(const JobView& view, const ProxyStall& stall);
 
 // Returns "96 bytes sent 5 times in vain for 12 s, by both ends", or of NCCL "4 steps given to the

@@ -12,9 +12,9 @@ namespace {
 
 bool is_possible(const ProxyTransfer& row) {
   constexpr std::int64_t kMost = std::int64_t{1} << 60;
-  return row.rank >= 0 && row.peer >= 0 && row.rank != row.peer && row.done >= 0 &&
-         row.done <= row.passed && row.passed <= row.posted && row.posted <= kMost &&
-         row.end >= row.done && row.end <= kMost;
+  return row.rank >= 0 && row.peer >= 0 && row.rank != row.peer && row.index >= 0 &&
+         row.done >= 0 && row.done <= row.passed && row.passed <= row.posted &&
+         row.posted <= kMost && row.end >= row.done && row.end <= kMost;
 }
 
 }  // namespace

@@ -3,15 +3,18 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
-#include <optional>
 #include <set>
 #include <string_view>
 #include <tuple>
 #include <utility>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include "aggregate/evidence/collnet_rails.h"
+#include "aggregate/evidence/collnet_waits.h"
 #include "aggregate/evidence/proxy_lanes.h"
+#include "aggregate/evidence/stall_net.h"
 #include "aggregate/solver/solve.h"
 #include "aggregate/solver/wait_net.h"
 #include "aggregate/view/call_counts.h"
@@ -26,26 +29,12 @@ namespace {
 
 class ProxyNet {
  public:
-  explicit ProxyNet(const JobView& view) : view_(view), lanes_(view) {}
+  explicit ProxyNet(const JobView& view) : view_(view), lanes_(view), rails_(view) {}
   ProxyWaits run();
 
  private:
-  // A communicator, the number of its connections, a unit.
-  using Wait = std::tuple<std::string_view, std::int32_t, std::size_t>;
   // The place where a unit gives data to another one (true), or takes data from it.
   using Gate = std::tuple<LaneKey, std::size_t, std::size_t, bool>;
-  // A link (by the numbers of its ends), or a GPU of a unit.
-  struct Leaf {
-    std::string_view group;
-    std::int32_t index = 0;
-    std::optional<Ends> link;
-    std::size_t unit = 0;
-
-    // NOLINTNEXTLINE(modernize-use-nullptr): version 14 takes the 0 that it compares with for one
-    auto operator<=>(const Leaf&) const = default;
-  };
-  std::size_t leaf(const Leaf& key);
-  std::size_t wait_of(const LaneKey& lane, std::size_t unit);
   // Returns the node of a GPU that gives or takes; what it waits for is filled in later.
   std::size_t gate(const LaneKey& lane, std::size_t unit, std::size_t other, bool gives);
   // Return what it waits for.
@@ -62,50 +51,29 @@ class ProxyNet {
                                    std::size_t but,
                                    bool gives);
   std::int64_t given_to(const LaneKey& lane, std::size_t unit, std::size_t to);
-  std::size_t either(std::size_t one, std::size_t other);
   void build();
   std::set<CauseId> causes_of(const Solution& solution,
-                              const std::vector<const Leaf*>& leaf_of,
+                              const std::vector<const StallKey*>& leaf_of,
                               bool sure) const;
   std::vector<ProxyStall> stalls_in(const Solution& solution, bool sure) const;
-  const std::vector<std::size_t>& ranks_of(const Wait& wait) const {
-    return lanes_.groups().at(std::get<0>(wait)).units.at(std::get<2>(wait));
+  const std::vector<std::size_t>& ranks_of(std::string_view group,
+                                           std::int32_t index,
+                                           std::size_t unit) const;
+  const std::vector<std::size_t>& ranks_of(const StallNet::Wait& wait) const {
+    return ranks_of(std::get<0>(wait), std::get<1>(wait), std::get<2>(wait));
   }
-  ProxyStall stall_of(const Leaf& key) const;
-  void measure(const Leaf& key, ProxyStall& stall) const;
+  ProxyStall stall_of(const StallKey& key) const;
+  void measure(const StallKey& key, ProxyStall& stall) const;
+  void measure_rail_of_gpu(const StallKey& key, ProxyStall& stall) const;
+  ProxyStall stall_of_rail(const StallKey& key) const;
 
   const JobView& view_;
   ProxyLanes lanes_;
-  WaitNet net_;
-  std::map<Leaf, std::size_t> leaves_;
+  CollnetRails rails_;
+  StallNet net_;
   std::map<Gate, std::size_t> gates_;
   std::vector<std::pair<Gate, std::size_t>> todo_;  // gates, and their nodes
-  std::map<Wait, std::size_t> waits_;
 };
-
-std::size_t ProxyNet::leaf(const Leaf& key) {
-  const auto [at, is_new] = leaves_.try_emplace(key, 0);
-  if (is_new) {
-    at->second = net_.add(Join::kAll);
-  }
-  return at->second;
-}
-
-// Everything that the unit waits for, on all channels.
-std::size_t ProxyNet::wait_of(const LaneKey& lane, std::size_t unit) {
-  const auto [at, is_new] = waits_.try_emplace({lane.group, lane.index, unit}, 0);
-  if (is_new) {
-    at->second = net_.add(Join::kAll);
-  }
-  return at->second;
-}
-
-std::size_t ProxyNet::either(std::size_t one, std::size_t other) {
-  const std::size_t node = net_.add(Join::kOneOf);
-  net_.wait(node, one);
-  net_.wait(node, other);
-  return node;
-}
 
 // If a sender needs the receiver's permission (InfiniBand, and unknown networks), a lost permission
 // looks as if the sender's GPU had given no data.
@@ -113,26 +81,26 @@ std::size_t ProxyNet::data_source(const LaneKey& lane, const Ends& ends, const P
   const ProxyGroup& group = lanes_.group(lane);
   const std::size_t from = lanes_.unit_of(group, ends.first);
   if (wire.on_the_way() > 0) {
-    return leaf({lane.group, lane.index, ends, 0});
+    return net_.leaf({lane.group, lane.index, ends});
   }
   if (!wire.has_room() || !wire.is_expected() || from == JobView::kNone) {
-    return leaf({lane.group, lane.index, std::nullopt, JobView::kNone});
+    return net_.leaf({lane.group, lane.index, {}});
   }
   const std::size_t gpu = gate(lane, from, lanes_.unit_of(group, ends.second), true);
   return is_over_sockets(view_, *wire.sender)
              ? gpu
-             : either(gpu, leaf({lane.group, lane.index, ends, 0}));
+             : net_.either(gpu, net_.leaf({lane.group, lane.index, ends}));
 }
 
 std::size_t ProxyNet::room_source(const LaneKey& lane, const Ends& ends, const ProxyWire& wire) {
   const ProxyGroup& group = lanes_.group(lane);
   if (wire.on_the_way() > 0) {
-    return leaf({lane.group, lane.index, ends, 0});
+    return net_.leaf({lane.group, lane.index, ends});
   }
   const std::size_t to = lanes_.unit_of(group, ends.second);
   return wire.receiver != nullptr && to != JobView::kNone
              ? gate(lane, to, lanes_.unit_of(group, ends.first), false)
-             : leaf({lane.group, lane.index, std::nullopt, JobView::kNone});
+             : net_.leaf({lane.group, lane.index, {}});
 }
 
 std::vector<std::size_t> ProxyNet::sources(const LaneKey& lane,
@@ -167,7 +135,7 @@ std::int64_t ProxyNet::given_to(const LaneKey& lane, std::size_t unit, std::size
 std::size_t ProxyNet::gate(const LaneKey& lane, std::size_t unit, std::size_t other, bool gives) {
   const auto [at, is_new] = gates_.try_emplace({lane, unit, other, gives}, 0);
   if (is_new) {
-    at->second = net_.add(Join::kAll);
+    at->second = net_.net.add(Join::kAll);
     todo_.emplace_back(*at);
   }
   return at->second;
@@ -206,9 +174,9 @@ std::vector<std::size_t> ProxyNet::sources_to_give(const Gate& gate) {
         maybe.push_back(output);
       }
     }
-    sources.push_back(leaf({lane.group, lane.index, std::nullopt, unit}));
+    sources.push_back(net_.leaf({lane.group, lane.index, {}, unit}));
     for (const std::size_t other : maybe) {
-      sources.back() = either(sources.back(), other);
+      sources.back() = net_.either(sources.back(), other);
     }
   }
   return sources;
@@ -222,7 +190,7 @@ std::vector<std::size_t> ProxyNet::sources_to_take(const Gate& gate) {
     sources.push_back(output);
   }
   if (sources.empty()) {
-    sources.push_back(leaf({lane.group, lane.index, std::nullopt, unit}));
+    sources.push_back(net_.leaf({lane.group, lane.index, {}, unit}));
   }
   return sources;
 }
@@ -232,14 +200,14 @@ void ProxyNet::add_wire(const LaneKey& lane, const Ends& ends, const ProxyWire& 
   const std::size_t from = lanes_.unit_of(group, ends.first);
   const std::size_t to = lanes_.unit_of(group, ends.second);
   if (to != JobView::kNone && wire.awaits_data()) {
-    net_.wait(wait_of(lane, to), data_source(lane, ends, wire));
+    net_.net.wait(net_.wait_of({lane.group, lane.index, to}), data_source(lane, ends, wire));
   }
   if (from != JobView::kNone && wire.lacks_room()) {
-    net_.wait(wait_of(lane, from), room_source(lane, ends, wire));
+    net_.net.wait(net_.wait_of({lane.group, lane.index, from}), room_source(lane, ends, wire));
   }
 }
 
-void ProxyNet::measure(const Leaf& key, ProxyStall& stall) const {
+void ProxyNet::measure(const StallKey& key, ProxyStall& stall) const {
   const ProxyGroup& group = lanes_.groups().at(key.group);
   for (const auto& [lane_key, lane] : lanes_.all()) {
     if (lane_key.group != key.group || lane_key.index != key.index) {
@@ -263,7 +231,70 @@ void ProxyNet::measure(const Leaf& key, ProxyStall& stall) const {
   }
 }
 
-ProxyStall ProxyNet::stall_of(const Leaf& key) const {
+const std::vector<std::size_t>& ProxyNet::ranks_of(std::string_view group,
+                                                   std::int32_t index,
+                                                   std::size_t unit) const {
+  return index == kCollnetIndex ? rails_.members(group, unit)
+                                : lanes_.groups().at(group).units.at(unit);
+}
+
+void ProxyNet::measure_rail_of_gpu(const StallKey& key, ProxyStall& stall) const {
+  std::set<int> channels;
+  for (const Rail& rail : rails_.all()) {
+    for (const RailHead& head : rail.heads) {
+      if (rail.group == key.group && head.unit == key.unit) {
+        stall.steps += head.row->returned - head.row->taken;
+        channels.insert(rail.channel);
+      }
+    }
+  }
+  stall.channels = channels.size();
+}
+
+// Its ranks are the heads that have not got a result for which all have given their part; else the
+// heads of which the network takes nothing.
+ProxyStall ProxyNet::stall_of_rail(const StallKey& key) const {
+  ProxyStall stall;
+  stall.kind = ProxyStall::Kind::kNetwork;
+  std::set<std::size_t> lacking;
+  std::set<std::size_t> refused;
+  for (const Rail& rail : rails_.all()) {
+    if (rail.name != key.group || rail.moves) {
+      continue;
+    }
+    std::int64_t steps = 0;
+    bool any = false;
+    for (const RailHead& head : rail.heads) {
+      const snapshot::CollnetHead& row = *head.row;
+      const bool lacks = row.returned < rail.given;
+      const bool is_refused = row.given < std::min(row.filled, row.offered);
+      any = any || lacks || is_refused;
+      if (lacks || is_refused) {
+        (lacks ? lacking : refused).insert(head.rank);
+      }
+      steps = std::max(steps, rail.given - row.returned);
+    }
+    stall.heads = rail.heads.size();
+    stall.steps += steps;
+    stall.channels += any ? 1 : 0;
+    stall.devices[0] = printable(view_.text(rail.heads.front().row->device), 40);
+  }
+  const auto& ranks = lacking.empty() ? refused : lacking;
+  stall.ranks = {ranks.begin(), ranks.end()};
+  return stall;
+}
+
+ProxyStall ProxyNet::stall_of(const StallKey& key) const {
+  if (key.rail) {
+    return stall_of_rail(key);
+  }
+  if (key.index == kCollnetIndex) {
+    ProxyStall stall;
+    measure_rail_of_gpu(key, stall);
+    stall.kind = stall.steps > 0 ? ProxyStall::Kind::kDevice : ProxyStall::Kind::kSilent;
+    stall.ranks = ranks_of(key.group, key.index, key.unit);
+    return stall;
+  }
   const ProxyGroup& group = lanes_.groups().at(key.group);
   ProxyStall stall;
   measure(key, stall);
@@ -272,7 +303,7 @@ ProxyStall ProxyNet::stall_of(const Leaf& key) const {
     return stall;
   }
   stall.kind = stall.steps > 0 ? ProxyStall::Kind::kDevice : ProxyStall::Kind::kSilent;
-  stall.ranks = group.units.at(key.unit);
+  stall.ranks = ranks_of(key.group, key.index, key.unit);
   return stall;
 }
 
@@ -292,15 +323,16 @@ void ProxyNet::build() {
     todo_.pop_back();
     for (const std::size_t source :
          std::get<bool>(gate) ? sources_to_give(gate) : sources_to_take(gate)) {
-      net_.wait(node, source);
+      net_.net.wait(node, source);
     }
   }
+  add_collnet_waits(rails_, net_);
   // A kernel that has not begun may stand behind another one, which waits.
-  for (const auto& [key, node] : leaves_) {
-    for (const auto& [wait, waiting] : waits_) {
+  for (const auto& [key, node] : net_.leaves) {
+    for (const auto& [wait, waiting] : net_.waits) {
       const auto& [group, index, unit] = wait;
-      if (!key.link && unit == key.unit && (group != key.group || index != key.index)) {
-        net_.wait(node, waiting);
+      if (key.is_gpu() && unit == key.unit && (group != key.group || index != key.index)) {
+        net_.net.wait(node, waiting);
       }
     }
   }
@@ -308,7 +340,7 @@ void ProxyNet::build() {
 
 ProxyWaits ProxyNet::run() {
   build();
-  const Solution solution = solve(net_);
+  const Solution solution = solve(net_.net);
   ProxyWaits found;
   found.stalls = stalls_in(solution, true);
   if (found.stalls.empty()) {
@@ -317,7 +349,7 @@ ProxyWaits ProxyNet::run() {
   std::ranges::stable_sort(found.stalls, [](const ProxyStall& a, const ProxyStall& b) {
     return a.waiters.size() > b.waiters.size();
   });
-  for (const auto& [wait, waiting] : waits_) {
+  for (const auto& [wait, waiting] : net_.waits) {
     const auto& ranks = ranks_of(wait);
     found.waiting.insert(ranks.begin(), ranks.end());
   }
@@ -327,11 +359,11 @@ ProxyWaits ProxyNet::run() {
 // Returns the causes that a unit certainly needs; if there are none, the causes that units may
 // need, if all are known and there are not too many to be useful.
 std::set<CauseId> ProxyNet::causes_of(const Solution& solution,
-                                      const std::vector<const Leaf*>& leaf_of,
+                                      const std::vector<const StallKey*>& leaf_of,
                                       bool sure) const {
   constexpr std::size_t kMaxPossible = 8;
   std::set<CauseId> causes;
-  for (const auto& [wait, node] : waits_) {
+  for (const auto& [wait, node] : net_.waits) {
     const CauseSetId set = sure ? solution.sure[node] : solution.may[node];
     if (set == CauseSets::kEvery) {
       continue;
@@ -348,12 +380,12 @@ std::set<CauseId> ProxyNet::causes_of(const Solution& solution,
 }
 
 std::vector<ProxyStall> ProxyNet::stalls_in(const Solution& solution, bool sure) const {
-  std::map<std::size_t, const Leaf*> leaf_at;  // by node
-  for (const auto& [key, node] : leaves_) {
-    leaf_at.emplace(node, key.link || key.unit != JobView::kNone ? &key : nullptr);
+  std::map<std::size_t, const StallKey*> leaf_at;  // by node
+  for (const auto& [key, node] : net_.leaves) {
+    leaf_at.emplace(node, key.is_known() ? &key : nullptr);
   }
   // By cause. Null: a circle, in which something is not seen, or what is not known.
-  std::vector<const Leaf*> leaf_of(solution.causes.size(), nullptr);
+  std::vector<const StallKey*> leaf_of(solution.causes.size(), nullptr);
   for (CauseId id = 0; id < leaf_of.size(); ++id) {
     const auto at = leaf_at.find(solution.causes[id].nodes.front());
     leaf_of[id] = solution.causes[id].circle || at == leaf_at.end() ? nullptr : at->second;
@@ -363,7 +395,7 @@ std::vector<ProxyStall> ProxyNet::stalls_in(const Solution& solution, bool sure)
     ProxyStall stall = stall_of(*leaf_of[id]);
     stall.sure = sure;
     // If one unit certainly needs it, others that may need it do, too.
-    for (const auto& [wait, node] : waits_) {
+    for (const auto& [wait, node] : net_.waits) {
       if (solution.may[node] != CauseSets::kEvery && solution.is_possible(node, id)) {
         const auto& ranks = ranks_of(wait);
         stall.waiters.insert(stall.waiters.end(), ranks.begin(), ranks.end());
@@ -400,6 +432,31 @@ std::string device_evidence(const ProxyStall& stall) {
                            channels);
 }
 
+std::string network_words(const JobView& view, const ProxyStall& stall) {
+  constexpr std::size_t kMaxHosts = 3;
+  std::set<std::string> hosts;
+  for (const std::size_t at : stall.ranks) {
+    hosts.insert(printable(view.rank(at).host, 60));
+  }
+  const std::string on = hosts.size() > kMaxHosts ? count_of(hosts.size(), "host")
+                                                  : fmt::format("{}", fmt::join(hosts, ", "));
+  const std::string place = "in the network itself (CollNet" +
+                            (stall.devices[0].empty() ? std::string() : ", " + stall.devices[0]) +
+                            "): ";
+  const std::string ranks = fmt::format("{} {} ({})", stall.ranks.size() == 1 ? "rank" : "ranks",
+                                        format_ranks(view.numbers_of(stall.ranks)), on);
+  if (stall.steps == 0) {
+    return place + "it takes nothing of " + ranks;
+  }
+  const std::string lacking = stall.ranks.size() == stall.heads
+                                  ? std::string("none has")
+                                  : ranks + (stall.ranks.size() == 1 ? " has" : " have") + " not";
+  return fmt::format(
+      "{}all {} have given it {} on {}, and {} got {} back", place, count_of(stall.heads, "head"),
+      count_of(static_cast<std::size_t>(stall.steps), "step"), count_of(stall.channels, "channel"),
+      lacking, stall.steps == 1 ? "it" : "them");
+}
+
 std::int64_t age_of_stall_ms(const JobView& view, const ProxyStall& stall) {
   std::int64_t least = -1;
   for (const std::size_t at : stall.waiters) {
@@ -416,8 +473,9 @@ std::int64_t age_of_stall_ms(const JobView& view, const ProxyStall& stall) {
 
 ProxyWaits find_proxy_waits(const JobView& view) {
   const auto& processes = view.capture().processes;
-  if (std::ranges::all_of(processes,
-                          [](const ProcessCapture& process) { return process.proxies.empty(); })) {
+  if (std::ranges::all_of(processes, [](const ProcessCapture& process) {
+        return process.proxies.empty() && process.heads.empty();
+      })) {
     return {};
   }
   return ProxyNet(view).run();

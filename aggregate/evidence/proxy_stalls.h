@@ -27,6 +27,7 @@ struct ProxyStall {
     kLink = 0,  // from the first of `ranks` to the second
     kDevice,    // the GPU of one of `ranks`, all on one host, takes nothing that has come
     kSilent,    // the same, but nothing has come from it, and it waits for nothing
+    kNetwork,  // all heads of a rail (CollNet) have given it steps, which `ranks` have not got back
   };
 
   Kind kind = Kind::kLink;
@@ -34,16 +35,21 @@ struct ProxyStall {
   std::vector<std::size_t> ranks;  // indices of JobView::ranks()
   bool by_error = false;           // of the GPUs of its host, the only one that has failed (Xid)
   bool sockets = false;            // of a link: NCCL's network is TCP
-  std::array<std::string, 2> devices;  // of the network, at both ends; "": not known
-  std::size_t channels = 0;            // on which data stands
-  std::int64_t steps = 0;              // on the link, or arrived and not taken
-  std::vector<std::size_t> waiters;    // ranks that need it to go on, ascending
+  std::size_t heads = 0;           // of a network: how many the rail has
+  // Names in the network, at both ends; if it is a rail, only the first one. "": not known.
+  std::array<std::string, 2> devices;
+  std::size_t channels = 0;          // on which data stands
+  std::int64_t steps = 0;            // on the link, or arrived and not taken
+  std::vector<std::size_t> waiters;  // ranks that need it to go on, ascending
 };
 
 // Return "GPU of rank 3 (n1)" or "a GPU of ranks 0-7 (n1)"; and "8 steps have arrived on 2 channels
 // of NCCL, and it has taken none".
 std::string device_words(const JobView& view, const ProxyStall& stall);
 std::string device_evidence(const ProxyStall& stall);
+// Returns "in the network itself (CollNet, SHARP 2): all 4 heads have given it 8 steps on 2
+// channels, and ranks 0,8 (n0, n1) have not got them back".
+std::string network_words(const JobView& view, const ProxyStall& stall);
 
 // Returns how long its waiters have stood in their calls, at least; -1: not known.
 std::int64_t age_of_stall_ms(const JobView& view, const ProxyStall& stall);

@@ -1,6 +1,9 @@
 // Every rank was read, every member of every group in question is inside its call, and no rank
 // stands out: the cause must be the network, the fabric or the device. Names no rank.
 #include <algorithm>
+#include <set>
+#include <string>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -53,6 +56,28 @@ std::string stalls_words(const RuleInput& input) {
     words += (i == 0 ? "; NCCL's data stand " : " or ") + stall_place(input.view, stalls[i]);
   }
   return stalls.size() > kMaxShown ? words + " or elsewhere" : words;
+}
+
+bool is_in_network(const RuleInput& input) {
+  return std::ranges::any_of(input.graph.unsure_stalls, [](const ProxyStall& stall) {
+    return stall.kind == ProxyStall::Kind::kNetwork;
+  });
+}
+
+// Returns the hosts at which NCCL's data stand, if that is one place other than a link.
+std::vector<SuspectHost> stalled_hosts(const RuleInput& input) {
+  const auto& stalls = input.graph.unsure_stalls;
+  std::vector<SuspectHost> suspects;
+  if (stalls.size() != 1 || stalls.front().kind == ProxyStall::Kind::kLink) {
+    return suspects;
+  }
+  std::set<std::string> hosts;
+  for (const std::size_t at : stalls.front().ranks) {
+    if (const std::string& host = input.rank(at).host; hosts.insert(host).second) {
+      suspects.push_back({host, stalls.front().channels});
+    }
+  }
+  return suspects;
 }
 
 // Returns what the connections between the ranks show, with "; " before it; "" if none are known.
@@ -125,13 +150,15 @@ std::vector<Finding> below_host(const RuleInput& input) {
   finding.summary =
       complete->beside.empty() ? inside_words(input, *complete) : not_ended_words(input, *complete);
   finding.summary += stalls_words(input) + failed_gpu_words(input.view) + links_words(input);
-  if (const auto& stalls = input.graph.unsure_stalls;
-      stalls.size() == 1 && stalls.front().kind != ProxyStall::Kind::kLink) {
-    finding.suspect_hosts = {{ranks[stalls.front().ranks.front()].host, stalls.front().channels}};
-  }
+  finding.suspect_hosts = stalled_hosts(input);
   finding.advice = {"ask the collective library: NCCL_DEBUG=INFO, ncclras, flight-recorder dumps",
                     "look at link and error counters of the NICs, and for Xid errors in dmesg",
                     "oddrank report --folded shows whether a helper thread differs on one rank"};
+  if (is_in_network(input)) {
+    finding.advice.insert(finding.advice.begin(),
+                          "NCCL_COLLNET_ENABLE=0 shows whether it is the switches' part (SHARP): "
+                          "look at the log of sharp_am");
+  }
   finding.disproves = {"a rank with a smaller sequence number: then it is skipped_collective"};
   finding.weakness = "sequence numbers are not known: ranks may be in different iterations";
   return {finding};

@@ -2,6 +2,7 @@
 // and again and is not the reason.
 #include "tests/golden/stories/frames.h"
 #include "tests/golden/stories/story.h"
+#include "tests/support/collnet_network.h"
 #include "tests/support/nccl_network.h"
 
 namespace oddrank::tests {
@@ -322,6 +323,42 @@ CaptureBuilder nccl_moves() {
   return job;
 }
 
+// NCCL's data are added up by the network of four hosts (CollNet).
+CaptureBuilder reducing_in(const CollnetPlan& plan, void (*break_it)(CollnetNetwork&)) {
+  CaptureBuilder job = job_of(plan.hosts, plan.per_host, Backend::kNccl,
+                              in_nccl_call(world_call("all_reduce", 412), train_step(61)));
+  CollnetNetwork network(plan, 7);
+  network.run(160);
+  break_it(network);
+  while (network.run(1000)) {
+  }
+  network.describe(job);
+  return job;
+}
+
+CaptureBuilder collnet_gpu() {
+  return reducing_in({.hosts = 4, .per_host = 1, .rails = 1},
+                     [](CollnetNetwork& network) { network.stop_gpu(2); });
+}
+
+CaptureBuilder collnet_gpu_of_a_host() {
+  return reducing_in({.hosts = 4}, [](CollnetNetwork& network) { network.stop_gpu(5); });
+}
+
+// All heads have given their part, and none gets the sum.
+CaptureBuilder collnet_network() {
+  return reducing_in({.hosts = 4}, [](CollnetNetwork& network) { network.stop_rail(1); });
+}
+
+// All others get it.
+CaptureBuilder collnet_one_without_result() {
+  return reducing_in({.hosts = 4}, [](CollnetNetwork& network) { network.cut(2, 1); });
+}
+
+CaptureBuilder collnet_takes_nothing() {
+  return reducing_in({.hosts = 4}, [](CollnetNetwork& network) { network.refuse(2, 1); });
+}
+
 ThreadSpec at_device() {
   ThreadSpec spec =
       running(Frames{native("cudaStreamSynchronize", "libcudart.so.12")} + train_step(20), 500'000);
@@ -366,6 +403,11 @@ std::vector<Story> stories_of_links() {
       {"nccl_gpu_of_a_host", "", Kind::kBelowHost, {}, nccl_gpu_of_a_host},
       {"nccl_permission", "", Kind::kBelowHost, {}, nccl_permission, Kind::kLinkStall},
       {"nccl_moves", "", Kind::kBelowHost, {}, nccl_moves, Kind::kLinkStall},
+      {"collnet_gpu", "", Kind::kDeviceStall, {2}, collnet_gpu},
+      {"collnet_gpu_of_a_host", "", Kind::kBelowHost, {}, collnet_gpu_of_a_host},
+      {"collnet_network", "", Kind::kBelowHost, {}, collnet_network, Kind::kLinkStall},
+      {"collnet_without_result", "", Kind::kBelowHost, {}, collnet_one_without_result},
+      {"collnet_takes_nothing", "", Kind::kBelowHost, {}, collnet_takes_nothing},
       {"nccl_launched", "", Kind::kLinkStall, {}, nccl_launched},
       {"nccl_at_devices", "", Kind::kLinkStall, {}, nccl_at_devices},
       {"one_link", "below-host.md: a wrong neighbour entry", Kind::kLinkStall, {}, one_link},
