@@ -10,6 +10,7 @@ otherwise.
 import argparse
 import os
 import random
+import signal
 import subprocess
 import sys
 import time
@@ -137,6 +138,35 @@ class Links(unittest.TestCase):
         (link,) = verdict["links"]
         self.assertEqual((link["from"]["rank"], link["to"]["rank"], link["one_way"]), (0, 1, True), run)
 
+    def test_only_large_frames_are_lost(self):
+        with Job("all_reduce", 100_000, 2) as job:
+            job.networks.lose(0, 1, larger=600)
+            job.wait_for_tries()
+            verdict, run = job.verdict()
+        self.assertEqual((verdict["kind"], ends_of(verdict)), ("link_stall", [(0, 1)]), run)
+        self.assertNotIn("not the MTU", " ".join(verdict["advice"]), run)
+
+    def test_the_link_to_the_store(self):
+        with Job("store", 1, 3) as job:
+            job.networks.cut(0, 2)
+            job.wait_for_tries()
+            verdict, run = job.verdict()
+        self.assertEqual((verdict["kind"], ends_of(verdict), verdict["culprits"]), ("link_stall", [(0, 2)], []),
+                         run)
+
+    def test_a_connection_whose_other_end_is_gone_is_no_link(self):
+        """Its process was killed when no packet could tell the others."""
+        with Job("all_reduce", 1000, 3) as job:
+            for rank in range(2):
+                job.networks.cut(rank, 2)
+            job.processes[2].kill()
+            job.processes[2].wait(60)
+            del job.processes[2]
+            job.wait_for_tries()
+            verdict, run = job.verdict()
+        self.assertEqual((verdict["culprits"], ends_of(verdict)), ([], []), run)
+        self.assertIn("rank 2", verdict["summary"], run)
+
     def test_a_slow_path_is_not_broken(self):
         with Job("all_reduce", 1000, 2) as job:
             for rank in range(2):
@@ -172,7 +202,7 @@ def by_chance(chance):
         elif fault == "sleep":
             job.sleep(one)
         else:
-            job.processes[one].send_signal(19)
+            job.processes[one].send_signal(signal.SIGSTOP)
         try:
             job.wait_for_rest()
             hangs = True
