@@ -295,6 +295,7 @@ constexpr auto kPatterns = std::to_array<FramePattern>({
      "/contextlib.py|/selectors.py|/socket.py|/multiprocessing/connection.py",
      ""},
     {kGets, kPy, "/vllm/v1/engine/core.py", "_process_input_queue"},
+    {kGets, kPy, "/vllm/distributed/utils.py", "sched_yield"},
     {kCommunicates, kPy, "torch/distributed/distributed_c10d.py", "", "torch.distributed"},
     {kCommunicates, kC, "", "c10d::", "torch.distributed"},
     // It may be a collective's future.

@@ -122,6 +122,9 @@ void JobView::take_servers() {
       motion.cpu = motion.cpu && (motion.stack || motion.locals);
     }
   }
+  for (const std::size_t giver : find_givers(model_, ranks_)) {
+    ranks_[giver].motion.stack = true;
+  }
   for (const RemoteWait& wait : find_remote_waits(model_, ranks_, capture_.collectives.requests)) {
     // First the main thread's wait, then the wait of the thread that runs a function for others and
     // speaks for the rank instead.

@@ -1,6 +1,9 @@
 #include "aggregate/view/remote_calls.h"
 
 #include <algorithm>
+#include <map>
+#include <set>
+#include <tuple>
 #include <utility>
 
 #include "aggregate/view/coroutines.h"
@@ -283,6 +286,95 @@ RemoteWait find_answer(FrameModel& model,
 }
 
 }  // namespace
+
+namespace {
+
+// Returns whether the thread runs functions for callers of `call`, and was seen at rest before it
+// was seen at work.
+bool took_work(FrameModel& model, const ThreadCapture& thread, std::string_view call) {
+  bool rested = false;
+  for (const snapshot::ThreadSample& sample : thread.samples) {
+    const auto loop = model.story(sample, Story::kServesLoop);
+    const bool works = loop && model.works_inside(sample, *loop);
+    if (works && rested && loop->pattern->words == call) {
+      return true;
+    }
+    rested = rested || (loop && !works);
+  }
+  return false;
+}
+
+class Givers {
+ public:
+  Givers(FrameModel& model, const std::vector<RankView>& ranks);
+
+  std::vector<std::size_t> find();
+
+ private:
+  using Call = std::string_view;
+  using Starter = std::tuple<Call, std::uint32_t, pid_t>;  // and its node and pid
+
+  bool has_new_work(const std::vector<std::size_t>& servers, Call call);
+
+  FrameModel& model_;
+  const std::vector<RankView>& ranks_;
+  std::map<Call, std::vector<std::size_t>> callers_;
+  std::map<Call, std::vector<std::size_t>> servers_;
+  std::map<Starter, std::vector<std::size_t>> started_;
+};
+
+Givers::Givers(FrameModel& model, const std::vector<RankView>& ranks)
+    : model_(model), ranks_(ranks) {
+  for (std::size_t at = 0; at < ranks.size(); ++at) {
+    if (ranks[at].presence != Presence::kRead || ranks[at].decider == nullptr) {
+      continue;
+    }
+    const ProcessCapture& process = *ranks[at].process;
+    if (const auto call = remote_call(model, *ranks[at].decider)) {
+      callers_[*call].push_back(at);
+    }
+    std::set<Call> served;
+    for (const ThreadCapture& thread : process.threads) {
+      if (const auto loop = model.story(last_sample(thread), Story::kServesLoop)) {
+        served.insert(loop->pattern->words);
+      }
+    }
+    for (const Call call : served) {
+      servers_[call].push_back(at);
+      started_[{call, process.node, process.parent}].push_back(at);
+    }
+  }
+}
+
+bool Givers::has_new_work(const std::vector<std::size_t>& servers, Call call) {
+  const auto moves = [this](std::size_t at) { return ranks_[at].motion.moved(); };
+  return std::ranges::all_of(servers, moves) && std::ranges::any_of(servers, [&](std::size_t at) {
+           return std::ranges::any_of(ranks_[at].process->threads, [&](const auto& thread) {
+             return took_work(model_, thread, call);
+           });
+         });
+}
+
+std::vector<std::size_t> Givers::find() {
+  std::vector<std::size_t> found;
+  for (const auto& [call, callers] : callers_) {
+    for (const std::size_t at : callers) {
+      const ProcessCapture& process = *ranks_[at].process;
+      const auto own = started_.find({call, process.node, process.pid});
+      if (own != started_.end() ? has_new_work(own->second, call)
+                                : callers.size() == 1 && has_new_work(servers_[call], call)) {
+        found.push_back(at);
+      }
+    }
+  }
+  return found;
+}
+
+}  // namespace
+
+std::vector<std::size_t> find_givers(FrameModel& model, const std::vector<RankView>& ranks) {
+  return Givers(model, ranks).find();
+}
 
 std::vector<RemoteWait> find_remote_waits(FrameModel& model,
                                           const std::vector<RankView>& ranks,

@@ -60,6 +60,11 @@ std::vector<RemoteWait> find_remote_waits(FrameModel& model,
                                           const std::vector<RankView>& ranks,
                                           const std::vector<snapshot::ResourceRequest>& requests);
 
+// Returns the ranks that wait for an answer and have given new work since the first sample: all
+// processes that may owe it move, and one of them was at rest before it was at work. These are the
+// processes that the rank has started, or all, if no other rank waits for such an answer.
+std::vector<std::size_t> find_givers(FrameModel& model, const std::vector<RankView>& ranks);
+
 // Returns the threads and coroutines of `server` that use the waiter's connection and do not wait
 // there for what the waiter sends: they owe the answer.
 std::vector<const snapshot::ThreadCapture*> keepers_of(const JobView& view,
