@@ -169,7 +169,7 @@ class Task:
     __slots__ = ("coro", "name", "_runner")
 
 class Runner:
-    __slots__ = ("tasks", "main_task", "runq", "current")
+    __slots__ = ("tasks", "main_task", "runq", "current", "entry_queue", "trio_token")
     last = None
 
     def spawn(self, function, *arguments):
@@ -178,6 +178,9 @@ class Runner:
         self.tasks.add(task)
         self.runq.append(task)
         return task
+
+class TrioToken:
+    __slots__ = ("_reentry_queue",)
 
 class Nursery:
     def __init__(self):
@@ -200,6 +203,8 @@ open_nursery = Nursery
 def started(function):
     runner = Runner.last = Runner()
     runner.tasks, runner.runq = set(), []
+    runner.entry_queue, runner.trio_token = object(), TrioToken()
+    runner.trio_token._reentry_queue = runner.entry_queue
     runner.main_task = runner.spawn(function)
     return runner
 
@@ -250,8 +255,14 @@ class Lock:
             await _traps.wait_task_rescheduled()
 """,
     "_threads.py": """
-import threading
+import queue, threading
 from trio._core import _run, _traps
+
+def _send_message_to_trio(trio_token, message_to_trio):
+    return message_to_trio.get()
+
+def from_thread_run(trio_token):
+    _send_message_to_trio(trio_token, queue.SimpleQueue())
 
 async def to_thread_run_sync(function, *arguments):
     task_register = [_run.Runner.last.current]
@@ -283,6 +294,15 @@ async def event():
     async with trio.open_nursery() as nursery:
         nursery.start_soon(child)
         print("ready", flush=True)
+
+async def joins():
+    import threading
+    from trio import _threads
+    from trio._core import _run
+    thread = threading.Thread(target=_threads.from_thread_run, args=(_run.Runner.last.trio_token,))
+    thread.start()
+    print("ready", flush=True)
+    thread.join()
 
 trio.run({main})
 """
@@ -432,6 +452,13 @@ class AwaitedTasks(unittest.TestCase):
                 verdict = self.verdict_of(python, TRIOS.format(main="locks"))
                 self.assertEqual(verdict["kind"], "lock_deadlock", verdict)
                 self.assertIn("2 of its tasks wait for each other", verdict["summary"])
+
+    def test_a_thread_that_wants_the_loop_of_trio_that_joins_it(self):
+        for python in [path for path in interpreters.all_here() if interpreters.version_of(path) >= (3, 8)]:
+            with self.subTest(python=python):
+                verdict = self.verdict_of(python, TRIOS.format(main="joins"))
+                self.assertEqual(verdict["kind"], "lock_deadlock", verdict)
+                self.assertIn("a coroutine of the event loop that it runs", str(verdict))
 
     def test_the_chain_of_trios_main_task(self):
         pid, row = self.read(TRIOS.format(main="event"))

@@ -237,6 +237,7 @@ JOBS = {
            ("healthy", {}),
            ("thread", {"fault": pipe("server", "shard.0"), "kinds": IO_STALL}),
            ("event", {"how": "event", "named": ("server",), "kinds": STUCK, "idle": True}),
+           ("joins", {"how": "joins", "named": ("server",), "kinds": DEADLOCK, "idle": True}),
            ("locks", {"how": "locks", "named": ("server",), "kinds": DEADLOCK, "idle": True}))},
     "roles_ray_healthy": ray("rollouts.py", least=ROLLOUTS),
     "roles_ray_idle": ray(f"rollouts.py {FEW}", least=ROLLOUTS, idle=True),

@@ -1,6 +1,7 @@
 // Source: CPython's Lib/concurrent/futures/_base.py (Future._state, and the `self` of its methods),
 // thread.py (_WorkItem.run, _worker), and Lib/asyncio/events.py (Handle._run), base_events.py
-// (_ready) and futures.py (_chain_future), the same in 3.8 to 3.14.
+// (_ready) and futures.py (_chain_future), the same in 3.8 to 3.14. trio 0.35: _threads.py
+// (_send_message_to_trio), _core/_entry_queue.py (TrioToken) and _run.py (Runner.entry_queue).
 #include "waits/python/python_futures.h"
 
 #include <algorithm>
@@ -40,6 +41,8 @@ constexpr std::array kWorkItems = {
 constexpr std::array kPoolThreads = {
     FramePattern{"_worker", "concurrent/futures/thread.py"},
 };
+constexpr FramePattern kAsksTrio{"_send_message_to_trio", "trio/_threads.py"};
+constexpr FramePattern kRunsTrio{"run", "trio/_core/_run.py"};
 constexpr std::array kCallbacks = {
     FramePattern{"_run", "asyncio/events.py"},
 };
@@ -90,7 +93,39 @@ bool PythonFutures::works_on(const SampledThread& thread, Addr future) {
   });
 }
 
+// The frames within a task are inside those of trio's core.
+void PythonFutures::add_trio(const SampledThread& thread) {
+  const auto is_core = [this](const RawFrame& frame) {
+    return python_.code(frame).file.find("/trio/_core/") != std::string::npos;
+  };
+  const auto run = std::ranges::find_if(thread.frames, [this](const RawFrame& frame) {
+    return is_any_of(python_, frame, {&kRunsTrio, 1});
+  });
+  if (run == thread.frames.end() || std::all_of(thread.frames.begin(), run, is_core)) {
+    return;
+  }
+  const Addr runner = values_.local(*run, "runner");
+  const Addr queue = cpython::read_slot_or_attribute(python_.memory(), runner, "entry_queue");
+  if (queue != Addr{}) {
+    busy_trios_.push_back({queue, &thread});
+  }
+}
+
+const SampledThread* PythonFutures::trio_asked_by(const SampledThread& waiter) {
+  if (waiter.frames.empty() || !is_any_of(python_, waiter.frames.front(), {&kAsksTrio, 1})) {
+    return nullptr;
+  }
+  scan();
+  const Addr token = values_.local(waiter.frames.front(), "trio_token");
+  const Addr queue = cpython::read_slot_or_attribute(python_.memory(), token, "_reentry_queue");
+  const auto at = std::ranges::find(busy_trios_, queue, &Loop::loop);
+  return queue == Addr{} || at == busy_trios_.end() ? nullptr : at->thread;
+}
+
 std::optional<FutureWait> PythonFutures::wait_of(const SampledThread& waiter) {
+  if (const SampledThread* runner = trio_asked_by(waiter)) {
+    return FutureWait{.begun = true, .how = FutureWorker::kLoop, .worker = runner};
+  }
   const RawFrame* frame = waiting_frame(waiter);
   const Addr future = frame == nullptr ? Addr{} : values_.self(*frame);
   auto wait = wait_for(waiter, future);
@@ -145,6 +180,7 @@ void PythonFutures::scan() {
     return;
   }
   for (const SampledThread& thread : python_.threads()) {
+    add_trio(thread);
     bool in_task = false;
     for (const RawFrame& frame : thread.frames) {
       in_task = in_task || is_any_of(python_, frame, kCallbacks);

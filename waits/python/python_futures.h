@@ -3,7 +3,8 @@
 //
 // A future does not record which thread will complete it. But a thread of a ThreadPoolExecutor has
 // its current future in its frame (_WorkItem.run), its pool's queue has the futures of work that
-// has not begun, and an asyncio loop has the futures of the coroutines that it was given.
+// has not begun, and an asyncio loop has the futures of the coroutines that it was given. A
+// thread that asks trio for something (trio.from_thread) has no future, but trio's token.
 #pragma once
 
 #include <cstdint>
@@ -35,8 +36,8 @@ class PythonFutures {
   PythonFutures(cpython::PythonSample& python, FrameValues& values)
       : python_(python), values_(values) {}
 
-  // Returns nullopt if the thread is not in Future.result() or .exception(), or that cannot be
-  // read.
+  // Returns nullopt if the thread is not in Future.result() or .exception(), and waits for no loop
+  // of trio, or that cannot be read.
   std::optional<FutureWait> wait_of(const cpython::SampledThread& waiter);
 
   // Returns the thread that works on a future; null if unknown, or if the object is not a future.
@@ -69,6 +70,8 @@ class PythonFutures {
   void add_to_pool(const cpython::SampledThread& thread, const cpython::RawFrame& frame);
   const Pool* pool_with(attach::Addr future);
   const cpython::SampledThread* loop_with(attach::Addr future);
+  void add_trio(const cpython::SampledThread& thread);
+  const cpython::SampledThread* trio_asked_by(const cpython::SampledThread& waiter);
   std::vector<const cpython::SampledThread*> needed_by(const cpython::SampledThread& waiter);
   void find_stuck();
   bool is_stuck(const cpython::SampledThread* thread) const;
@@ -80,6 +83,7 @@ class PythonFutures {
   bool compared_ = false;
   std::vector<Pool> pools_;
   std::vector<Loop> busy_loops_;  // whose thread is in a task
+  std::vector<Loop> busy_trios_;  // the same; `loop` is the queue of what threads ask for
   std::vector<Dependent> stuck_;  // none of them can go on before another one does
 };
 

@@ -1,17 +1,20 @@
 """A service with anyio, on trio or asyncio, and its client.
 
-    service.py trio|asyncio healthy|locks|event     the service
+    service.py trio|asyncio healthy|locks|event|joins     the service
     service.py client -
 
 Each answer takes a shard, which a thread of a pool reads. With `locks`, after some answers, the task
 that answers and one beside it want each other's locks; with `event`, it waits for one that nobody
-sets.
+sets; with `joins`, it waits for a thread that wants something of the loop.
 """
 import socket
 import sys
+import threading
 import time
 
 import anyio
+import anyio.from_thread
+import anyio.lowlevel
 import anyio.to_thread
 
 import run_folder
@@ -29,12 +32,23 @@ async def move(own, other, inside):
             pass
 
 
+def join_asking_thread():
+    """The loop runs this, so it cannot do what the thread asks for."""
+    token = anyio.lowlevel.current_token()
+    thread = threading.Thread(
+        target=lambda: anyio.from_thread.run(anyio.sleep, 0, token=token))
+    thread.start()
+    thread.join()
+
+
 async def answer(stream, how):
     answers = 0
     async for _ in stream:
         answers += 1
         if answers > ANSWERS and how == "event":
             await anyio.Event().wait()
+        if answers > ANSWERS and how == "joins":
+            join_asking_thread()
         if answers > ANSWERS and how == "locks":
             one, two, inside = anyio.Lock(), anyio.Lock(), []
             async with anyio.create_task_group() as group:
