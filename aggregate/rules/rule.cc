@@ -1,6 +1,8 @@
 #include "aggregate/rules/rule.h"
 
 #include <algorithm>
+#include <iterator>
+#include <map>
 #include <set>
 #include <utility>
 
@@ -58,13 +60,34 @@ std::string quiet_words(const RuleInput& input, std::size_t rank) {
   return fmt::format("it has stood still {}, all others {}", own.words(), others.words());
 }
 
+// Returns "core, server and 2 of worker"; "" if one has no label, or there are too many.
+std::string labels_words(const RuleInput& input, const std::vector<std::size_t>& ranks) {
+  constexpr std::size_t kMaxLabelsInWords = 6;
+  std::map<std::string_view, std::size_t> counts;
+  for (const std::size_t at : ranks) {
+    ++counts[input.rank(at).label];
+  }
+  if (counts.size() > kMaxLabelsInWords || counts.contains("")) {
+    return {};
+  }
+  std::string text;
+  for (auto at = counts.begin(); at != counts.end(); ++at) {
+    text += at == counts.begin() ? "" : std::next(at) == counts.end() ? " and " : ", ";
+    text +=
+        at->second == 1 ? std::string(at->first) : fmt::format("{} of {}", at->second, at->first);
+  }
+  return text;
+}
+
 // Returns "train.py (pid 71)", "processes train.py (pids 71,72)", "processes front.py (pid 71), pid
-// 72", "pids 71,72" or "12 processes".
+// 72", "processes core, server and 2 of worker", "pids 71,72" or "12 processes".
 std::string pids_words(const RuleInput& input, const std::vector<std::size_t>& ranks) {
   constexpr std::size_t kMaxTitlesInWords = 3;
   constexpr std::size_t kMaxPidsInWords = 6;
+  const std::string labels =
+      ranks.size() > kMaxTitlesInWords ? labels_words(input, ranks) : std::string();
   if (ranks.empty() || ranks.size() > kMaxPidsInWords) {
-    return count_of(ranks.size(), "process");
+    return labels.empty() ? count_of(ranks.size(), "process") : "processes " + labels;
   }
   std::string titles;
   std::string pids;
@@ -84,7 +107,9 @@ std::string pids_words(const RuleInput& input, const std::vector<std::size_t>& r
   if (alike) {
     return fmt::format("processes {} (pids {})", label, pids);
   }
-  return titled && ranks.size() <= kMaxTitlesInWords ? "processes " + titles : "pids " + pids;
+  return titled && ranks.size() <= kMaxTitlesInWords ? "processes " + titles
+         : labels.empty()                            ? "pids " + pids
+                                                     : "processes " + labels;
 }
 
 // Returns RuleInput::oldest_wait_ms.
