@@ -25,6 +25,7 @@ struct AwaitedFile {
   std::uint8_t state = 0;
   Store store = Store::kNone;
   bool tls = false;               // the frames above it are TLS's
+  bool tells_end = false;         // it brings nothing; it is closed when a process ends
   std::uint64_t unread = 0;       // bytes that have arrived and were not read
   std::uint64_t unsent = 0;       // bytes that the peer has not acknowledged
   std::int64_t sent_ms = -1;      // since it last sent data; -1: not known

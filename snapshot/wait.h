@@ -119,6 +119,7 @@ struct RareWaitFacts {
   // something is known about it.
   SlimVector<AwaitedFile> awaited;
   std::uint64_t awaited_count = 0;  // all files of the call except its own wakers
+  std::uint64_t awaited_ends = 0;   // how many of these are AwaitedFile::tells_end
   bool own_wakers = false;  // it also waits for counters and timers by which the program wakes
                             // itself
   // The thread of an asyncio loop in this thread's variables: it may hand work over to that loop.

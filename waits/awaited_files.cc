@@ -16,9 +16,11 @@ bool has_other_end(const OpenFd& file) {
 }  // namespace
 
 std::vector<NamedFile> listed_files(std::vector<NamedFile> files) {
-  std::stable_partition(files.begin(), files.end(), [](const NamedFile& file) {
+  const auto others = std::stable_partition(files.begin(), files.end(), [](const NamedFile& file) {
     return has_other_end(attach::parse_fd_link(file.fd, file.link));
   });
+  std::stable_partition(files.begin(), others,
+                        [](const NamedFile& file) { return !file.tells_end; });
   files.resize(std::min(files.size(), snapshot::kMaxAwaited));
   return files;
 }

@@ -21,9 +21,11 @@ using Inodes = std::set<std::uint64_t>;
 struct NamedFile {
   int fd = -1;
   std::string link;
+  bool tells_end = false;  // AwaitedFile::tells_end
 };
 
-// Returns the first few, pipes and sockets first.
+// Returns the first few: pipes and sockets first, and among these last those that tell the end of a
+// process.
 std::vector<NamedFile> listed_files(std::vector<NamedFile> files);
 
 struct AwaitedFiles {

@@ -168,7 +168,7 @@ void read_poll_wait(const WaitContext& context, const SyscallInfo& info, ThreadW
     listed.push_back({fds[i], links[i]});
   }
   const std::size_t own_wakers = wakers_only ? 0 : links.size() - awaited.size();
-  wait.awaited = listed_files(std::move(listed));
+  wait.awaited = std::move(listed);
   wait.awaited_count = fds.size() - own_wakers + further;
   wait.notes = all ? "" : "it waits for more files than these " + std::to_string(fds.size());
   wait.own_wakers = own_wakers > 0;

@@ -20,16 +20,18 @@ snapshot::Wait to_capture(const ThreadWait& from, snapshot::Tables& tables) {
   wait.limit_ms = from.limit_ms;
   wait.lock = from.lock;
   snapshot::RareWaitFacts rare;
-  for (const NamedFile& file : from.awaited) {
+  for (const NamedFile& file : listed_files(from.awaited)) {
     snapshot::AwaitedFile& row = rare.awaited.emplace_back();
     row.fd = file.fd;
     row.link = tables.string(file.link);
+    row.tells_end = file.tells_end;
   }
   for (const std::string& link : from.kept) {
     rare.kept.emplace_back();
     rare.kept.back().link = tables.string(link);
   }
   rare.awaited_count = from.awaited_count;
+  rare.awaited_ends = from.awaited_ends;
   rare.own_wakers = from.own_wakers;
   rare.feeds_loop = from.feeds_loop;
   rare.key = tables.string(from.key);

@@ -30,8 +30,9 @@ struct ThreadWait {
   bool limited = false;
   std::int64_t limit_ms = -1;
   snapshot::LockFacts lock;
-  std::vector<NamedFile> awaited;
+  std::vector<NamedFile> awaited;  // to_capture() takes the first few (listed_files)
   std::uint64_t awaited_count = 0;
+  std::uint64_t awaited_ends = 0;
   bool own_wakers = false;
   pid_t feeds_loop = 0;
   bool tells_wchan = false;       // `detail` names the kernel function

@@ -15,6 +15,7 @@
 #include "aggregate/view/decider.h"
 #include "aggregate/view/rank_set.h"
 #include "aggregate/view/remote_calls.h"
+#include "aggregate/view/without_work.h"
 #include "aggregate/words/resource_words.h"
 #include "aggregate/words/wait_words.h"
 #include "base/printable.h"
@@ -349,10 +350,11 @@ void GraphBuilder::add_listening() {
     std::erase_if(to, [&](std::size_t rank) { return (*distance)[rank] != kFar; });
     graph_.in_call[at] = to.empty() && !holders.have_sent;
     const std::string evidence = wait_evidence(*view_.rank(at).process, *view_.rank(at).decider);
+    const bool ends = waits_for_ends(view_.rank(at));
     graph_.net.nodes[at].join = Join::kAny;
     graph_.net.nodes[at].unknown = others && !to.empty() ? Unknown::kAnybody : Unknown::kNobody;
     for (const std::size_t rank : to) {
-      link(at, rank, {"a message", evidence}, others || to.size() > 1);
+      link(at, rank, {ends ? "its end" : "a message", evidence}, others || to.size() > 1);
     }
   }
 }

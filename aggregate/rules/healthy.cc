@@ -10,6 +10,7 @@
 #include "aggregate/flight/flight_words.h"
 #include "aggregate/rules/all_rules.h"
 #include "aggregate/view/decider.h"
+#include "aggregate/view/remote_calls.h"
 #include "aggregate/view/without_work.h"
 #include "aggregate/words/wait_words.h"
 #include "base/printable.h"
@@ -85,13 +86,38 @@ bool takes_work_from(const RuleInput& input,
   });
 }
 
-// Returns whether the process waits for its input, which comes from outside of the job, or for a
-// time that its program has set.
+// Returns whether the process waits for its input, which comes from outside of the job, for a time
+// that its program has set, or for other processes to end.
 bool is_woken_from_outside(const JobView& view, const RankView& rank) {
   const bool reads = rank.decider != nullptr && rank.motion.still() && rank.state() == 'S' &&
                      !is_writing(view, rank.decider->wait) &&
                      (waits_at_terminal(view, rank) || has_end_outside(view, rank));
-  return (reads || sleeps_for_set_time(view, rank)) && does_nothing_beside(view, rank);
+  return (reads || sleeps_for_set_time(view, rank) || waits_for_ends(rank)) &&
+         does_nothing_beside(view, rank);
+}
+
+// Returns which ranks are awaited by one that wants something of them: not just work for a loop
+// that runs functions for others, or their end. An event loop may wait for an answer.
+std::vector<bool> find_claimed(const RuleInput& input) {
+  const auto& ranks = input.view.ranks();
+  std::vector<bool> wants_nothing;
+  for (const RankView& rank : ranks) {
+    const bool serves =
+        has_no_work(input.view, rank) && waits_to_serve(input.view.model(), *rank.decider);
+    wants_nothing.push_back(serves || waits_for_ends(rank));
+  }
+  std::vector<bool> wanted = input.graph.awaited;
+  std::vector<bool> is_known(ranks.size());
+  for (const GraphEdge& edge : input.graph.edges) {
+    const std::size_t owner = input.graph.net.nodes[edge.from].owner;
+    if (edge.to >= ranks.size() || owner == edge.to || edge.how == HowKnown::kText) {
+      continue;
+    }
+    const bool wants = owner >= ranks.size() || !wants_nothing[owner];
+    wanted[edge.to] = wants || (is_known[edge.to] && wanted[edge.to]);
+    is_known[edge.to] = true;
+  }
+  return wanted;
 }
 
 // The processes that have nothing to do.
@@ -110,18 +136,18 @@ Idle find_without_work(const RuleInput& input) {
   const bool any_asks = std::ranges::any_of(
       input.view.ranks(), [&input](const RankView& rank) { return asks(input.view, rank); });
   const auto& ranks = input.view.ranks();
+  const std::vector<bool> wanted = find_claimed(input);
   for (std::size_t at = 0; at < ranks.size(); ++at) {
     const RankView& rank = ranks[at];
     if (rank.presence != Presence::kRead || !rank.motion.measured || !rank.servers.empty()) {
       return {};
     }
     const bool without = asks(input.view, rank) || has_no_work(input.view, rank);
-    if ((without && !input.graph.awaited[at]) ||
-        waits_for_listener(input.view, input.graph.slots, at)) {
+    if ((without && !wanted[at]) || waits_for_listener(input.view, input.graph.slots, at)) {
       idle.ranks.push_back(at);
-    } else if (!input.graph.awaited[at] && is_woken_from_outside(input.view, rank)) {
+    } else if (!wanted[at] && is_woken_from_outside(input.view, rank)) {
       idle.outside.push_back(at);
-    } else if (!any_asks && !input.graph.awaited[at] && takes_turns(input.view, rank)) {
+    } else if (!any_asks && !wanted[at] && takes_turns(input.view, rank)) {
       continue;
     } else if (!rank.motion.moved() || (any_asks && !rank.motion.stack && !rank.motion.calls)) {
       standing.push_back(at);
@@ -144,7 +170,8 @@ std::string outside_words(const JobView& view, const RankView& rank) {
          : has_end_outside(view, rank)
              ? fmt::format("waits for input from pid {}, which is outside of the job",
                            rank.decider->wait.holder_pid)
-             : std::string("sleeps for a time that its program has set");
+         : waits_for_ends(rank) ? std::string("waits for other processes to end")
+                                : std::string("sleeps for a time that its program has set");
 }
 
 std::string idle_words(const RuleInput& input, const Idle& idle) {
@@ -154,10 +181,12 @@ std::string idle_words(const RuleInput& input, const Idle& idle) {
   const std::string_view end = idle.ranks.size() == 1 ? "s" : "";
   if (!idle.outside.empty()) {
     return fmt::format(
-        "{}; {} wait{} for work: the job is idle",
+        "{}; {} wait{} for work{}",
         places(input, idle.outside,
                [&input](const RankView& rank) { return outside_words(input.view, rank); }),
-        who, end);
+        who, end,
+        idle.ranks.size() + idle.outside.size() == all ? ": the job is idle"
+                                                       : ", and the others move");
   }
   if (idle.awaited) {
     return fmt::format(

@@ -289,19 +289,18 @@ RemoteWait find_answer(FrameModel& model,
 
 namespace {
 
-// Returns whether the thread runs functions for callers of `call`, and was seen at rest before it
-// was seen at work.
-bool took_work(FrameModel& model, const ThreadCapture& thread, std::string_view call) {
+// Returns whether the thread runs functions for callers of `call`, and was seen at work and at
+// rest.
+bool takes_turns_in(FrameModel& model, const ThreadCapture& thread, std::string_view call) {
   bool rested = false;
+  bool worked = false;
   for (const snapshot::ThreadSample& sample : thread.samples) {
     const auto loop = model.story(sample, Story::kServesLoop);
     const bool works = loop && model.works_inside(sample, *loop);
-    if (works && rested && loop->pattern->words == call) {
-      return true;
-    }
+    worked = worked || (works && loop->pattern->words == call);
     rested = rested || (loop && !works);
   }
-  return false;
+  return worked && rested;
 }
 
 class Givers {
@@ -314,7 +313,7 @@ class Givers {
   using Call = std::string_view;
   using Starter = std::tuple<Call, std::uint32_t, pid_t>;  // and its node and pid
 
-  bool has_new_work(const std::vector<std::size_t>& servers, Call call);
+  bool have_turns(const std::vector<std::size_t>& servers, Call call);
 
   FrameModel& model_;
   const std::vector<RankView>& ranks_;
@@ -346,11 +345,11 @@ Givers::Givers(FrameModel& model, const std::vector<RankView>& ranks)
   }
 }
 
-bool Givers::has_new_work(const std::vector<std::size_t>& servers, Call call) {
+bool Givers::have_turns(const std::vector<std::size_t>& servers, Call call) {
   const auto moves = [this](std::size_t at) { return ranks_[at].motion.moved(); };
   return std::ranges::all_of(servers, moves) && std::ranges::any_of(servers, [&](std::size_t at) {
            return std::ranges::any_of(ranks_[at].process->threads, [&](const auto& thread) {
-             return took_work(model_, thread, call);
+             return takes_turns_in(model_, thread, call);
            });
          });
 }
@@ -361,8 +360,8 @@ std::vector<std::size_t> Givers::find() {
     for (const std::size_t at : callers) {
       const ProcessCapture& process = *ranks_[at].process;
       const auto own = started_.find({call, process.node, process.pid});
-      if (own != started_.end() ? has_new_work(own->second, call)
-                                : callers.size() == 1 && has_new_work(servers_[call], call)) {
+      if (own != started_.end() ? have_turns(own->second, call)
+                                : callers.size() == 1 && have_turns(servers_[call], call)) {
         found.push_back(at);
       }
     }

@@ -60,9 +60,9 @@ std::vector<RemoteWait> find_remote_waits(FrameModel& model,
                                           const std::vector<RankView>& ranks,
                                           const std::vector<snapshot::ResourceRequest>& requests);
 
-// Returns the ranks that wait for an answer and have given new work since the first sample: all
-// processes that may owe it move, and one of them was at rest before it was at work. These are the
-// processes that the rank has started, or all, if no other rank waits for such an answer.
+// Returns the ranks that wait for an answer and have got or asked for another one since the first
+// sample: all processes that may owe it move, and one of them was seen at work and at rest. These
+// are the processes that the rank has started, or all, if no other rank waits for such an answer.
 std::vector<std::size_t> find_givers(FrameModel& model, const std::vector<RankView>& ranks);
 
 // Returns the threads and coroutines of `server` that use the waiter's connection and do not wait

@@ -17,9 +17,11 @@ bool has_no_work(const JobView& view, const RankView& rank) {
   }
   // A loop that asks for work again and again may be seen awake.
   const auto& samples = rank.decider->samples;
-  const bool rests = rank.state() == 'S' ||
-                     (rank.state() == 'R' &&
-                      std::ranges::any_of(samples, [](const auto& it) { return it.state == 'S'; }));
+  const bool rests =
+      rank.state() == 'S' ||
+      (rank.state() == 'R' &&
+       (keeps_waking(*rank.decider) ||
+        std::ranges::any_of(samples, [](const auto& it) { return it.state == 'S'; })));
   return rests && waits_for_work(view.model(), *rank.decider) &&
          !waits_for_no_task(view.model(), *rank.process, *rank.decider) &&
          waiting_tasks(view.model(), rank).tasks.empty() &&
@@ -32,6 +34,22 @@ bool takes_turns(const JobView& view, const RankView& rank) {
   return rank.decider != nullptr && !rank.decider->call && !rank.decider->loops.empty() &&
          rank.decider->loops.front().endless && keeps_waking(*rank.decider) &&
          !rests_in_loop(view, *rank.decider) && sleeps_on_purpose(*rank.decider, view.model());
+}
+
+bool waits_for_ends(const RankView& rank) {
+  if (rank.decider == nullptr || rank.decider->call || rank.state() != 'S') {
+    return false;
+  }
+  const snapshot::Wait& wait = rank.decider->wait;
+  const auto brings = std::ranges::count_if(
+      wait.rare->awaited, [](const snapshot::AwaitedFile& file) { return !file.tells_end; });
+  return wait.on == snapshot::WaitOn::kChild ||
+         (wait.rare->awaited_ends > 0 &&
+          wait.rare->awaited_count ==
+              wait.rare->awaited_ends + static_cast<std::uint64_t>(brings) &&
+          std::ranges::all_of(wait.rare->awaited, [&rank](const snapshot::AwaitedFile& file) {
+            return file.tells_end || file.holder_pid == rank.pid();
+          }));
 }
 
 bool sleeps_for_set_time(const JobView& view, const RankView& rank) {

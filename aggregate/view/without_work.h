@@ -12,6 +12,9 @@ bool has_no_work(const JobView& view, const RankView& rank);
 // only an exception ends: it waits for nothing.
 bool takes_turns(const JobView& view, const RankView& rank);
 
+// Returns whether the process waits for nothing but other processes to end.
+bool waits_for_ends(const RankView& rank);
+
 // Returns whether it sleeps for a time that its program has set, and asks for nothing in between.
 bool sleeps_for_set_time(const JobView& view, const RankView& rank);
 

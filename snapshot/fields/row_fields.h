@@ -85,6 +85,7 @@ void fields(Io& io, Row& file) {
   io("state", file.state);
   io("store", file.store);
   io("tls", file.tls);
+  io("tells_end", file.tells_end);
   io("unread", file.unread);
   io("unsent", file.unsent);
   io("sent_ms", file.sent_ms);
@@ -117,6 +118,7 @@ void fields(Io& io, Row& facts) {
   io("wait_peer", facts.peer);
   io("wait_other_end", facts.other_end);
   io("wait_awaited_count", facts.awaited_count);
+  io("wait_awaited_ends", facts.awaited_ends);
   io("wait_own_wakers", facts.own_wakers);
   io("wait_feeds_loop", facts.feeds_loop);
   io("wait_about", facts.about);

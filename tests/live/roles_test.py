@@ -17,6 +17,8 @@ import proc_facts
 
 OPENAT = 257
 VICTIM = os.path.join(os.path.dirname(HERE), "victims", "roles.py")
+SUPERVISOR = os.path.join(os.path.dirname(HERE), "victims", "supervisor.py")
+MANY = 10  # more than a wait lists
 
 
 class Roles(unittest.TestCase):
@@ -73,6 +75,37 @@ class Roles(unittest.TestCase):
             self.assertEqual(sorted(children), ["EngineCore", "Worker_TP1"], run)
             self.assertIn(f"its child process Worker_TP1 pid {worker}, ",
                           run.json()["verdict"]["summary"], run)
+
+    def supervise(self, *arguments):
+        """Returns the verdict, the supervisor's pid and those of its servers."""
+        process = subprocess.Popen([sys.executable, SUPERVISOR, *map(str, arguments)],
+                                   stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, start_new_session=True)
+        self.addCleanup(self.end, process)
+        pids = [int(word) for word in process.stdout.readline().split()[1:]]
+        for pid in pids:
+            proc_facts.wait_until(lambda pid=pid: proc_facts.sleeping(pid), "it waits")
+        run = self.read(*pids, "--json", "-")
+        return run.json()["verdict"], pids[0], pids[1:]
+
+    def test_who_waits_for_the_end_of_idle_servers_does_not_hold_them(self):
+        for count in (2, MANY):
+            with self.subTest(count):
+                verdict, supervisor, _ = self.supervise("ends", count)
+                self.assertEqual(verdict["kind"], "healthy", verdict)
+                self.assertIn(f"supervisor.py (pid {supervisor}", verdict["summary"])
+                self.assertIn("waits for other processes to end", verdict["summary"])
+
+    def test_who_waits_for_a_message_of_a_server_is_not_idle(self):
+        verdict, _, _ = self.supervise("message", 2)
+        self.assertEqual(verdict["kind"], "unknown", verdict)
+
+    def test_a_server_that_stands_is_named_not_its_supervisor(self):
+        with harness.scratch() as folder:
+            path = os.path.join(folder, "weights")
+            os.mkfifo(path)
+            verdict, _, servers = self.supervise("ends", 2, path)
+            self.assertEqual((verdict["kind"], [row["pid"] for row in verdict["culprits"]]),
+                             ("io_stall", servers[-1:]), verdict)
 
 
 if __name__ == "__main__":

@@ -20,6 +20,7 @@
 #include "waits/python/lock_files.h"
 #include "waits/python/loop_feeders.h"
 #include "waits/python/polled_objects.h"
+#include "waits/python/process_ends.h"
 #include "waits/python/python_locks.h"
 #include "waits/python/ray_objects.h"
 #include "waits/python/store_keys.h"
@@ -207,6 +208,7 @@ void finish(std::vector<ThreadWait>& waits,
     read_store_keys(*python, states, process, waits);
     read_ray_objects(*python, states, tables, process, waits);
     read_kept_sockets(*python, states, files, process, waits);
+    read_process_ends(*python, states, process, waits);
     read_loop_feeders(*python, states, process, waits);
   }
   for (std::size_t i = 0; i < waits.size(); ++i) {

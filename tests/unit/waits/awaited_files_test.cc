@@ -55,6 +55,18 @@ TEST_CASE("a cut list is marked as incomplete") {
   CHECK_FALSE(awaited({}, 0).all);
 }
 
+TEST_CASE("pipes that tell the end of a process come after those that bring something") {
+  std::vector<NamedFile> many;
+  for (int fd = 0; fd < 20; ++fd) {
+    many.push_back({fd, "pipe:[" + std::to_string(100 + fd) + "]", fd < 19});
+  }
+  many.insert(many.begin(), {20, "/data/x"});
+  const auto listed = listed_files(many);
+  REQUIRE(listed.size() == snapshot::kMaxAwaited);
+  CHECK(listed[0].fd == 19);
+  CHECK(listed[1].fd == 0);
+}
+
 TEST_CASE("one file is the wait's path; other waits have none") {
   snapshot::Tables tables;
   snapshot::Wait wait;

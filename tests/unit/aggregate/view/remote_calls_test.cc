@@ -241,6 +241,39 @@ TEST_CASE("an idle worker whose loop runs for a moment is not at work") {
   CHECK(diagnose(seen.view).verdict.kind == Kind::kStuckRank);
 }
 
+TEST_CASE("who waits for workers that take turns has moved") {
+  const Frames rests = {py("Worker.main_loop", kWorker, 9)};
+  const ThreadSpec caller = waiting({py("Worker.get_objects", kWorker, 8)});
+  const auto workers = [&] {
+    ThreadSpec turns =
+        waiting({py("load", "/home/ada/demo/load.py", 3), py("Worker.main_loop", kWorker, 9)});
+    turns.earlier = rests;
+    CaptureBuilder job = tests::eight_ranks(turns);
+    tests::replace(job, kDriver, caller);
+    return job;
+  };
+  CHECK(Viewed(workers()).rank(kDriver).motion.moved());
+
+  CaptureBuilder stands = workers();
+  tests::replace(stands, kActor, waiting(rests));
+  CHECK_FALSE(Viewed(std::move(stands)).rank(kDriver).motion.moved());
+
+  // Which of two callers has got or asked for something is known only by who has started whom.
+  CaptureBuilder two = workers();
+  tests::replace(two, kActor, caller);
+  CHECK_FALSE(Viewed(std::move(two)).rank(kDriver).motion.moved());
+  CaptureBuilder family = workers();
+  tests::replace(family, kActor, caller);
+  const pid_t driver = process_of(family, kDriver).pid;
+  for (snapshot::ProcessCapture& process : family.capture.processes) {
+    process.parent = process.pid == driver ? 1 : driver;
+    process.node = 0;
+  }
+  const Viewed seen(std::move(family));
+  CHECK(seen.rank(kDriver).motion.moved());
+  CHECK_FALSE(seen.rank(kActor).motion.moved());
+}
+
 TEST_CASE("an actor that has ended is missing to nobody") {
   CaptureBuilder job = driver_and_actors();
   for (snapshot::ProcessCapture& process : job.capture.processes) {

@@ -66,9 +66,10 @@ inline snapshot::ThreadCapture sample_thread(snapshot::Tables& tables) {
                       true};
   thread.wait.rare.edit().awaited = {
       {4, tables.string("pipe:[31]"), tables.string("10.0.0.1:8"), tables.string("10.0.0.2:9"), 255,
-       Store::kOther, true, ~0ULL, 8, 9, 10, 20, tables.string("pid 20 has it open")},
+       Store::kOther, true, true, ~0ULL, 8, 9, 10, 20, tables.string("pid 20 has it open")},
       {}};
   thread.wait.rare.edit().awaited_count = ~0ULL;
+  thread.wait.rare.edit().awaited_ends = 6;
   thread.wait.rare.edit().own_wakers = true;
   thread.wait.rare.edit().about = WaitAbout::kPool;
   thread.wait.rare.edit().pool = {tables.string("DataLoader worker"), 2, 3, {76, 77}};
