@@ -60,7 +60,7 @@ std::string quiet_words(const RuleInput& input, std::size_t rank) {
   return fmt::format("it has stood still {}, all others {}", own.words(), others.words());
 }
 
-// Returns "core, server and 2 of worker"; "" if one has no label, or there are too many.
+// Returns "core, server and worker (2)"; "" if one has no label, or there are too many.
 std::string labels_words(const RuleInput& input, const std::vector<std::size_t>& ranks) {
   constexpr std::size_t kMaxLabelsInWords = 6;
   std::map<std::string_view, std::size_t> counts;
@@ -74,13 +74,13 @@ std::string labels_words(const RuleInput& input, const std::vector<std::size_t>&
   for (auto at = counts.begin(); at != counts.end(); ++at) {
     text += at == counts.begin() ? "" : std::next(at) == counts.end() ? " and " : ", ";
     text +=
-        at->second == 1 ? std::string(at->first) : fmt::format("{} of {}", at->second, at->first);
+        at->second == 1 ? std::string(at->first) : fmt::format("{} ({})", at->first, at->second);
   }
   return text;
 }
 
 // Returns "train.py (pid 71)", "processes train.py (pids 71,72)", "processes front.py (pid 71), pid
-// 72", "processes core, server and 2 of worker", "pids 71,72" or "12 processes".
+// 72", "processes core, server and worker (2)", "pids 71,72" or "12 processes".
 std::string pids_words(const RuleInput& input, const std::vector<std::size_t>& ranks) {
   constexpr std::size_t kMaxTitlesInWords = 3;
   constexpr std::size_t kMaxPidsInWords = 6;
