@@ -35,6 +35,15 @@ constexpr std::uint64_t kWakesThatCount = 2;
 // Less than this is bookkeeping of the kernel, not work.
 constexpr std::uint64_t kCpuThatCountsUs = 1000;
 
+// Returns whether the thread is in a system call that returns only when something has come from
+// another process, or the connection ends.
+bool takes_what_comes(const snapshot::Wait& wait, const snapshot::Tables& tables) {
+  const std::string_view call = tables.text(wait.syscall_name);
+  return (wait.on == WaitOn::kSocket || wait.on == WaitOn::kPipe) && !wait.limited &&
+         wait.how == snapshot::WaitHow::kDescribed &&
+         (call == "read" || call == "recvfrom" || call == "recvmsg");
+}
+
 // Returns whether the frames of both samples that could be read differ, as far as `farthest`.
 bool was_elsewhere(const snapshot::ThreadSample& before,
                    const snapshot::ThreadSample& after,
@@ -306,6 +315,7 @@ Motion measure_motion(const ThreadCapture& thread, FrameModel& model) {
   if (!thread.call) {
     motion.cpu = worked && thread.wait.on != WaitOn::kDevice &&  // the driver spins, too
                  !waits_to_try_again(thread);
+    motion.woke = ran.wakes >= kWakesThatCount && takes_what_comes(thread.wait, model.tables());
   } else if (thread.call->kind != CallKind::kRendezvous && thread.wait.on != WaitOn::kDevice) {
     motion.woke = worked && ran.wakes >= kWakesThatCount && last.state == 'S' && first.state == 'S';
   }

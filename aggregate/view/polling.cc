@@ -82,7 +82,9 @@ bool only_rests(const JobView& view, const PythonLoop& loop) {
 }
 
 bool rests_in_loop(const JobView& view, const ThreadCapture& thread) {
-  if (thread.samples.empty()) {
+  const bool reads =
+      thread.wait.on == snapshot::WaitOn::kSocket || thread.wait.on == snapshot::WaitOn::kPipe;
+  if (thread.samples.empty() || reads) {  // `for line in connection:` calls nothing that waits
     return false;
   }
   const auto& frames = frames_of_loops(view, thread.samples.back());

@@ -175,6 +175,26 @@ TEST_CASE("waking up in a collective again and again is not waiting") {
   CHECK(motion_of(steps).still());
 }
 
+TEST_CASE("a receive without a time limit that ends again and again is not one wait") {
+  ThreadSpec receives = tests::waiting_on(WaitOn::kSocket, "socket:[9]");
+  receives.wait.syscall = "recvfrom";
+  receives.switch_step = 3;
+  CHECK(motion_of(receives).woke);
+  SECTION("its time limit may have ended it") {
+    receives.wait.limited = true;
+  }
+  SECTION("so may a file of its own process") {
+    receives.wait.syscall = "epoll_wait";
+  }
+  SECTION("reading it wakes it once") {
+    receives.switch_step = 1;
+  }
+  SECTION("it sends") {
+    receives.wait.syscall = "sendto";
+  }
+  CHECK_FALSE(motion_of(receives).woke);
+}
+
 TEST_CASE("polling a store is waiting") {
   ThreadSpec polls = tests::in_store();
   polls.cpu_step_us = 2'000;

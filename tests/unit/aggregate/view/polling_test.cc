@@ -93,6 +93,24 @@ TEST_CASE("a loop that only rests does nothing for others if it never ends") {
   CHECK_FALSE(rests("queue.Queue.put", true));
 }
 
+TEST_CASE("a loop over a connection, which calls nothing that waits, does not only rest") {
+  const auto rests = [](snapshot::WaitOn on) {
+    tests::CaptureBuilder job({"n0"}, 1);
+    tests::ThreadSpec spec = tests::waiting_on(on, "socket:[9]");
+    spec.frames = kSleep + kUser;
+    snapshot::ThreadCapture& thread = job.thread(job.rank(0, "n0", 10), spec);
+    snapshot::PythonLoop& row = thread.loops.emplace_back();
+    row.frame = 1;
+    row.iterates = true;
+    row.calls.push_back({job.capture.tables.string("builtins.print"), {}, false, false});
+    FrameModel model(job.capture.tables);
+    return rests_in_loop(JobView(job.capture, model), thread);
+  };
+  CHECK(rests(snapshot::WaitOn::kUnknown));
+  CHECK_FALSE(rests(snapshot::WaitOn::kSocket));
+  CHECK_FALSE(rests(snapshot::WaitOn::kPipe));
+}
+
 TEST_CASE("what would end the loop may not have been reached") {
   const Call open = {"builtins.open", "/d/r8", true};
   const Call sleep = {"time.sleep", ""};
