@@ -139,9 +139,10 @@ bool is_of_coroutine(const GraphNode& node) {
   return node.kind == NodeKind::kThread && is_coroutine(*node.thread);
 }
 
-// Returns whether the node may hold up others whatever its rank waits for.
+// Returns whether the node may hold up others whatever its rank waits for. Not a coroutine that a
+// clock will let go on.
 bool is_apart(const GraphNode& node) {
-  return node.kind == NodeKind::kProcess || is_of_coroutine(node);
+  return node.kind == NodeKind::kProcess || (is_of_coroutine(node) && !node.thread->wait.limited);
 }
 
 void mark(const RuleInput& input, const std::vector<BlockedOn>& blocked, WaitGraph& graph) {

@@ -43,6 +43,8 @@ class Coroutines {
     return model_.story(sample_of(task), Story::kServesCall).has_value();
   }
   bool sleeps(const AsyncTask& task) { return stands_in(task, Story::kSleep); }
+  // Returns whether the task waits with a time limit.
+  bool has_clock(const AsyncTask& task) const;
   bool waits_inside(const AsyncTask& task) {
     return next(task) != nullptr || stands_in(task, Story::kAwaitsCoroutine);
   }
@@ -52,6 +54,7 @@ class Coroutines {
   // Returns whether it goes on only when all of its members have ended.
   bool waits_for_all(const AsyncTask& task) const;
   bool stands_in(const AsyncTask& task, Story story);
+  bool is_wait_for(snapshot::FrameId id) const;
 
   FrameModel& model_;
   std::map<snapshot::StringId, const AsyncTask*> by_name_;  // null: several have it
@@ -81,6 +84,17 @@ const AsyncTask* Coroutines::next(const AsyncTask& task) const {
   return nullptr;
 }
 
+bool Coroutines::is_wait_for(snapshot::FrameId id) const {
+  const snapshot::Tables& tables = model_.tables();
+  return tables.text(tables.frame(id).file).ends_with("/asyncio/tasks.py") &&
+         model_.shown(id).name == "wait_for";
+}
+
+bool Coroutines::has_clock(const AsyncTask& task) const {
+  return std::ranges::any_of(model_.all_frames(sample_of(task)),
+                             [this](snapshot::FrameId id) { return is_wait_for(id); });
+}
+
 // asyncio.wait may go on when one of its tasks ends.
 bool Coroutines::waits_for_all(const AsyncTask& task) const {
   const snapshot::Tables& tables = model_.tables();
@@ -94,8 +108,7 @@ bool Coroutines::waits_for_all(const AsyncTask& task) const {
   const snapshot::Frame& innermost = tables.frame(frames.front());
   const std::string_view file = tables.text(innermost.file);
   return file.ends_with("/asyncio/taskgroups.py") || file.ends_with("/trio/_core/_run.py") ||
-         file.ends_with("/anyio/_backends/_asyncio.py") ||
-         (file.ends_with("/asyncio/tasks.py") && model_.shown(frames.front()).name == "wait_for");
+         file.ends_with("/anyio/_backends/_asyncio.py") || is_wait_for(frames.front());
 }
 
 std::vector<const AsyncTask*> Coroutines::needed(const AsyncTask& task) const {
@@ -266,6 +279,10 @@ std::vector<ThreadCapture> coroutine_threads(FrameModel& model, const ProcessCap
       thread.wait.holder_pid = process.pid;
       thread.wait.holder_tid = last.worker;
     }
+    // A loop's clock may be another task's, so it counts only if it is about to ring.
+    const snapshot::Wait& clock = loop->wait;
+    thread.wait.limited = clock.limited && clock.limit_ms >= 0 &&
+                          clock.limit_ms < snapshot::kOldWaitMs && coroutines.has_clock(task);
     thread.wait.rare.edit().kept = task.sockets;
   }
   return threads;

@@ -127,6 +127,37 @@ TEST_CASE("tasks: a loop that nothing wakes holds the others up by itself") {
   CHECK(looping_verdict(job).summary.find("is left to end that") == std::string::npos);
 }
 
+TEST_CASE("tasks: a coroutine that waits with a clock about to ring goes on") {
+  CaptureBuilder job =
+      looping({{"serves",
+                {py("wait_for", kAsyncio + "tasks.py", 476), py("serve", "/job/stock.py", 12)},
+                "<Future>"}});
+  auto& process = job.process(pid_of(kOdd));
+  process.tasks.front().state = snapshot::TaskState::kWaits;
+  process.tasks.front().sockets.emplace_back();
+  snapshot::Wait& wait = process.threads[0].wait;
+  wait.limited = true;
+  wait.limit_ms = 2000;
+  const auto is_limited = [&job, &process] {
+    FrameModel model(job.capture.tables);
+    const auto threads = coroutine_threads(model, process);
+    REQUIRE(threads.size() == 1);
+    return threads[0].wait.limited;
+  };
+  CHECK(is_limited());
+  SECTION("the loop has none") {
+    wait.limited = false;
+  }
+  SECTION("it rings later") {
+    wait.limit_ms = 60'000;
+  }
+  SECTION("it is another task's") {
+    job.task(process, {"other", at_event(), "<Future>"});
+    process.tasks.front().stack = process.tasks.back().stack;
+  }
+  CHECK_FALSE(is_limited());
+}
+
 TEST_CASE("tasks: a chain without an end, as only a damaged capture has it") {
   std::vector<TaskSpec> tasks;
   for (int i = 0; i < 4000; ++i) {
