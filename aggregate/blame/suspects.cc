@@ -18,6 +18,7 @@
 #include "aggregate/view/program_order.h"
 #include "aggregate/view/remote_calls.h"
 #include "aggregate/view/thread_cycle.h"
+#include "aggregate/view/without_work.h"
 
 namespace oddrank::aggregate {
 
@@ -209,9 +210,10 @@ bool waits_for_all_others(const RuleInput& input, std::size_t rank) {
 }
 
 // Returns whether the rank stands in something that another rank may end. A rank that sleeps or
-// runs in its own code waits for none.
+// runs in its own code waits for none, nor does one that takes turns in a loop without end.
 bool may_wait(const JobView& view, const RankView& rank) {
-  if (rank.decider == nullptr || rank.sample() == nullptr) {
+  if (rank.decider == nullptr || rank.sample() == nullptr || takes_turns(view, rank) ||
+      waits_in_turns(rank)) {
     return false;
   }
   // Not is_at_work: a rank that spins on its device waits, and is in state R.
@@ -288,6 +290,15 @@ bool has_own_part(const RuleInput& input, std::size_t at) {
   });
 }
 
+// Returns whether the rank moves, and is awaited otherwise than in a call: then it keeps what the
+// others wait for (a lock, an answer) while it goes on, as a leader does.
+bool gets_on(const RuleInput& input, std::size_t at) {
+  return input.graph.awaited[at] && input.rank(at).motion.moved() &&
+         std::ranges::none_of(input.graph.slots, [at](const Slot& slot) {
+           return std::ranges::binary_search(slot.absent, at);
+         });
+}
+
 // Finds the ranks to name if no wait leads to any rank.
 std::vector<std::size_t> find_odd(const RuleInput& input, const std::vector<BlockedOn>& blocked) {
   std::vector<std::size_t> odd;
@@ -318,8 +329,8 @@ std::vector<std::size_t> find_odd(const RuleInput& input, const std::vector<Bloc
   std::erase_if(odd, [&input](std::size_t at) {
     return has_no_equals(input.view, at) || has_own_part(input, at) ||
            has_another_role(input, at) || makes_something(input, input.rank(at)) ||
-           may_be_idle(input.view, input.graph.slots, at) || !anything_waits(input, at) ||
-           others_go_on(input, at);
+           gets_on(input, at) || may_be_idle(input.view, input.graph.slots, at) ||
+           !anything_waits(input, at) || others_go_on(input, at);
   });
   return odd;
 }
@@ -390,8 +401,9 @@ std::size_t first_to_stop(const RuleInput& input, const std::vector<std::size_t>
 Suspects choose_vague(const RuleInput& input, std::vector<std::size_t> ranks) {
   const Blame& blame = input.blame;
   Suspects chosen{Basis::kVague, {}, false};
-  std::erase_if(
-      ranks, [&input](std::size_t at) { return may_be_idle(input.view, input.graph.slots, at); });
+  std::erase_if(ranks, [&input](std::size_t at) {
+    return may_be_idle(input.view, input.graph.slots, at) || gets_on(input, at);
+  });
   std::ranges::copy_if(ranks, std::back_inserter(chosen.ranks), [&blame](std::size_t at) {
     return blame.blocked[at] == BlockedOn::kOwnProcess;
   });

@@ -105,7 +105,7 @@ WaitGraph GraphBuilder::run() {
     const RankView& rank = view_.rank(at);
     add_peer(at);
     add_servers(at);
-    if (rank.decider != nullptr && !rank.decider->call) {
+    if (rank.decider != nullptr && !rank.decider->call && !waits_in_turns(rank)) {
       add_holders(at, at, *rank.process, *rank.decider);
     }
     if (graph_.net.out[at].empty()) {

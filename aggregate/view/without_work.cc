@@ -52,6 +52,12 @@ bool waits_for_ends(const RankView& rank) {
           }));
 }
 
+bool waits_in_turns(const RankView& rank) {
+  return rank.decider != nullptr && !rank.decider->call && !rank.decider->loops.empty() &&
+         rank.decider->loops.front().endless && rank.decider->wait.limited &&
+         keeps_waking(*rank.decider);
+}
+
 bool sleeps_for_set_time(const JobView& view, const RankView& rank) {
   return rank.decider != nullptr && !rank.decider->call && !rank.polls &&
          rank.decider->wait.limit_ms >= 0 && sleeps_on_purpose(*rank.decider, view.model());

@@ -15,6 +15,10 @@ bool takes_turns(const JobView& view, const RankView& rank);
 // Returns whether the process waits for nothing but other processes to end.
 bool waits_for_ends(const RankView& rank);
 
+// Returns whether it was seen to wait for a short time again and again in such a loop. Nothing
+// after the loop needs what it waits for: that is work, and no answer that somebody owes.
+bool waits_in_turns(const RankView& rank);
+
 // Returns whether it sleeps for a time that its program has set, and asks for nothing in between.
 bool sleeps_for_set_time(const JobView& view, const RankView& rank);
 

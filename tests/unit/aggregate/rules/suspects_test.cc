@@ -552,4 +552,81 @@ TEST_CASE("suspects: a thread that is stopped in one sample only is not stopped"
   CHECK(named_in(job) == Named{2});
 }
 
+namespace {
+
+// Adds a loop of the program's own function, in which the thread is asleep.
+snapshot::PythonLoop& in_loop(CaptureBuilder& job, std::int32_t rank, const char* call) {
+  snapshot::PythonLoop& loop = job.process(pid_of(rank)).threads.front().loops.emplace_back();
+  loop.frame = 3;  // "log_metrics" of sleeping()
+  loop.calls.push_back({job.capture.tables.string(call), {}, false, false});
+  loop.calls.push_back({job.capture.tables.string("time.sleep"), {}, false, false});
+  return loop;
+}
+
+// Two ranks wait for the first one, which sleeps.
+CaptureBuilder two_wait(WaitOn on) {
+  CaptureBuilder job({"n0"}, 3);
+  job.thread(job.rank(0, "n0", pid_of(0)), tests::sleeping());
+  for (const std::int32_t rank : {1, 2}) {
+    ThreadSpec waits = waiting_on(on, on == WaitOn::kFileLock ? "/run/leader.lock" : "socket:[9]");
+    waits.wait.syscall = on == WaitOn::kFileLock ? "flock" : "recvfrom";
+    waits.wait.holder_pid = pid_of(0);
+    waits.switch_step = on == WaitOn::kFileLock ? 0 : 4;
+    job.thread(job.rank(rank, "n0", pid_of(rank)), waits);
+  }
+  return job;
+}
+
+}  // namespace
+
+TEST_CASE("suspects: a rank that keeps a lock while it goes on is not stuck") {
+  CaptureBuilder job = two_wait(WaitOn::kFileLock);
+  ThreadSpec leads = tests::sleeping();
+  leads.frames = {tests::native("clock_nanosleep", "/lib/x86_64-linux-gnu/libc.so.6"),
+                  tests::py("lead", "/home/ada/demo/train.py", 95)};
+  leads.switch_step = 4;
+  replace(job, 0, leads);
+  in_loop(job, 0, "tick").frame = 1;
+  CHECK(named_in(job) == Named{0});
+  job.process(pid_of(0)).threads.front().samples.edit_back().locals_changed = true;
+  CHECK(named_in(job).empty());
+}
+
+TEST_CASE("suspects: a rank that goes on, but not into the others' call, may be stuck") {
+  CaptureBuilder job = eight_ranks(in_all_reduce());
+  replace(job, 3, tests::sleeping());
+  in_loop(job, 3, "try_to_connect");
+  job.process(pid_of(3)).threads.front().samples.edit_back().locals_changed = true;
+  CHECK(named_in(job) == Named{3});
+}
+
+TEST_CASE("suspects: ranks that look for work in a loop without end are owed no answer") {
+  CaptureBuilder job = two_wait(WaitOn::kSocket);
+  const bool endless = GENERATE(true, false);
+  for (const std::int32_t rank : {1, 2}) {
+    auto& thread = job.process(pid_of(rank)).threads.front();
+    thread.wait.limited = true;
+    thread.loops.emplace_back().endless = endless;
+  }
+  CHECK(named_in(job) == (endless ? Named{} : Named{0}));
+}
+
+TEST_CASE("suspects: among ranks that take turns without end, a spare is not the odd one") {
+  CaptureBuilder job({"n0"}, 3);
+  const bool endless = GENERATE(true, false);
+  ThreadSpec turns = tests::sleeping();
+  turns.switch_step = 5;
+  for (const std::int32_t rank : {0, 1}) {
+    job.thread(job.rank(rank, "n0", pid_of(rank)), turns);
+    in_loop(job, rank, "torch._C._distributed_c10d.TCPStore.add").endless = endless;
+  }
+  ThreadSpec spare = waiting_on(WaitOn::kSocket, "socket:[9]");
+  spare.frames = {tests::native("c10d::TCPStore::wait", "/v/torch/lib/libtorch_cpu.so"),
+                  tests::py("be_spare", "/home/ada/demo/train.py", 12)};
+  spare.wait.syscall = "poll";
+  spare.wait.limited = true;
+  job.thread(job.rank(2, "n0", pid_of(2)), spare);
+  CHECK(named_in(job) == (endless ? Named{} : Named{2}));
+}
+
 }  // namespace oddrank::aggregate
