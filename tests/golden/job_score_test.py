@@ -33,7 +33,7 @@ ENOUGH = 200
 GPU_COUNT = 40
 ROLES_RIGHT = 149
 RIGHT_SHARE = 0.95
-STRANGERS_RIGHT = 875
+STRANGERS_RIGHT = 997
 STRANGERS_WRONG = 30
 MOST_BESIDE = 1  # verdicts of which another story names an innocent
 
