@@ -282,12 +282,13 @@ TEST_CASE("stop: stops of a thread in a storm of signals lose none") {
   REQUIRE(victim->wait_line("ready"));
   const auto target = LiveTarget::open(victim->pid());
   REQUIRE(target);
-  const int times = std::getenv("ODDRANK_FULL") == nullptr ? 600 : 3000;
+  // On a busy machine most attempts find it at rest.
+  const int enough = std::getenv("ODDRANK_FULL") == nullptr ? 400 : 2000;
   int held = 0;
-  for (int i = 0; i < times; ++i) {
+  for (int i = 0; held < enough && i < enough * 50; ++i) {
     held += stop_one(**target, as_running(victim->pid())).end == StopEnd::kHeld ? 1 : 0;
   }
-  CHECK(held > times * 2 / 3);
+  CHECK(held == enough);
   CHECK(harm_of(victim->pid(), "RS").empty());
   REQUIRE(victim->send("\n"));
   const auto line = victim->wait_line("record");
