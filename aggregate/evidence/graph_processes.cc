@@ -248,7 +248,8 @@ bool GraphBuilder::waits_for_others(std::size_t rank) const {
 
 std::string GraphBuilder::wait_evidence(const ProcessCapture& process,
                                         const ThreadCapture& thread) const {
-  const std::string detail = printable(wait_detail(view_, process, thread), 200);
+  constexpr std::size_t kMaxDetail = 300;
+  const std::string detail = cut_end(printable(wait_detail(view_, process, thread)), kMaxDetail);
   return detail.empty() ? system_call_words(view_, thread, true) : detail;
 }
 

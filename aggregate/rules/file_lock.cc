@@ -111,8 +111,7 @@ std::vector<Finding> by_holder(const RuleInput& input) {
     Finding finding =
         accuse(input, Kind::kFileLock, {holder}, polls ? Evidence::kState : Evidence::kOwnStall);
     if (polls) {
-      const bool stands = rank.motion.measured && !rank.motion.stack;
-      finding.at_most(stands ? Confidence::kLikely : Confidence::kPossible);
+      finding.at_most(Confidence::kLikely);
     }
     const WaitsFor wait = waits_for(input.view, waiter);
     finding.summary = keeper_words(input, keeper, at, wait);
