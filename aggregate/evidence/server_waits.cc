@@ -324,8 +324,11 @@ bool may_be_idle(const JobView& view, const std::vector<Slot>& slots, std::size_
            (other.decider->wait.on == WaitOn::kSocket ||
             std::ranges::find(other.servers, at) != other.servers.end());
   };
-  const bool asked = std::ranges::any_of(ranks, may_ask);
-  return has_only_servers(view, rank, asked) || (waits_for_work && !asked);
+  if (has_only_servers(view, rank, true)) {
+    return true;
+  }
+  const bool unless_asked = waits_for_work || has_only_servers(view, rank, false);
+  return unless_asked && std::ranges::none_of(ranks, may_ask);  // last: each rank asks about all
 }
 
 bool waits_for_listener(const JobView& view, const std::vector<Slot>& slots, std::size_t at) {
