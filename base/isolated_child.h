@@ -24,8 +24,8 @@ class IsolatedChild {
   // fork or pipe fails.
   static std::optional<IsolatedChild> start(std::span<const IsolatedTask> tasks, std::size_t index);
 
-  // Gives it another task; only if it has done its own, and may run another one. Returns false if
-  // it is gone.
+  // Gives it another task. Precondition: it has done its own, and may run another one. Returns
+  // false if it is gone.
   bool give(const IsolatedTask& task, std::size_t index);
 
   std::size_t task() const { return task_; }

@@ -87,9 +87,11 @@ void CollnetRails::find_units() {
     }
   }
   for (Rail& rail : rails_) {
+    if (!by_rank.contains(rail.group)) {
+      continue;
+    }
     for (RailHead& head : rail.heads) {
-      head.unit =
-          by_rank.contains(rail.group) ? view_.capture().nodes.size() + head.rank : head.unit;
+      head.unit = view_.capture().nodes.size() + head.rank;
     }
   }
 }

@@ -288,17 +288,10 @@ ProxyStall ProxyNet::stall_of(const StallKey& key) const {
   if (key.rail) {
     return stall_of_rail(key);
   }
-  if (key.index == kCollnetIndex) {
-    ProxyStall stall;
-    measure_rail_of_gpu(key, stall);
-    stall.kind = stall.steps > 0 ? ProxyStall::Kind::kDevice : ProxyStall::Kind::kSilent;
-    stall.ranks = ranks_of(key.group, key.index, key.unit);
-    return stall;
-  }
-  const ProxyGroup& group = lanes_.groups().at(key.group);
   ProxyStall stall;
-  measure(key, stall);
+  key.index == kCollnetIndex ? measure_rail_of_gpu(key, stall) : measure(key, stall);
   if (key.link) {
+    const ProxyGroup& group = lanes_.groups().at(key.group);
     stall.ranks = {group.rank_at.at(key.link->first), group.rank_at.at(key.link->second)};
     return stall;
   }
@@ -443,8 +436,7 @@ std::string network_words(const JobView& view, const ProxyStall& stall) {
   const std::string place = "in the network itself (CollNet" +
                             (stall.devices[0].empty() ? std::string() : ", " + stall.devices[0]) +
                             "): ";
-  const std::string ranks = fmt::format("{} {} ({})", stall.ranks.size() == 1 ? "rank" : "ranks",
-                                        format_ranks(view.numbers_of(stall.ranks)), on);
+  const std::string ranks = fmt::format("{} ({})", ranks_phrase(view.numbers_of(stall.ranks)), on);
   if (stall.steps == 0) {
     return place + "it takes nothing of " + ranks;
   }

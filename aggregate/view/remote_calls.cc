@@ -285,10 +285,6 @@ RemoteWait find_answer(FrameModel& model,
   return {caller.rank, caller.thread, meant(model, ranks, std::move(servers), known), {}};
 }
 
-}  // namespace
-
-namespace {
-
 // Returns whether the thread runs functions for callers of `call`, and was seen at work and at
 // rest.
 bool takes_turns_in(FrameModel& model, const ThreadCapture& thread, std::string_view call) {

@@ -30,10 +30,20 @@ bool has_no_work(const JobView& view, const RankView& rank) {
          });
 }
 
-bool takes_turns(const JobView& view, const RankView& rank) {
+namespace {
+
+// Returns whether the rank was seen to wake again and again, outside of calls, in a loop that only
+// an exception ends.
+bool goes_round(const RankView& rank) {
   return rank.decider != nullptr && !rank.decider->call && !rank.decider->loops.empty() &&
-         rank.decider->loops.front().endless && keeps_waking(*rank.decider) &&
-         !rests_in_loop(view, *rank.decider) && sleeps_on_purpose(*rank.decider, view.model());
+         rank.decider->loops.front().endless && keeps_waking(*rank.decider);
+}
+
+}  // namespace
+
+bool takes_turns(const JobView& view, const RankView& rank) {
+  return goes_round(rank) && !rests_in_loop(view, *rank.decider) &&
+         sleeps_on_purpose(*rank.decider, view.model());
 }
 
 bool waits_for_ends(const RankView& rank) {
@@ -53,9 +63,7 @@ bool waits_for_ends(const RankView& rank) {
 }
 
 bool waits_in_turns(const RankView& rank) {
-  return rank.decider != nullptr && !rank.decider->call && !rank.decider->loops.empty() &&
-         rank.decider->loops.front().endless && rank.decider->wait.limited &&
-         keeps_waking(*rank.decider);
+  return goes_round(rank) && rank.decider->wait.limited;
 }
 
 bool sleeps_for_set_time(const JobView& view, const RankView& rank) {

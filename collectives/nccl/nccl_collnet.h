@@ -9,7 +9,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -56,9 +55,8 @@ class CollnetReader {
     std::int32_t nodes = -1;
   };
   void add_rows(const Op& receive, const Op* send, const Place& place);
-  // Returns the place that all heads of the rail find: a split communicator shares the heads of its
-  // parent, perhaps in another order. Of several, that of the smallest hash counts.
-  std::optional<Place> place_of(Shared shared);
+  // Finds the place of each rail. A split communicator shares the heads of its parent, perhaps in
+  // another order; so the communicator with the smallest hash counts, which all heads find.
   void read_places();
   void read_place(attach::Addr communicator);
   std::string device_name(const Op& op) const;

@@ -9,9 +9,8 @@
 namespace oddrank::waits {
 
 // Sets the error of each GPU on the capture's only node: the most telling one since `begun_us`.
-// Both times are after boot. A GPU that is lost may be missing in the table of GPUs; the newest
-// error of such a one becomes a note: "GPU 0000:41:00 had an error 41 s ago (kernel log): Xid 79,
-// ...".
+// Both times are after boot. A GPU that is lost may be missing in the table of GPUs. Its newest
+// error becomes a note: "GPU 0000:41:00 had an error 41 s ago (kernel log): Xid 79, ...".
 void add_gpu_errors(const KernelWords& words,
                     std::uint64_t begun_us,
                     std::uint64_t now_us,
