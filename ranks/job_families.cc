@@ -48,11 +48,11 @@ bool is_infrastructure(const ProcessFacts& facts) {
          program.find("/dist-packages/") != program.npos;
 }
 
-// Makes services parts of the process that has started them, or else of the first one that is no
-// service: they are read, but judged only if a wait leads to them.
+// Makes services that the user has not given parts of the process that has started them, or else of
+// the first one that is no service: they are read, but judged only if a wait leads to them.
 void give_services_away(RankTable& table) {
-  const auto is_own = [](const RankRow& row) {
-    return row.is_rank && row.role != JobRole::kService;
+  const auto is_own = [&table](const RankRow& row) {
+    return row.is_rank && (row.role != JobRole::kService || !table.options.pids.empty());
   };
   const auto first = std::find_if(table.rows.begin(), table.rows.end(), is_own);
   if (first == table.rows.end()) {
@@ -60,7 +60,7 @@ void give_services_away(RankTable& table) {
   }
   const pid_t any = table.stat(first->process).pid;
   for (RankRow& row : table.rows) {
-    if (row.is_rank && row.role == JobRole::kService) {
+    if (row.is_rank && !is_own(row)) {
       const std::size_t above = table.tree.ancestor(row.process, [&](std::size_t at) {
         return table.row_of[at] != kNoProcess && is_own(table.rows[table.row_of[at]]);
       });

@@ -135,6 +135,13 @@ bool is_partial(const RankView& rank) {
          (rank.presence == Presence::kPartial && rank.state() != 'D' && !rank.stays_stopped());
 }
 
+// Returns whether the rank waits for an answer, and it is not known which process owes it.
+bool awaits_unknown(const JobView& view, const RankView& rank) {
+  return rank.speaks_by_coroutine()
+             ? !rank.coroutine->inside
+             : rank.wants.empty() && asks_another_process(view.model(), rank);
+}
+
 bool is_of_coroutine(const GraphNode& node) {
   return node.kind == NodeKind::kThread && is_coroutine(*node.thread);
 }
@@ -287,8 +294,7 @@ BlockedOn blocked_on(const RuleInput& input, std::size_t at) {
   if (input.graph.waits[at]) {
     return BlockedOn::kRanks;
   }
-  const bool awaits_unknown = rank.speaks_by_coroutine() && !rank.coroutine->inside;
-  if (input.graph.in_call[at] || awaits_unknown) {
+  if (input.graph.in_call[at] || awaits_unknown(input.view, rank)) {
     return BlockedOn::kCall;
   }
   if (rank.polls == PollOn::kWork) {  // of a request, or for a message

@@ -135,6 +135,20 @@ bool runs_function(FrameModel& model, const ThreadCapture& thread) {
   return served_call(model, thread).has_value();
 }
 
+bool asks_another_process(FrameModel& model, const RankView& rank) {
+  const auto call = rank.decider == nullptr ? std::nullopt : remote_call(model, *rank.decider);
+  if (!call) {
+    return false;
+  }
+  const snapshot::AskedObjects& asked = rank.decider->wait.rare->asked;
+  if (asked.known) {
+    return std::ranges::find(asked.actors, rank.process->actor) == asked.actors.end();
+  }
+  return std::ranges::none_of(rank.process->threads, [&](const ThreadCapture& thread) {
+    return served_call(model, thread) == call;
+  });
+}
+
 std::vector<const ThreadCapture*> keepers_of(const JobView& view,
                                              const snapshot::ProcessCapture& process,
                                              const snapshot::Wait& waiter,

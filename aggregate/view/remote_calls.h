@@ -38,6 +38,10 @@ bool waits_to_serve(FrameModel& model, const snapshot::ThreadCapture& thread);
 // Returns whether the thread runs a function for a caller.
 bool runs_function(FrameModel& model, const snapshot::ThreadCapture& thread);
 
+// Returns whether the rank's deciding thread waits for an answer that the rank itself does not owe:
+// it runs no function for such callers, or is known to have asked others (AskedObjects).
+bool asks_another_process(FrameModel& model, const RankView& rank);
+
 // A rank that waits for an answer, and the threads that may owe it.
 struct RemoteWait {
   std::size_t caller = 0;                           // an index into the ranks

@@ -44,8 +44,8 @@ DiscoverOptions given(const std::vector<pid_t>& pids) {
   return options;
 }
 
-JobRole role_of_row(const Node& node, pid_t pid) {
-  for (const auto& row : node.decide().rows) {
+JobRole role_of_row(const Node& node, pid_t pid, const DiscoverOptions& options = {}) {
+  for (const auto& row : node.decide(options).rows) {
     if (node.facts()[row.process].stat.pid == pid) {
       return row.role;
     }
@@ -113,9 +113,16 @@ TEST_CASE("a process that was given is a row of its own, also below another one"
   CHECK(engine().ranks(given({100, 110, 120, 121})) == "-1:100[101] -1:110 0:120 1:121");
 }
 
-TEST_CASE("a service that was given belongs to a process that is no service") {
-  CHECK(engine().ranks(given({101, 110, 120, 121})) == "-1:110[101] 0:120 1:121");
+TEST_CASE("a service that was given is a row of its own, and known as a service") {
+  CHECK(engine().ranks(given({101, 110, 120, 121})) == "-1:101 -1:110 0:120 1:121");
   CHECK(engine().ranks(given({101})) == "-1:101");
+
+  Node node = engine();
+  node.add(130, 100, "VLLM::DPCoordinator").says({});
+  CHECK(node.ranks() == "-1:100[101,130] -1:110 0:120 1:121");
+  const DiscoverOptions all = given({100, 110, 120, 121, 130});
+  CHECK(node.ranks(all) == "-1:100[101] -1:110 -1:130 0:120 1:121");
+  CHECK(role_of_row(node, 130, all) == JobRole::kService);
 }
 
 TEST_CASE("two engines of one server: their workers' numbers are nobody's") {

@@ -172,6 +172,29 @@ TEST_CASE("who waits for an actor that lives waits for no resources") {
   CHECK_FALSE(seen.rank(kDriver).lacks_resources());
 }
 
+TEST_CASE("nobody is named for an answer that no process is known to owe") {
+  ThreadSpec asks = tests::at_python_lock();
+  asks.frames = {py("Worker.get_objects", kWorker, 8), py("evaluate", "/home/ada/demo/load.py", 9),
+                 py("Worker.main_loop", kWorker, 9)};
+  for (const bool itself : {false, true}) {
+    CaptureBuilder job = driver_and_actors();
+    const snapshot::StringId actor = process_of(job, kActor).actor;
+    tests::replace(job, static_cast<int>(kActor), asks);
+    process_of(job, kActor).actor = actor;
+    ask(job, std::to_string(kActor));
+    auto& asked = process_of(job, kActor).threads.front().wait.rare.edit().asked;
+    asked.known = asked.tasks = true;
+    if (itself) {
+      asked.actors.push_back(actor);
+    }
+    const Viewed seen(std::move(job));
+    CHECK(seen.rank(kDriver).servers == SlimVector<std::size_t>{kActor});
+    const Verdict verdict = diagnose(seen.view).verdict;
+    CHECK((verdict.kind == Kind::kUnknown) != itself);
+    CHECK(verdict.culprits.size() == (itself ? 1 : 0));
+  }
+}
+
 TEST_CASE("a coroutine that waits for another one's lock speaks for its actor") {
   CaptureBuilder job = driver_and_actors();
   ask(job, std::to_string(kActor));
