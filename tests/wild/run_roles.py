@@ -121,13 +121,16 @@ SERVE = (f"{BIN}/vllm serve $RUN_FOLDER/model --served-model-name chat --host 12
          "--middleware chat_plugin.AuditMiddleware")
 TENSOR_PARALLEL = "--tensor-parallel-size 2 --distributed-executor-backend mp"
 DATA_PARALLEL = "--data-parallel-size 2"
+BOTH_PARALLEL = f"{TENSOR_PARALLEL} {DATA_PARALLEL}"
 FEW, ENDLESS = STEPS_BEFORE, 10**9
 
 
 def vllm(options, requests, *fault, rank=""):
     client = f"{PYTHON} client.py {HTTP_PORT} {requests} {rank}"
-    least = (("Worker_TP0", "Worker_TP1", "EngineCore") if options == TENSOR_PARALLEL else
-             ("EngineCore_DP0", "EngineCore_DP1"))
+    least = {TENSOR_PARALLEL: ("Worker_TP0", "Worker_TP1", "EngineCore"),
+             DATA_PARALLEL: ("EngineCore_DP0", "EngineCore_DP1"),
+             BOTH_PARALLEL: ("Worker_DP0_TP0", "Worker_DP0_TP1", "Worker_DP1_TP0", "Worker_DP1_TP1",
+                             "EngineCore_DP0", "EngineCore_DP1")}[options]
     return Form(f"cd vllm; {SERVE} {options} & {client}", ("api", *least), *fault,
                 idle=requests == FEW)
 
@@ -189,9 +192,9 @@ COROUTINES = {"kinds": ("stuck_rank",), "named": ("store",), "idle": True}
 JOBS = {
     "vllm_idle": vllm(TENSOR_PARALLEL, FEW),
     "vllm_busy": vllm(TENSOR_PARALLEL, ENDLESS),
-    "vllm_worker_fifo": vllm(TENSOR_PARALLEL, ENDLESS, pipe("Worker_TP1", "scales.1"), IO_STALL),
+    "vllm_worker_fifo": vllm(TENSOR_PARALLEL, ENDLESS, pipe("Worker_TP1", "scales.0.1"), IO_STALL),
     "vllm_worker_spin": vllm(TENSOR_PARALLEL, ENDLESS,
-                             spin("Worker_TP0", "scales.0", b"1 -1 0\n"), BUSY),
+                             spin("Worker_TP0", "scales.0.0", b"1 -1 0\n"), BUSY),
     "vllm_worker_stopped": vllm(TENSOR_PARALLEL, ENDLESS, stop("Worker_TP1"), STOPPED),
     "vllm_core_fifo": vllm(TENSOR_PARALLEL, ENDLESS, pipe("EngineCore", "quota.0"), IO_STALL),
     "vllm_core_stopped": vllm(TENSOR_PARALLEL, ENDLESS, stop("EngineCore"), STOPPED),
@@ -199,9 +202,13 @@ JOBS = {
     "vllm_dp_idle": vllm(DATA_PARALLEL, FEW),
     "vllm_dp_core_fifo": vllm(DATA_PARALLEL, ENDLESS, pipe("EngineCore_DP1", "quota.1"), IO_STALL,
                               rank=1),
+    "vllm_both_idle": vllm(BOTH_PARALLEL, FEW),
+    "vllm_both_fifo": vllm(BOTH_PARALLEL, ENDLESS, pipe("Worker_DP1_TP0", "scales.1.0"), IO_STALL,
+                           rank=1),
+    "vllm_both_stopped": vllm(BOTH_PARALLEL, ENDLESS, stop("Worker_DP0_TP1"), STOPPED, rank=0),
     "vllm_offline": alone(f"{PYTHON} offline.py",
                           ("script", "Worker_TP0", "Worker_TP1", "EngineCore"),
-                          pipe("Worker_TP1", "scales.1"), IO_STALL),
+                          pipe("Worker_TP1", "scales.0.1"), IO_STALL),
     "vllm_trainer": alone(f"{TORCHRUN} --nproc-per-node 2 --master-addr 127.0.0.1 --master-port "
                           f"{RENDEZVOUS_PORT} trainer.py", ("trainer0", "trainer1", "EngineCore"),
                           pipe("EngineCore", "quota.0"), IO_STALL),
