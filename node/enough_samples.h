@@ -30,7 +30,7 @@ namespace oddrank::node {
 // From this age on, a wait is old.
 inline constexpr std::chrono::milliseconds kOldWait{snapshot::kOldWaitMs};
 // From the start of the first sample to the start of the last one; and from the capture's start to
-// the end of the last sample, as far as that can be predicted (in_time()).
+// the answer, as far as that can be predicted (in_time()).
 inline constexpr std::chrono::milliseconds kMaxSampling{10000};
 inline constexpr std::size_t kMaxSamples = 5;
 
@@ -66,9 +66,10 @@ struct SamplingTime {
   std::chrono::milliseconds takes{0};       // a sample: as long as the last one took
 };
 
-// Moves the next sample, which is not the first, earlier if it would end more than kMaxSampling
-// after the capture's start; drops it if that leaves too little time between the two. An answer in
-// time is worth more than one more sample.
+// Moves the next sample, which is not the first, earlier if the answer would come more than
+// kMaxSampling after the capture's start: what follows the last sample (names, other sources, the
+// report) takes about as long as two samples. Drops it if that leaves too little time between the
+// two. An answer in time is worth more than one more sample.
 NextSample in_time(NextSample next, const SamplingTime& time);
 
 // Returns whether a main thread or a Python thread of a rank spins in a GPU's driver or NCCL in

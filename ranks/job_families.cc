@@ -7,6 +7,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "ranks/process_label.h"
@@ -285,8 +286,26 @@ void add_roles(RankTable& table) {
   give_services_away(table);
 }
 
+void join_engines(RankTable& table) {
+  const auto is_engines = [&table](const RankRow& row) {
+    return row.is_rank && row.rank >= 0 && row.replica.empty() && is_titled(table, row.process);
+  };
+  const RayClusters clusters(table);
+  std::map<std::size_t, std::set<std::string>> jobs;  // by the family's head
+  for (const RankRow& row : table.rows) {
+    if (is_engines(row)) {
+      jobs[clusters.leader_of(head_of(table, row.process))].insert(row.job);
+    }
+  }
+  for (RankRow& row : table.rows) {
+    const std::size_t head = clusters.leader_of(head_of(table, row.process));
+    if (is_engines(row) && jobs[head].size() > 1) {
+      row.replica = std::exchange(row.job, job_of_family(table, head));
+    }
+  }
+}
+
 void add_families(RankTable& table) {
-  forget_lone_numbers(table);
   if (!table.rows.empty()) {
     add_beside_rows(table);
     return;

@@ -24,12 +24,15 @@ namespace oddrank::ranks {
 bool has_own_part(const RankTable& table, std::size_t process);
 
 // Adds a row for each process with its own part in the job; the family's other processes belong to
-// the nearest row above them. A rank with a title that is the only one of its job loses its number,
-// since each of several engines has a rank 0. Call it once all ranks have rows.
+// the nearest row above them. Call it once all ranks have rows.
 void add_families(RankTable& table);
 
-// Removes such a rank's number from processes that the user gave.
+// Removes such a rank's number.
 void forget_lone_numbers(RankTable& table);
+
+// Makes the engines of one server replicas of one job (RankRow::replica): ranks of several jobs
+// that have titles and belong to one family. Each engine has a rank 0.
+void join_engines(RankTable& table);
 
 // Sets each row's role by the process's title. A process without a rank and a title that has
 // started others is a controller.

@@ -132,13 +132,15 @@ RankDecision decide_ranks(const std::vector<ProcessFacts>& facts, const Discover
   if (options.pids.empty()) {
     add_ranks(table);
     add_unidentified(table);
-    join_replicas(table);
-    add_families(table);
-    add_waiting_launchers(table);
   } else {
     add_given(table);
-    forget_lone_numbers(table);
-    join_replicas(table);
+  }
+  join_replicas(table);
+  forget_lone_numbers(table);
+  join_engines(table);
+  if (options.pids.empty()) {
+    add_families(table);
+    add_waiting_launchers(table);
   }
   RankDecision decision;
   decision.expected = expected_ranks(table);

@@ -221,6 +221,8 @@ constexpr auto kPatterns = std::to_array<FramePattern>({
     {kIdle, kPy, "/socketserver.py|/multiprocessing/managers.py", "serve_forever", "a server"},
     {kIdle, kPy, "/socket.py", "accept", "a server"},
     {kIdle, kC, "", "uv_run", "an event loop"},
+    // A loop in C of which only Python's frames are known, as it was seen awake.
+    {kIdle, kPy, "/asyncio/runners.py", "run", "an event loop"},
     {kIdle, kC, "_torchft", "lighthouse_main", "a server"},
     {kIdle, kC, "", "signal_pause|signal_sigwait|sigsuspend", "a wait for a signal"},
 

@@ -96,6 +96,11 @@ bool is_woken_from_outside(const JobView& view, const RankView& rank) {
          does_nothing_beside(view, rank);
 }
 
+// Returns whether it is a framework's own process: it counts only if a wait leads to it.
+bool is_service(const RankView& rank) {
+  return rank.process != nullptr && rank.process->role == snapshot::JobRole::kService;
+}
+
 // Returns which ranks are awaited by one that wants something of them: not just work for a loop
 // that runs functions for others, or their end. An event loop may wait for an answer.
 std::vector<bool> find_claimed(const RuleInput& input) {
@@ -142,7 +147,8 @@ Idle find_without_work(const RuleInput& input) {
     if (rank.presence != Presence::kRead || !rank.motion.measured || !rank.servers.empty()) {
       return {};
     }
-    const bool without = asks(input.view, rank) || has_no_work(input.view, rank);
+    const bool without =
+        asks(input.view, rank) || has_no_work(input.view, rank) || is_service(rank);
     if ((without && !wanted[at]) || waits_for_listener(input.view, input.graph.slots, at)) {
       idle.ranks.push_back(at);
     } else if (!wanted[at] && is_woken_from_outside(input.view, rank)) {
@@ -250,7 +256,8 @@ std::vector<Finding> healthy(const RuleInput& input) {
     launches = launches || waits_for_launchers(input.view, ranks[at]);
     // A thread that the deciding one waits for may get on.
     const bool gets_on = local_story(input, at) == Kind::kSlow ||
-                         (takes_turns(input.view, ranks[at]) && !input.graph.awaited[at]);
+                         (!input.graph.awaited[at] &&
+                          (is_service(ranks[at]) || takes_turns(input.view, ranks[at])));
     any_gets_on = any_gets_on || gets_on;
     all_move =
         all_move && ranks[at].presence == Presence::kRead && (ranks[at].motion.moved() || gets_on);

@@ -227,12 +227,25 @@ const ThreadCapture* loop_of(const ProcessCapture& process, const AsyncTask& tas
   return task.loop == 0 || found == process.threads.end() ? nullptr : &*found;
 }
 
+// Returns whether the thread is in an event loop, and in a callback that runs there, not in a task.
+bool is_in_callback(FrameModel& model, const ProcessCapture& process, const ThreadCapture& thread) {
+  const auto loop = model.story(thread.samples.back(), Story::kIdle);
+  return loop && model.works_inside(thread.samples.back(), *loop) &&
+         std::ranges::none_of(process.tasks, [&thread](const AsyncTask& task) {
+           return task.loop == thread.tid && task.state == TaskState::kRuns;
+         });
+}
+
 // Returns the task that the thread waits for; null if it waits for none. Not the task that it runs,
-// if that one asks for another, like a callback that waits for another thread's loop.
-const AsyncTask* awaited_task(const ProcessCapture& process, const ThreadCapture& thread) {
+// if that one asks for another, like a callback that waits for another thread's loop; nor a task of
+// its own loop while a callback keeps the loop from running it.
+const AsyncTask* awaited_task(FrameModel& model,
+                              const ProcessCapture& process,
+                              const ThreadCapture& thread) {
   const AsyncTask* awaited = nullptr;
+  const bool busy = !thread.samples.empty() && is_in_callback(model, process, thread);
   for (const AsyncTask& task : process.tasks) {
-    const bool is_it = task.tid != 0 && task.tid == thread.tid;
+    const bool is_it = task.tid != 0 && task.tid == thread.tid && !(busy && task.loop == thread.tid);
     if (is_it && (awaited == nullptr || awaited->state == TaskState::kRuns)) {
       awaited = &task;
     }
@@ -291,7 +304,7 @@ std::vector<ThreadCapture> coroutine_threads(FrameModel& model, const ProcessCap
 TaskWay tasks_awaited_by(FrameModel& model,
                          const ProcessCapture& process,
                          const ThreadCapture& thread) {
-  const AsyncTask* awaited = awaited_task(process, thread);
+  const AsyncTask* awaited = awaited_task(model, process, thread);
   return awaited == nullptr ? TaskWay() : Coroutines(model, process).way_from(*awaited);
 }
 
@@ -321,7 +334,7 @@ TaskCircle task_circle(FrameModel& model,
                        const ProcessCapture& process,
                        const ThreadCapture& thread) {
   TaskCircle circle;
-  const AsyncTask* awaited = awaited_task(process, thread);
+  const AsyncTask* awaited = awaited_task(model, process, thread);
   if (awaited == nullptr) {
     return circle;
   }
@@ -351,7 +364,7 @@ TaskCircle waiting_tasks(FrameModel& model, const RankView& rank) {
 bool waits_for_no_task(FrameModel& model,
                        const ProcessCapture& process,
                        const ThreadCapture& thread) {
-  const AsyncTask* awaited = awaited_task(process, thread);
+  const AsyncTask* awaited = awaited_task(model, process, thread);
   const bool only_one = process.read == snapshot::ReadState::kFull &&
                         std::ranges::count_if(process.threads, &ThreadCapture::has_python) == 1;
   if (awaited == nullptr || awaited->loop != thread.tid || !only_one || thread.wait.limited ||

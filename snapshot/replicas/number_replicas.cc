@@ -162,10 +162,16 @@ void Numbering::number(ProcessCapture& process, const ReplicaPlace& place) {
   begin(place, process.rank, rank);
   process.rank = rank;
   if (process.is_rank) {
-    const std::string replica = "replica " + std::to_string(place.number);
-    process.label =
-        string(place.size == 1 ? replica
-                               : "rank " + std::to_string(process.replica_rank) + " of " + replica);
+    constexpr std::string_view kOf = " of replica ";  // in a label of an earlier call, too
+    const std::string_view label = capture_.tables.text(process.label);
+    std::string part;
+    if (process.role != JobRole::kUnknown) {
+      part = label.substr(0, label.find(kOf));
+    } else if (place.size > 1) {
+      part = "rank " + std::to_string(process.replica_rank);
+    }
+    process.label = string((part.empty() ? std::string(kOf.substr(4)) : part + std::string(kOf)) +
+                           std::to_string(place.number));
   }
   for (ProcessGroup& group : process.groups) {
     number(group);

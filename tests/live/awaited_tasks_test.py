@@ -102,6 +102,10 @@ link, _ = door.accept()
 threading.Thread(target=lambda: asyncio.run(serve()), daemon=True).start()
 link.recv(10)
 """
+# The same on the main thread, where a callback keeps the loop from running tasks.
+CALLBACK = SERVER[:SERVER.index("link, _")].replace(
+    "await {waits}", "asyncio.get_running_loop().call_soon(stand)").replace(
+    "async def answer", "def stand():\n    threading.Event().wait()\n\nasync def answer") + "asyncio.run(serve())"
 # A coroutine of the first one waits for an answer from outside of the job, and the second one for the
 # first one.
 ASKS = """
@@ -528,17 +532,26 @@ class AwaitedTasks(unittest.TestCase):
                 self.assertEqual([one["rank"] for one in verdict["culprits"]], [0], verdict)
                 self.assertEqual(verdict["kind"], "io_stall", verdict)
 
+    def serve(self, code):
+        """Returns the verdict on a server and its client."""
+        server, client = self.start(code, 0), self.start(CLIENT, 1)
+        client.stdin.write(server.stdout.readline())
+        client.stdin.write(server.stdout.readline())
+        self.assertEqual(server.stdout.readline(), b"asked\n")
+        verdict = self.verdict_on(server, client)
+        self.assertEqual([one["rank"] for one in verdict["culprits"]], [0], verdict)
+        self.assertEqual(verdict["kind"], "stuck_rank")
+        return verdict["summary"]
+
     def test_a_coroutine_that_owes_another_rank_an_answer(self):
         for waits in ("asyncio.Event().wait()", "asyncio.sleep(10 ** 6)"):
             with self.subTest(waits):
-                server, client = self.start(SERVER.format(waits=waits), 0), self.start(CLIENT, 1)
-                client.stdin.write(server.stdout.readline())
-                client.stdin.write(server.stdout.readline())
-                self.assertEqual(server.stdout.readline(), b"asked\n")
-                verdict = self.verdict_on(server, client)
-                self.assertEqual([one["rank"] for one in verdict["culprits"]], [0], verdict)
-                self.assertEqual(verdict["kind"], "stuck_rank")
-                self.assertIn("answer", verdict["summary"])
+                self.assertIn("answer", self.serve(SERVER.format(waits=waits)))
+
+    def test_a_callback_that_waits_does_not_wait_for_the_task_of_its_loop(self):
+        summary = self.serve(CALLBACK)
+        self.assertIn("waits for a threading.Event", summary)
+        self.assertNotIn("coroutine", summary)
 
 
 if __name__ == "__main__":

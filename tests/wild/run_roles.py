@@ -129,8 +129,8 @@ def vllm(options, requests, *fault, rank=""):
     client = f"{PYTHON} client.py {HTTP_PORT} {requests} {rank}"
     least = {TENSOR_PARALLEL: ("Worker_TP0", "Worker_TP1", "EngineCore"),
              DATA_PARALLEL: ("EngineCore_DP0", "EngineCore_DP1"),
-             BOTH_PARALLEL: ("Worker_DP0_TP0", "Worker_DP0_TP1", "Worker_DP1_TP0", "Worker_DP1_TP1",
-                             "EngineCore_DP0", "EngineCore_DP1")}[options]
+             BOTH_PARALLEL: tuple(f"{core}{part}" for core in ("EngineCore_DP0", "EngineCore_DP1")
+                                  for part in ("", "/Worker_TP0", "/Worker_TP1"))}[options]
     return Form(f"cd vllm; {SERVE} {options} & {client}", ("api", *least), *fault,
                 idle=requests == FEW)
 
@@ -203,9 +203,9 @@ JOBS = {
     "vllm_dp_core_fifo": vllm(DATA_PARALLEL, ENDLESS, pipe("EngineCore_DP1", "quota.1"), IO_STALL,
                               rank=1),
     "vllm_both_idle": vllm(BOTH_PARALLEL, FEW),
-    "vllm_both_fifo": vllm(BOTH_PARALLEL, ENDLESS, pipe("Worker_DP1_TP0", "scales.1.0"), IO_STALL,
+    "vllm_both_fifo": vllm(BOTH_PARALLEL, ENDLESS, pipe("EngineCore_DP1/Worker_TP0", "scales.1.0"), IO_STALL,
                            rank=1),
-    "vllm_both_stopped": vllm(BOTH_PARALLEL, ENDLESS, stop("Worker_DP0_TP1"), STOPPED, rank=0),
+    "vllm_both_stopped": vllm(BOTH_PARALLEL, ENDLESS, stop("EngineCore_DP0/Worker_TP1"), STOPPED, rank=0),
     "vllm_offline": alone(f"{PYTHON} offline.py",
                           ("script", "Worker_TP0", "Worker_TP1", "EngineCore"),
                           pipe("Worker_TP1", "scales.0.1"), IO_STALL),
@@ -433,8 +433,13 @@ class RolesJob(run_jobs.Job):
         key, used = (role, self.standing()), int(fields[11]) + int(fields[12])
         return used - self.seen.setdefault(key, used) > 0.7 * os.sysconf("SC_CLK_TCK")
 
+    def title_of_parent(self, pid):
+        parent = read(f"{self.proc()}/{pid}/stat").rpartition(") ")[2].split()[1:2]
+        return read(f"{self.proc()}/{parent[0]}/cmdline") if parent else ""
+
     def roles(self):
-        """Returns {role: pid in its namespace}: what they said, and the titles of vLLM's."""
+        """Returns {role: pid in its namespace}: what they said, and the titles of vLLM's, those of a
+        replica's workers with that of its core before them."""
         if not os.path.exists(f"{self.folder}/inside"):
             return {}
         proc, roles = self.proc(), {}
@@ -447,7 +452,8 @@ class RolesJob(run_jobs.Job):
             words = read(f"{proc}/{pid}/cmdline").split("\0")
             title = re.match(r"VLLM::(\w+)", words[0])
             if title:
-                role = title[1]
+                core = re.match(r"VLLM::(EngineCore_DP\d+)", self.title_of_parent(pid))
+                role = f"{core[1]}/{title[1]}" if core else title[1]
                 roles[role if role not in roles else f"{role}.{pid}"] = int(pid)
             elif f"{BIN}/vllm" in words[:3]:
                 roles["api"] = int(pid)

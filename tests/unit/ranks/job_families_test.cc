@@ -1,6 +1,7 @@
 // Processes of a job that have no rank: which of them have a part of their own.
 #include "ranks/job_families.h"
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -119,7 +120,7 @@ TEST_CASE("a service that was given is a row of its own, and known as a service"
 
   Node node = engine();
   node.add(130, 100, "VLLM::DPCoordinator").says({});
-  CHECK(node.ranks() == "-1:100[101,130] -1:110 0:120 1:121");
+  CHECK(node.ranks() == "-1:100[130,101] -1:110 0:120 1:121");
   const DiscoverOptions all = given({100, 110, 120, 121, 130});
   CHECK(node.ranks(all) == "-1:100[101] -1:110 -1:130 0:120 1:121");
   CHECK(role_of_row(node, 130, all) == JobRole::kService);
@@ -139,6 +140,40 @@ TEST_CASE("two engines of one server: their workers' numbers are nobody's") {
       .says(member(0, 1));
   CHECK(node.ranks() == "-1:100 -1:110 -1:111 -1:120 -1:121");
   CHECK(node.ranks(given({111, 121})) == "-1:111 -1:121");
+}
+
+// A server with two engines, each with two workers that have the numbers 0 and 1 of a group.
+Node two_engines() {
+  Node node;
+  node.add(100, 50, "python /venv/bin/serve model").says({});
+  for (const int core : {110, 120}) {
+    ReportedWorld world = member(0, 2);
+    world.address = "127.0.0.1:29" + std::to_string(core);
+    node.add(core, 100, "VLLM::EngineCore_DP" + std::to_string(core / 10 - 11)).says({});
+    node.add(core + 1, core, "VLLM::Worker_TP0").says(world);
+    world.rank = 1;
+    node.add(core + 2, core, "VLLM::Worker_TP1").says(world);
+  }
+  return node;
+}
+
+TEST_CASE("engines of one server whose workers have groups are replicas of one job") {
+  const Node node = two_engines();
+  CHECK(node.ranks() == "-1:100 -1:110 -1:120 0:111 0:121 1:112 1:122");
+  std::set<std::string> replicas;
+  for (const auto& row : node.decide().rows) {
+    CHECK(row.job == "family 100");
+    replicas.insert(row.replica);
+  }
+  CHECK(replicas.size() == 3);  // the server and its cores have none
+  CHECK(node.ranks(given({111, 112, 121, 122})) == "0:111 0:121 1:112 1:122");
+
+  Node two_servers = engine();
+  ReportedWorld world = member(0, 2);
+  world.address = "127.0.0.1:29600";
+  two_servers.add(200, 50, "python /venv/bin/serve other").says({});
+  two_servers.add(210, 200, "VLLM::Worker_TP0").says(world);
+  CHECK(two_servers.decide().rows.front().replica.empty());
 }
 
 TEST_CASE("an engine below a rank is a part of the rank's job") {

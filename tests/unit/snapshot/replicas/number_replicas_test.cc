@@ -65,6 +65,18 @@ std::string members_of(const Capture& capture, const CollectiveCall& call) {
 
 }  // namespace
 
+TEST_CASE("a rank of a replica keeps its title, however often it is numbered") {
+  CaptureBuilder job = two_replicas();
+  ProcessCapture& rank = job.process(21);
+  rank.role = JobRole::kWorker;
+  rank.label = job.capture.tables.string("Worker_TP1");
+  for (int again = 0; again < 2; ++again) {
+    number_replicas(job.capture);
+    CHECK(job.capture.tables.text(job.process(21).label) == "Worker_TP1 of replica 1");
+    CHECK(job.capture.tables.text(job.process(20).label) == "rank 0 of replica 1");
+  }
+}
+
 TEST_CASE("the ranks of replicas get numbers in the order of their start, and say their places") {
   CaptureBuilder job = two_replicas();
   ProcessCapture& child = job.child(21, "n0", 25);
