@@ -291,7 +291,7 @@ NextSample next_sample(const Capture& capture,
 }
 
 NextSample in_time(NextSample next, const SamplingTime& time) {
-  const milliseconds latest = kMaxSampling - time.before - time.last_begun - 3 * time.takes;
+  const milliseconds latest = kMaxSampling - time.before - time.last_begun - 4 * time.takes;
   next.after = std::min(next.after, latest);
   return next.after < std::max(kLeastInterval, time.takes) ? NextSample{} : next;
 }

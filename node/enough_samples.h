@@ -68,7 +68,7 @@ struct SamplingTime {
 
 // Moves the next sample, which is not the first, earlier if the answer would come more than
 // kMaxSampling after the capture's start: what follows the last sample (names, other sources, the
-// report) takes about as long as two samples. Drops it if that leaves too little time between the
+// report) takes about as long as three samples. Drops it if that leaves too little time between the
 // two. An answer in time is worth more than one more sample.
 NextSample in_time(NextSample next, const SamplingTime& time);
 

@@ -314,9 +314,9 @@ TEST_CASE("no sample keeps the answer beyond the longest time, however long read
   };
   using namespace std::chrono_literals;
   CHECK(after(4s, {200ms, 3500ms, 50ms}) == 4s);  // an idle machine
-  CHECK(after(4s, {2s, 3500ms, 1s}) == 1500ms);
-  CHECK(after(4s, {3s, 4s, 700ms}) == 900ms);
-  CHECK(after(4s, {3s, 4s, 800ms}) == -1ms);  // the last one has just ended
+  CHECK(after(4s, {2s, 3500ms, 500ms}) == 2500ms);
+  CHECK(after(4s, {3s, 4s, 600ms}) == 600ms);
+  CHECK(after(4s, {3s, 4s, 700ms}) == -1ms);  // the last one has just ended
   CHECK(after(500ms, {20s, 500ms, 3s}) == -1ms);
 }
 
