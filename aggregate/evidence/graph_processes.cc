@@ -129,14 +129,14 @@ void GraphBuilder::add_holder(std::size_t node,
 }
 
 // Adds the waits for the threads that use the other end of a connection. Returns false if none is
-// known, or one is in a collective: then the wait is for its rank.
+// known, or one is in a collective, or the process is stopped: then the wait is for all of it.
 bool GraphBuilder::add_keepers(std::size_t node,
                                std::size_t rank,
                                const ThreadCapture& thread,
                                const ProcessCapture& server) {
   const ProcessCapture& process = *graph_.nodes[node].process;
   const auto keepers = keepers_of(view_, process, thread.wait, server);
-  if (keepers.empty() ||
+  if (keepers.empty() || server.state == 'T' ||
       std::ranges::any_of(keepers, [](const auto* one) { return one->call.has_value(); })) {
     return false;
   }

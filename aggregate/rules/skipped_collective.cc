@@ -138,7 +138,7 @@ std::string part_words(const RuleInput& input, const RankView& rank, const Graph
   const snapshot::ThreadCapture* thread = deciding_thread(input.view, process);
   const std::string has = fmt::format("has a {} pid {}{}, which ", child_words(input.view, process),
                                       process.pid, command_words(input.view, process));
-  return has + (thread == nullptr || thread->samples.empty()
+  return has + (thread == nullptr || thread->samples.empty() || process.state == 'T'
                     ? stuck_words(input.view, process)
                     : elsewhere(input, view_of(input.view, rank, process, *thread)));
 }

@@ -84,15 +84,16 @@ TEST_CASE("side servers: a rank that the others wait for anyway is named") {
   CHECK(verdict.culprits[0].rank == 5);
 }
 
-// Gives the server a thread that has the other end of the client's connection at hand.
-snapshot::ThreadCapture& keep(CaptureBuilder& job, ThreadSpec spec) {
+// Gives the server, or another process, a thread that has the other end of the client's connection
+// at hand.
+snapshot::ThreadCapture& keep(CaptureBuilder& job, ThreadSpec spec, pid_t pid = pid_of(kServer)) {
   spec.python_name = "Thread-1 (process_request_thread)";
   snapshot::Tables& tables = job.capture.tables;
   snapshot::RareWaitFacts& asks = job.process(pid_of(kClient)).threads.front().wait.rare.edit();
   asks.local = tables.string("127.0.0.1:49008");
   asks.peer = tables.string("127.0.0.1:8400");
   asks.other_end = tables.string("socket:[8]");
-  snapshot::ThreadCapture& thread = job.thread(job.process(pid_of(kServer)), spec);
+  snapshot::ThreadCapture& thread = job.thread(job.process(pid), spec);
   thread.tid = 9000;
   thread.wait.rare.edit().kept = {{asks.other_end, asks.peer, asks.local}};
   return thread;
@@ -131,6 +132,21 @@ TEST_CASE("side servers: the thread that has the connection owes the answer") {
     thread.wait.syscall_name = job.capture.tables.string("recvfrom");
     CHECK(diagnose(job.capture).verdict.kind != Kind::kStuckRank);
   }
+}
+
+TEST_CASE("side servers: a stopped child owes the answer, whatever its threads wait for") {
+  constexpr pid_t kChild = 7777;
+  CaptureBuilder job = job_with_client("127.0.0.1:8400");
+  job.process(pid_of(kClient)).threads.front().wait.holder_pid = kChild;
+  job.child(pid_of(kServer), "n0", kChild).state = 'T';
+  ThreadSpec stopped = waiting_on(WaitOn::kSocket, "socket:[8]");
+  stopped.state = 'T';
+  keep(job, stopped, kChild);
+  const Verdict verdict = diagnose(job.capture).verdict;
+  INFO(verdict.summary);
+  REQUIRE(verdict.culprits.size() == 1);
+  CHECK(verdict.culprits[0].rank == kServer);
+  CHECK(verdict.summary.find("child process pid 7777, which is stopped") != std::string::npos);
 }
 
 // The server's main thread is at a lock of its own process; another thread reads from the client.
