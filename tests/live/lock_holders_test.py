@@ -34,6 +34,17 @@ WAIT = """
 import fcntl, os, sys
 fcntl.flock(os.open(sys.argv[1], os.O_RDWR), fcntl.LOCK_EX)
 """
+# Each has a lock for readers, and wants it for itself.
+UPGRADE = """
+import fcntl, os, struct, sys
+def lock(kind):
+    fcntl.fcntl(fd, fcntl.F_OFD_SETLKW, struct.pack("hhqqi4x", kind, 0, 0, 0, 0))
+fd = os.open(sys.argv[1], os.O_RDWR | os.O_CREAT)
+lock(fcntl.F_RDLCK)
+print("ready", flush=True)
+sys.stdin.readline()
+lock(fcntl.F_WRLCK)
+"""
 # The lock is the existence of the file.
 POLL = """
 import os, sys, time
@@ -51,9 +62,9 @@ class LockHolders(unittest.TestCase):
     def setUp(self):
         self.folder = self.enterContext(harness.scratch())
 
-    def start(self, code, *arguments):
-        process = subprocess.Popen([sys.executable, "-c", code, *arguments],
-                                   stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
+    def start(self, code, *arguments, stdin=subprocess.DEVNULL):
+        process = subprocess.Popen([sys.executable, "-c", code, *arguments], stdin=stdin,
+                                   stdout=subprocess.PIPE)
         self.addCleanup(process.communicate)
         self.addCleanup(process.kill)
         return process
@@ -92,6 +103,21 @@ class LockHolders(unittest.TestCase):
 
     def test_a_lock_whose_taker_has_closed_the_file_is_held_by_the_child(self):
         self.check_inherited("stays")
+
+    def test_readers_of_one_file_that_all_want_to_write_wait_for_each_other(self):
+        readers = [self.start(UPGRADE, f"{self.folder}/catalog", stdin=subprocess.PIPE) for _ in range(2)]
+        for reader in readers:
+            self.assertEqual(reader.stdout.readline(), b"ready\n")
+        for reader in readers:
+            reader.stdin.write(b"go\n")
+            reader.stdin.flush()
+        for reader in readers:
+            proc_facts.wait_until(lambda pid=reader.pid: proc_facts.in_call(pid, proc_facts.FCNTL), "it waits")
+        run = harness.Run(harness.run_here([harness.Options.oddrank, "node", *(str(one.pid) for one in readers),
+                                            *harness.PATIENTLY, "--json", "-"]))
+        verdict = run.json()["verdict"]
+        self.assertEqual(verdict["kind"], "resource_cycle", run)
+        self.assertEqual({one["pid"] for one in verdict["culprits"]}, {one.pid for one in readers}, run)
 
     def test_the_advice_of_a_container_leads_into_it(self):
         """The lock file is in a file system that only the rank's own mount namespace has."""

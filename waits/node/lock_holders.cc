@@ -40,9 +40,10 @@ std::string fdinfo(pid_t pid, int fd) {
 
 // A lock that a thread waits for.
 struct Blocked {
-  WaitPlace place;
   std::string file;         // name without its folder: mount namespaces differ in folders
   std::uint64_t inode = 0;  // 0: the kernel is older than v5.14
+  pid_t waiter = 0;
+  int fd = -1;  // of the waiter: what it has locked through that very file does not hold it up
   std::vector<pid_t> holders;
 };
 
@@ -63,6 +64,7 @@ void look_at_process(pid_t pid, std::vector<Blocked>& locks) {
   for (const attach::OpenFd& fd : *fds) {
     for (Blocked& lock : locks) {
       const bool candidate = fd.kind == attach::FdKind::kFile && base_name(fd.link) == lock.file &&
+                             !(pid == lock.waiter && fd.fd == lock.fd) &&
                              lock.holders.size() < kMaxHolders &&
                              (lock.holders.empty() || lock.holders.back() != pid);
       if (candidate && has_lock_open(lock, pid, fd)) {
@@ -73,10 +75,9 @@ void look_at_process(pid_t pid, std::vector<Blocked>& locks) {
 }
 
 // Runs in the child. Sends "INDEX PID PID ..." for each lock.
-void search_holders(const Capture& capture, std::vector<Blocked> locks, int fd) {
+void search_holders(std::vector<Blocked> locks, int fd) {
   for (Blocked& lock : locks) {
-    const ProcessCapture& process = capture.processes[lock.place.process];
-    lock.inode = inode_of_fdinfo(fdinfo(process.pid, process.threads[lock.place.thread].wait.fd));
+    lock.inode = inode_of_fdinfo(fdinfo(lock.waiter, lock.fd));
   }
   for (const pid_t pid : attach::list_pids().value_or(std::vector<pid_t>())) {
     if (pid != ::getpid() && pid != ::getppid()) {
@@ -145,10 +146,12 @@ void name_lock_holders(Capture& capture, std::chrono::milliseconds patience) {
   }
   std::vector<Blocked> locks;
   for (const WaitPlace& place : places) {
-    const Wait& wait = capture.processes[place.process].threads[place.thread].wait;
-    locks.push_back({place, std::string(base_name(capture.tables.text(wait.path))), 0, {}});
+    const ProcessCapture& process = capture.processes[place.process];
+    const Wait& wait = process.threads[place.thread].wait;
+    locks.push_back(
+        {std::string(base_name(capture.tables.text(wait.path))), 0, process.pid, wait.fd, {}});
   }
-  const auto search = [&](int fd) { search_holders(capture, locks, fd); };
+  const auto search = [&](int fd) { search_holders(locks, fd); };
   const IsolatedResult result = run_isolated({IsolatedTask{search, patience}}, 1).front();
   std::vector<std::vector<pid_t>> holders(places.size());
   for (const std::string_view line : split(result.bytes, '\n')) {
