@@ -347,8 +347,7 @@ bool is_past_actor(const RankView& rank) {
 std::vector<std::size_t> find_alone(const RuleInput& input, const std::vector<BlockedOn>& blocked) {
   return input.view.ranks_that([&](std::size_t at) {
     const bool counts = !input.anybody_in_call || is_held(input, input.rank(at));
-    const bool awaited = input.graph.awaited[at] && !input.blame.one_of_several[at];
-    if (awaited || !counts || is_past_actor(input.rank(at))) {
+    if (input.graph.awaited[at] || !counts || is_past_actor(input.rank(at))) {
       return false;
     }
     const Kind story = local_story(input, at);
