@@ -90,6 +90,12 @@ void GraphBuilder::add_holder(std::size_t node,
   if (holder.thread == nullptr && add_keepers(node, rank, *thread, *holder.process)) {
     return;
   }
+  if (holder.thread == nullptr &&
+      is_read_at_other_end(view_, *from.process, thread->wait, *holder.process)) {
+    graph_.net.nodes[node].unknown = Unknown::kAnybody;
+    graph_.in_call[rank] = graph_.in_call[rank] || node == rank;
+    return;
+  }
   const std::size_t to = node_of(rank, holders, holder);
   if (to == JobView::kNone || (to == node && holder.thread == nullptr)) {
     return;
@@ -167,7 +173,7 @@ void GraphBuilder::expand(std::size_t node, std::size_t rank, const ThreadCaptur
   if (thread != nullptr && !thread->call) {
     add_holders(node, rank, process, *thread);
   }
-  if (thread != nullptr && is_coroutine(*thread) && thread->wait.on == snapshot::WaitOn::kThread &&
+  if (thread != nullptr && is_coroutine(*thread) && thread->wait.on != snapshot::WaitOn::kSocket &&
       graph_.net.out[node].empty()) {
     show(node, rank,
          {"what its process is to do", "no thread of it has the event loop at hand",

@@ -177,13 +177,17 @@ Holders by_exclusion(const JobView& view,
 }
 
 // For a coroutine that waits for something in its own process, but it is not known for which
-// thread: a thread that may hand work over to its event loop, or what another process sends. If
-// there is no such thread, nothing in the process ends the wait.
-Holders of_coroutine(const ProcessCapture& process, const ThreadCapture& coroutine) {
+// thread: a thread that may hand work over to its event loop; or, for what other coroutines do, the
+// only one of these that waits for another process. If there is neither, nothing in the process
+// ends the wait.
+Holders of_coroutine(const JobView& view,
+                     const ProcessCapture& process,
+                     const ThreadCapture& coroutine) {
   Holders holders;
   holders.join = Join::kOneOf;
   holders.how = HowKnown::kExclusion;
-  if (coroutine.wait.on != snapshot::WaitOn::kThread) {
+  const bool inside = coroutine.wait.on == snapshot::WaitOn::kLock;
+  if (coroutine.wait.on != snapshot::WaitOn::kThread && !inside) {
     return holders;
   }
   for (const ThreadCapture& other : process.threads) {
@@ -191,6 +195,17 @@ Holders of_coroutine(const ProcessCapture& process, const ThreadCapture& corouti
     if (fed == -coroutine.tid || fed == -1) {
       add_holder_of(holders, &process, &other);
     }
+  }
+  if (inside && holders.who.empty()) {
+    for (const ThreadCapture& other : view.coroutines(process)) {
+      const bool itself = std::ranges::any_of(
+          other.wait.rare->kept, [&](const auto& kept) { return kept.link == other.wait.path; });
+      if (&other != &coroutine && itself && view.awaited_by(process, other) != nullptr) {
+        add_holder_of(holders, &process, &other);
+      }
+    }
+    holders.others = true;
+    return holders.who.size() == 1 ? holders : Holders();
   }
   return holders;
 }
@@ -262,7 +277,7 @@ Holders holders_of(const JobView& view,
   } else if (const auto keepers = by_keepers(view, process, thread)) {
     return *keepers;
   } else if (is_coroutine(thread)) {
-    return of_coroutine(process, thread);
+    return of_coroutine(view, process, thread);
   } else if (is_at_own_lock(thread) || ends_in_own_process(process, wait)) {
     return by_exclusion(view, process, thread);
   }

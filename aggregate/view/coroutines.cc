@@ -245,7 +245,8 @@ const AsyncTask* awaited_task(FrameModel& model,
   const AsyncTask* awaited = nullptr;
   const bool busy = !thread.samples.empty() && is_in_callback(model, process, thread);
   for (const AsyncTask& task : process.tasks) {
-    const bool is_it = task.tid != 0 && task.tid == thread.tid && !(busy && task.loop == thread.tid);
+    const bool is_it =
+        task.tid != 0 && task.tid == thread.tid && !(busy && task.loop == thread.tid);
     if (is_it && (awaited == nullptr || awaited->state == TaskState::kRuns)) {
       awaited = &task;
     }
@@ -276,6 +277,12 @@ std::vector<ThreadCapture> coroutine_threads(FrameModel& model, const ProcessCap
     return threads;
   }
   Coroutines coroutines(model, process);
+  std::set<pid_t> sleepers;  // loops in which a task sleeps
+  for (const AsyncTask& task : process.tasks) {
+    if (coroutines.sleeps(task)) {
+      sleepers.insert(task.loop);
+    }
+  }
   for (const AsyncTask& task : process.tasks) {
     const ThreadCapture* loop = loop_of(process, task);
     if (task.sockets.empty() || task.state != TaskState::kWaits || loop == nullptr ||
@@ -285,17 +292,22 @@ std::vector<ThreadCapture> coroutine_threads(FrameModel& model, const ProcessCap
     ThreadCapture& thread = threads.emplace_back(thread_of(*loop, task));
     thread.tid = -loop->tid;
     thread.python_name = task.name;
-    const AsyncTask& last = *coroutines.way_from(task).tasks.back();
-    if (last.at_socket) {
+    const TaskWay way = coroutines.way_from(task);
+    const AsyncTask& last = *way.tasks.back();
+    if (way.inside) {
+      thread.wait.on = snapshot::WaitOn::kLock;
+    } else if (last.at_socket) {
       wait_at(last.sockets.front(), thread.wait);
     } else if (last.worker != 0) {
       thread.wait.holder_pid = process.pid;
       thread.wait.holder_tid = last.worker;
     }
-    // A loop's clock may be another task's, so it counts only if it is about to ring.
+    // A loop's clock may be another task's, so it counts only if it is about to ring; for a task
+    // that waits for what others do, also if it wakes one of these.
     const snapshot::Wait& clock = loop->wait;
-    thread.wait.limited = clock.limited && clock.limit_ms >= 0 &&
-                          clock.limit_ms < snapshot::kOldWaitMs && coroutines.has_clock(task);
+    thread.wait.limited =
+        clock.limited && clock.limit_ms >= 0 && clock.limit_ms < snapshot::kOldWaitMs &&
+        (coroutines.has_clock(task) || (way.inside && sleepers.contains(task.loop)));
     thread.wait.rare.edit().kept = task.sockets;
   }
   return threads;

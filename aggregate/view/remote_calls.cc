@@ -149,25 +149,61 @@ bool asks_another_process(FrameModel& model, const RankView& rank) {
   });
 }
 
+namespace {
+
+// Returns whether the thread waits at a socket without another end, like one that accepts
+// connections: it may still have the last one that it handed over in a variable.
+bool waits_for_anybody(const snapshot::Wait& wait) {
+  return wait.on == snapshot::WaitOn::kSocket && wait.how != snapshot::WaitHow::kFiles &&
+         wait.holder_pid == 0 && wait.rare->peer == snapshot::StringId{} &&
+         wait.rare->other_end == snapshot::StringId{};
+}
+
+}  // namespace
+
+namespace {
+
+// The waiter's connection as its other end sees it.
+class OtherEnd {
+ public:
+  OtherEnd(const ProcessCapture& process,
+           const snapshot::Wait& waiter,
+           const ProcessCapture& server)
+      : waiter_(waiter),
+        here_(process.node == server.node && waiter.rare->other_end != snapshot::StringId{}) {}
+
+  bool is(const snapshot::KeptSocket& kept) const {
+    return here_ ? kept.link == waiter_.rare->other_end
+                 : kept.local != snapshot::StringId{} && kept.local == waiter_.rare->peer &&
+                       kept.peer == waiter_.rare->local;
+  }
+  // Returns the thread's own descriptor of it; null: it has none at hand.
+  const snapshot::KeptSocket* in(const ThreadCapture& thread) const {
+    const auto& kept = thread.wait.rare->kept;
+    const auto own = std::ranges::find_if(kept, [this](const auto& one) { return is(one); });
+    return own == kept.end() ? nullptr : &*own;
+  }
+
+ private:
+  const snapshot::Wait& waiter_;
+  bool here_;
+};
+
+}  // namespace
+
 std::vector<const ThreadCapture*> keepers_of(const JobView& view,
-                                             const snapshot::ProcessCapture& process,
+                                             const ProcessCapture& process,
                                              const snapshot::Wait& waiter,
-                                             const snapshot::ProcessCapture& server) {
+                                             const ProcessCapture& server) {
   std::vector<const ThreadCapture*> found;
   if (waiter.on != snapshot::WaitOn::kSocket) {
     return found;
   }
-  const auto is_its_end = [&](const snapshot::KeptSocket& kept) {
-    const bool here = process.node == server.node && waiter.rare->other_end != snapshot::StringId{};
-    return here ? kept.link == waiter.rare->other_end
-                : kept.local != snapshot::StringId{} && kept.local == waiter.rare->peer &&
-                      kept.peer == waiter.rare->local;
-  };
+  const OtherEnd end(process, waiter, server);
   const auto add_if_keeper = [&](const ThreadCapture& thread) {
-    const auto& kept = thread.wait.rare->kept;
-    const auto own = std::ranges::find_if(kept, is_its_end);
-    if (own != kept.end() && thread.wait.path != own->link &&
-        std::ranges::none_of(thread.wait.rare->awaited, [&own](const snapshot::AwaitedFile& file) {
+    const snapshot::KeptSocket* own = end.in(thread);
+    if (own != nullptr && thread.wait.path != own->link && !waits_for_anybody(thread.wait) &&
+        std::ranges::none_of(thread.wait.rare->awaited, [own](const snapshot::AwaitedFile& file) {
           return file.link == own->link;
         })) {
       found.push_back(&thread);
@@ -176,6 +212,18 @@ std::vector<const ThreadCapture*> keepers_of(const JobView& view,
   std::ranges::for_each(server.threads, add_if_keeper);
   std::ranges::for_each(view.coroutines(server), add_if_keeper);
   return found;
+}
+
+bool is_read_at_other_end(const JobView& view,
+                          const ProcessCapture& process,
+                          const snapshot::Wait& waiter,
+                          const ProcessCapture& server) {
+  const OtherEnd end(process, waiter, server);
+  return waiter.on == snapshot::WaitOn::kSocket &&
+         std::ranges::any_of(view.coroutines(server), [&end](const ThreadCapture& coroutine) {
+           const snapshot::KeptSocket* own = end.in(coroutine);
+           return own != nullptr && coroutine.wait.path == own->link;
+         });
 }
 
 namespace {

@@ -76,4 +76,11 @@ std::vector<const snapshot::ThreadCapture*> keepers_of(const JobView& view,
                                                        const snapshot::Wait& waiter,
                                                        const snapshot::ProcessCapture& server);
 
+// Returns whether a coroutine of `server` waits at the waiter's connection for what the waiter
+// sends: then a message was lost, or is not due.
+bool is_read_at_other_end(const JobView& view,
+                          const snapshot::ProcessCapture& process,
+                          const snapshot::Wait& waiter,
+                          const snapshot::ProcessCapture& server);
+
 }  // namespace oddrank::aggregate

@@ -367,6 +367,42 @@ link.sendall(b"a\\n")
 link.recv(10)
 """
 
+# A server of two forms: its handlers wait for their turn, while the first one waits for its client; or for
+# what the clients send.
+ROOM = """
+import asyncio, socket
+
+async def serve():
+    loop, turn, keep = asyncio.get_running_loop(), asyncio.Semaphore(1), []
+    async def turn_form(link):
+        async with turn:
+            while await loop.sock_recv(link, 10) != b"end":
+                pass
+            await loop.sock_sendall(link, b"ok")
+    async def chat_form(link):
+        while await loop.sock_recv(link, 10):
+            pass
+    door = socket.create_server(("127.0.0.1", 0))
+    door.setblocking(False)
+    print(door.getsockname()[1], flush=True)
+    while True:
+        link, _ = await loop.sock_accept(door)
+        link.setblocking(False)
+        keep.append(loop.create_task({form}_form(link)))
+
+asyncio.run(serve())
+"""
+GUEST = """
+import socket, sys, time
+link = socket.create_connection(("127.0.0.1", int(sys.stdin.readline())))
+link.sendall(b"go")
+print("sent", flush=True)
+if {rests}:
+    time.sleep(10 ** 6)
+while link.recv(10):
+    link.sendall(b"go")
+"""
+
 
 class AwaitedTasks(unittest.TestCase):
     def setUp(self):
@@ -489,10 +525,10 @@ class AwaitedTasks(unittest.TestCase):
                 self.assertEqual(self.verdict_of(sys.executable, ALONE.format(waits=waits))["kind"],
                                  "unknown")
 
-    def start(self, code, rank):
+    def start(self, code, rank, world=2):
         process = subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE,
                                    stdout=subprocess.PIPE, bufsize=0,
-                                   env={**os.environ, "RANK": str(rank), "WORLD_SIZE": "2"})
+                                   env={**os.environ, "RANK": str(rank), "WORLD_SIZE": str(world)})
         self.addCleanup(process.communicate)
         self.addCleanup(process.kill)
         return process
@@ -552,6 +588,26 @@ class AwaitedTasks(unittest.TestCase):
         summary = self.serve(CALLBACK)
         self.assertIn("waits for a threading.Event", summary)
         self.assertNotIn("coroutine", summary)
+
+    def visit(self, form, *rests):
+        """Returns the verdict on such a server and its guests."""
+        server = self.start(ROOM.format(form=form), 0, 1 + len(rests))
+        port = server.stdout.readline()
+        guests = []
+        for rank, each in enumerate(rests):
+            guests.append(self.start(GUEST.format(rests=each), rank + 1, 1 + len(rests)))
+            guests[-1].stdin.write(port)
+            self.assertEqual(guests[-1].stdout.readline(), b"sent\n")
+            proc_facts.wait_until(lambda pid=guests[-1].pid: proc_facts.sleeping(pid), "it waits")
+        return self.verdict_on(server, *guests)
+
+    def test_the_only_coroutine_with_a_client_keeps_the_others_from_their_turn(self):
+        verdict = self.visit("turn", True, False)
+        self.assertEqual([one["rank"] for one in verdict["culprits"]], [1], verdict)
+
+    def test_a_server_and_clients_that_all_wait_for_messages_are_no_circle(self):
+        verdict = self.visit("chat", False, False)
+        self.assertEqual(verdict["culprits"], [], verdict)
 
 
 if __name__ == "__main__":
