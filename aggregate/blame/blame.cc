@@ -147,9 +147,16 @@ bool is_of_coroutine(const GraphNode& node) {
 }
 
 // Returns whether the node may hold up others whatever its rank waits for. Not a coroutine that a
-// clock will let go on.
-bool is_apart(const GraphNode& node) {
-  return node.kind == NodeKind::kProcess || (is_of_coroutine(node) && !node.thread->wait.limited);
+// clock may let go on before any rank has waited long for it.
+bool is_apart(const RuleInput& input, const WaitGraph& graph, std::size_t at) {
+  const GraphNode& node = graph.nodes[at];
+  const auto has_waited_long = [&input](std::size_t rank) {
+    const ThreadCapture* decider = input.rank(rank).decider;
+    return decider != nullptr && decider->wait.quiet_ms >= snapshot::kOldWaitMs;
+  };
+  return node.kind == NodeKind::kProcess ||
+         (is_of_coroutine(node) && (!node.thread->wait.limited ||
+                                    std::ranges::any_of(waiters_of(graph, at), has_waited_long)));
 }
 
 void mark(const RuleInput& input, const std::vector<BlockedOn>& blocked, WaitGraph& graph) {
@@ -364,7 +371,7 @@ Blame find_blame(const RuleInput& input, WaitGraph& graph) {
   }
   count_waiters(graph, blame);
   for (std::size_t at = ranks; at < graph.nodes.size(); ++at) {
-    if (!is_apart(graph.nodes[at]) || !graph.net.out[at].empty()) {
+    if (!graph.net.out[at].empty() || !is_apart(input, graph, at)) {
       continue;
     }
     const std::size_t owner = graph.net.nodes[at].owner;

@@ -277,12 +277,6 @@ std::vector<ThreadCapture> coroutine_threads(FrameModel& model, const ProcessCap
     return threads;
   }
   Coroutines coroutines(model, process);
-  std::set<pid_t> sleepers;  // loops in which a task sleeps
-  for (const AsyncTask& task : process.tasks) {
-    if (coroutines.sleeps(task)) {
-      sleepers.insert(task.loop);
-    }
-  }
   for (const AsyncTask& task : process.tasks) {
     const ThreadCapture* loop = loop_of(process, task);
     if (task.sockets.empty() || task.state != TaskState::kWaits || loop == nullptr ||
@@ -302,12 +296,12 @@ std::vector<ThreadCapture> coroutine_threads(FrameModel& model, const ProcessCap
       thread.wait.holder_pid = process.pid;
       thread.wait.holder_tid = last.worker;
     }
-    // A loop's clock may be another task's, so it counts only if it is about to ring; for a task
-    // that waits for what others do, also if it wakes one of these.
+    // A loop's clock may be another task's, so it counts only if it is about to ring. That task may
+    // bring what this one waits for.
     const snapshot::Wait& clock = loop->wait;
-    thread.wait.limited =
-        clock.limited && clock.limit_ms >= 0 && clock.limit_ms < snapshot::kOldWaitMs &&
-        (coroutines.has_clock(task) || (way.inside && sleepers.contains(task.loop)));
+    thread.wait.limited = clock.limited && clock.limit_ms >= 0 &&
+                          clock.limit_ms < snapshot::kOldWaitMs &&
+                          (coroutines.has_clock(task) || (!last.at_socket && last.worker == 0));
     thread.wait.rare.edit().kept = task.sockets;
   }
   return threads;

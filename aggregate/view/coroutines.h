@@ -55,8 +55,8 @@ bool waits_for_no_task(FrameModel& model,
 // Returns the coroutines of the process that use connections, as made-up threads with their frames
 // and waits. A made-up thread's `tid` is minus the tid of the event loop's thread; its Python name
 // is the task's. It waits for a lock if what it waits for is in other tasks' hands. Its wait is
-// `limited` if the task waits with a time limit that is about to end, or for other tasks, one of
-// which is about to wake.
+// `limited` if the loop's clock is about to ring, and the task waits with a time limit, or for what
+// its process does.
 std::vector<snapshot::ThreadCapture> coroutine_threads(FrameModel& model,
                                                        const snapshot::ProcessCapture& process);
 

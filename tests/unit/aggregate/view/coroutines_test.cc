@@ -151,30 +151,13 @@ TEST_CASE("tasks: a coroutine that waits with a clock about to ring goes on") {
   SECTION("it rings later") {
     wait.limit_ms = 60'000;
   }
-  SECTION("it is another task's") {
+  SECTION("it is another task's, which brings no message") {
     job.task(process, {"other", at_event(), "<Future>"});
     process.tasks.front().stack = process.tasks.back().stack;
+    CHECK(is_limited());
+    process.tasks.front().at_socket = true;
   }
   CHECK_FALSE(is_limited());
-}
-
-TEST_CASE("tasks: one that waits for what others do goes on if one of them is about to wake") {
-  const TaskSpec sleeps = {
-      "fill",
-      {py("sleep", kAsyncio + "tasks.py", 639), py("fill", "/job/stock.py", 9)},
-      "<Future>"};
-  const auto is_limited = [&sleeps](const Frames& waits, std::int64_t limit_ms) {
-    CaptureBuilder job = looping({{"serves", waits, "<Future>"}, sleeps});
-    auto& process = job.process(pid_of(kOdd));
-    process.tasks.front().sockets.emplace_back();
-    process.threads[0].wait.limited = true;
-    process.threads[0].wait.limit_ms = limit_ms;
-    FrameModel model(job.capture.tables);
-    return coroutine_threads(model, process).at(0).wait.limited;
-  };
-  CHECK(is_limited(at_event(), 600));
-  CHECK_FALSE(is_limited(at_event(), 60'000));
-  CHECK_FALSE(is_limited({py("load", "/job/stock.py", 12)}, 600));  // it waits for something else
 }
 
 TEST_CASE("tasks: a chain without an end, as only a damaged capture has it") {
