@@ -310,7 +310,7 @@ CollectiveCall rpc_call(const CallFrames& frames,
                         snapshot::Tables& tables) {
   CollectiveCall call;
   call.op = tables.string("all_gather");
-  call.group = tables.string("RPC workers");
+  call.group = tables.string(snapshot::kRpcWorkers);
   std::string evidence = "frame " + frames.describe(match.index);
   const auto names = frames.local(match.index, "worker_names");
   const auto count = names ? braced_size(*names, "set") : std::nullopt;

@@ -15,6 +15,9 @@ enum class CallKind : std::uint8_t {
   kRendezvous,  // store, bootstrap, group creation
 };
 
+// The group of a call in which workers of torch.distributed.rpc meet, for example to end.
+inline constexpr std::string_view kRpcWorkers = "RPC workers";
+
 struct CollectiveCall {
   CallKind kind = CallKind::kCollective;
   StringId op{};     // "all_reduce"

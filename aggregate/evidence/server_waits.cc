@@ -295,9 +295,18 @@ bool is_fed_by_listener(const JobView& view, const RankView& rank) {
   return last != nullptr && last != rank.decider && awaits_requests(view, *rank.process, *last);
 }
 
-bool is_awaited_by_root(const JobView& view, const std::vector<Slot>& slots, std::size_t at) {
+// Returns whether others wait in a call for the rank's part, not for work from it as in a broadcast.
+// Workers of RPC serve while they wait for the end.
+bool owes_its_part(const JobView& view, const std::vector<Slot>& slots, std::size_t at) {
+  const auto is_of_rpc = [&view](std::size_t rank) {
+    const ThreadCapture* thread = view.rank(rank).decider;
+    return thread != nullptr && thread->call &&
+           view.text(thread->call->group) == snapshot::kRpcWorkers;
+  };
   return std::ranges::any_of(slots, [&](const Slot& slot) {
-    return has_root_inside(view, slot) && std::ranges::find(slot.absent, at) != slot.absent.end();
+    return (has_root_inside(view, slot) || slot.root < 0) &&
+           std::ranges::none_of(slot.inside, is_of_rpc) &&
+           std::ranges::find(slot.absent, at) != slot.absent.end();
   });
 }
 
@@ -305,7 +314,7 @@ bool is_awaited_by_root(const JobView& view, const std::vector<Slot>& slots, std
 
 bool may_be_idle(const JobView& view, const std::vector<Slot>& slots, std::size_t at) {
   const RankView& rank = view.rank(at);
-  if (rank.decider == nullptr || rank.decider->call || is_awaited_by_root(view, slots, at)) {
+  if (rank.decider == nullptr || rank.decider->call || owes_its_part(view, slots, at)) {
     return false;
   }
   const auto listens = [&](const ThreadCapture& thread) {
