@@ -190,6 +190,8 @@ constexpr std::array kNativeCalls = {
     of_all("MPI_Comm_create_from_group", "comm_create_group"),
     of_all("MPI_Comm_create*", "comm_create"),
     of_all("MPI_Comm_free", "comm_free"),
+    of_all("MPI_Intercomm_create*", "intercomm_create"),
+    of_all("MPI_Intercomm_merge", "intercomm_merge"),
     of_all("MPI_Cart_create", "comm_create"),
     of_all("MPI_Win_fence", "win_fence"),
     of_all("MPI_Win_create*", "win_create"),

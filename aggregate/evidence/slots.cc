@@ -52,8 +52,17 @@ std::set<std::size_t> all_ranks(const JobView& view) {
   return {all.begin(), all.end()};
 }
 
-// Returns the members in the order of their ranks within the group.
+// Returns whether the call makes an intercommunicator: its ranks are those of two communicators,
+// each of which gives its own.
+bool is_of_two_groups(std::string_view op) {
+  return op.starts_with("intercomm");
+}
+
+// Returns the members in the order of their ranks within the group; empty if they are unknown.
 std::vector<std::size_t> members_of(const JobView& view, const Slot& slot) {
+  if (is_of_two_groups(slot.op)) {
+    return {};
+  }
   if (slot.group == "world") {
     const auto all = all_ranks(view);
     return {all.begin(), all.end()};
@@ -448,7 +457,8 @@ std::vector<Slot> find_slots(const JobView& view) {
       known->inside.push_back(at);
       continue;
     }
-    const std::string group = group_key(view, call);
+    const std::string group =
+        is_of_two_groups(view.text(call.op)) ? std::string() : group_key(view, call);
     // The stages of one initialisation have many names, but are one wait.
     const std::string op = call.kind == CallKind::kRendezvous ? std::string("rendezvous")
                                                               : printable(view.text(call.op), 60);

@@ -33,7 +33,7 @@ ENOUGH = 200
 GPU_COUNT = 40
 ROLES_RIGHT = 156
 RIGHT_SHARE = 0.95
-STRANGERS_RIGHT = 997
+STRANGERS_RIGHT = 998
 STRANGERS_WRONG = 32
 MOST_BESIDE = 1  # verdicts of which another story names an innocent
 

@@ -54,6 +54,7 @@ TEST_CASE("native functions are found mangled and readable") {
   CHECK(find_native_call("MPI_Allreduce")->op == "all_reduce");
   CHECK(find_native_call("MPI_Reduce")->op == "reduce");
   CHECK(find_native_call("PMPI_Comm_create_group")->op == "comm_create_group");
+  CHECK(find_native_call("PMPI_Intercomm_create")->op == "intercomm_create");
   CHECK(find_native_call("MPI_Comm_create")->op == "comm_create");
   CHECK(find_native_call("MPI_Alltoallw")->op == "all_to_allv");
   REQUIRE(find_native_call("ompi_mpi_finalize") != nullptr);

@@ -38,6 +38,24 @@ TEST_CASE("a slot of a group lacks only its members") {
   CHECK(slots[0].absent == std::vector<std::size_t>{2});
 }
 
+TEST_CASE("an intercommunicator is one call, though its ranks know two groups") {
+  ThreadSpec makes = unknown_group();
+  makes.call->op = "intercomm_create";
+  makes.call->group = "left";
+  makes.call->members = {0, 1, 2, 3};
+  CaptureBuilder job = tests::eight_ranks(makes);
+  makes.call->group = "right";
+  makes.call->members = {4, 5, 6, 7};
+  for (const int rank : {4, 5, 6}) {
+    tests::replace(job, rank, makes);
+  }
+  tests::replace(job, 7, tests::sleeping());
+  const auto slots = slots_of(job);
+  REQUIRE(slots.size() == 1);
+  CHECK(slots[0].inside.size() == 7);
+  CHECK(slots[0].absent == std::vector<std::size_t>{7});
+}
+
 TEST_CASE("a stopped rank and one in state D take no part") {
   CHECK(slots_of(tests::stopped_rank_job())[0].absent == std::vector<std::size_t>{2});
   auto job = tests::eight_ranks(tests::in_all_reduce());
