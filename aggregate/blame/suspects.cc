@@ -109,18 +109,15 @@ void doubt_openers(const RuleInput& input, Awaited& awaited) {
   }
 }
 
-// A rank that only ticks is a root if there is no other root, no rank waits for an unknown holder
-// or for a lock of its own process, and something is known of every rank: else it may be such a
-// rank that the ticking one asks for, and not the converse.
+// A rank that only ticks is a root if there is no other root, and no rank waits for an unknown
+// holder: else it may be such a rank that the ticking one asks for, and not the converse. If there
+// are several, each may ask for what another one does not do.
 void take_ticking(const RuleInput& input, Awaited& awaited) {
-  const bool anybody_else = awaited.any_unknown || !awaited.roots.empty() ||
-                            std::ranges::any_of(awaited.vague, [&input](std::size_t at) {
-                              const RankView& rank = input.rank(at);
-                              return input.blame.blocked[at] == BlockedOn::kSomebody ||
-                                     (rank.decider != nullptr && is_at_own_lock(*rank.decider));
-                            });
-  // If there are several, each may ask for what another one does not do.
-  if (!anybody_else && awaited.ticking.size() == 1) {
+  const bool anybody_else = std::ranges::any_of(awaited.vague, [&input](std::size_t at) {
+    return input.blame.blocked[at] == BlockedOn::kSomebody;
+  });
+  if (!awaited.any_unknown && awaited.roots.empty() && !anybody_else &&
+      awaited.ticking.size() == 1) {
     awaited.roots = awaited.ticking;
   }
 }
@@ -328,9 +325,9 @@ std::vector<std::size_t> find_odd(const RuleInput& input, const std::vector<Bloc
   }
   std::erase_if(odd, [&input](std::size_t at) {
     return has_no_equals(input.view, at) || has_own_part(input, at) ||
-           has_another_role(input, at) || makes_something(input, input.rank(at)) ||
-           gets_on(input, at) || may_be_idle(input.view, input.graph.slots, at) ||
-           !anything_waits(input, at) || others_go_on(input, at);
+           makes_something(input, input.rank(at)) || gets_on(input, at) ||
+           may_be_idle(input.view, input.graph.slots, at) || !anything_waits(input, at) ||
+           others_go_on(input, at);
   });
   return odd;
 }

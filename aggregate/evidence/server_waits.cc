@@ -295,8 +295,8 @@ bool is_fed_by_listener(const JobView& view, const RankView& rank) {
   return last != nullptr && last != rank.decider && awaits_requests(view, *rank.process, *last);
 }
 
-// Returns whether others wait in a call for the rank's part, not for work from it as in a broadcast.
-// Workers of RPC serve while they wait for the end.
+// Returns whether others wait in a call for the rank's part, not for work from it as in a
+// broadcast. Workers of RPC serve while they wait for the end.
 bool owes_its_part(const JobView& view, const std::vector<Slot>& slots, std::size_t at) {
   const auto is_of_rpc = [&view](std::size_t rank) {
     const ThreadCapture* thread = view.rank(rank).decider;
