@@ -172,22 +172,27 @@ class OtherEnd {
       : waiter_(waiter),
         here_(process.node == server.node && waiter.rare->other_end != snapshot::StringId{}) {}
 
-  bool is(const snapshot::KeptSocket& kept) const {
-    return here_ ? kept.link == waiter_.rare->other_end
-                 : kept.local != snapshot::StringId{} && kept.local == waiter_.rare->peer &&
-                       kept.peer == waiter_.rare->local;
-  }
   // Returns the thread's own descriptor of it; null: it has none at hand.
-  const snapshot::KeptSocket* in(const ThreadCapture& thread) const {
-    const auto& kept = thread.wait.rare->kept;
-    const auto own = std::ranges::find_if(kept, [this](const auto& one) { return is(one); });
-    return own == kept.end() ? nullptr : &*own;
-  }
+  const snapshot::KeptSocket* in(const ThreadCapture& thread) const;
 
  private:
+  bool is(const snapshot::KeptSocket& kept) const;
+
   const snapshot::Wait& waiter_;
   bool here_;
 };
+
+bool OtherEnd::is(const snapshot::KeptSocket& kept) const {
+  return here_ ? kept.link == waiter_.rare->other_end
+               : kept.local != snapshot::StringId{} && kept.local == waiter_.rare->peer &&
+                     kept.peer == waiter_.rare->local;
+}
+
+const snapshot::KeptSocket* OtherEnd::in(const ThreadCapture& thread) const {
+  const auto& kept = thread.wait.rare->kept;
+  const auto own = std::ranges::find_if(kept, [this](const auto& one) { return is(one); });
+  return own == kept.end() ? nullptr : &*own;
+}
 
 }  // namespace
 
