@@ -159,10 +159,6 @@ bool waits_for_anybody(const snapshot::Wait& wait) {
          wait.rare->other_end == snapshot::StringId{};
 }
 
-}  // namespace
-
-namespace {
-
 // The waiter's connection as its other end sees it.
 class OtherEnd {
  public:
