@@ -128,12 +128,14 @@ std::string absence_predicate(const JobView& view, const RankPast& past, const R
 std::vector<Advice> absence_advice(const RuleInput& input, const RankView& rank) {
   const std::string output = printable(input.view.capture().job.output_path);
   std::vector<Advice> advice;
-  advice.push_back(
-      output.empty()
-          ? fmt::format("look for the last lines of rank {} in the job's output", rank.rank)
-          : fmt::format("grep -n -i -E 'error|killed|signal' {} | tail", shell_quoted(output)));
+  advice.push_back(output.empty() ? fmt::format("look for the last lines of {} in the job's output",
+                                                JobView::short_name(rank))
+                                  : fmt::format("grep -n -i -E 'error|killed|signal' {} | tail",
+                                                shell_quoted(output)));
   advice.push_back(on(rank, "dmesg -T | grep -i -E 'killed process|oom' | tail"));
-  advice.emplace_back("start with srun --kill-on-bad-exit=1, so that a dead rank ends the job");
+  if (!input.view.capture().job.id.empty()) {
+    advice.emplace_back("start with srun --kill-on-bad-exit=1, so that a dead rank ends the job");
+  }
   return advice;
 }
 

@@ -1,4 +1,5 @@
 // A job of which no rank was seen, for whatever reason: no rank waits, so none is missing.
+#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -24,6 +25,25 @@ TEST_CASE("missing_rank: nobody is named if no rank was seen at all") {
     CHECK(report.coverage.read == 0);
     CHECK(report.coverage.expected == 4);
   }
+}
+
+TEST_CASE("missing_rank: advice on a process without a number, and outside of SLURM") {
+  tests::CaptureBuilder job = tests::eight_ranks(tests::at_python_lock());
+  job.capture.job = {};
+  job.capture.job.world_size = -1;
+  for (snapshot::ProcessCapture& process : job.capture.processes) {
+    process.rank = process.world_size = -1;
+  }
+  job.capture.processes[3].state = 'Z';
+  const Verdict verdict = diagnose(job.capture).verdict;
+  REQUIRE(verdict.kind == Kind::kMissingRank);
+  REQUIRE(!verdict.advice.empty());
+  const std::string pid = std::to_string(tests::pid_of(3));
+  CHECK(verdict.advice.front().words() ==
+        "look for the last lines of pid " + pid + " in the job's output");
+  CHECK(std::ranges::none_of(verdict.advice, [](const Advice& advice) {
+    return advice.words().find("srun") != std::string::npos;
+  }));
 }
 
 // A job whose rank 7 has no process, with srun's word on the end of its task 7.
