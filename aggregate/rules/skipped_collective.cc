@@ -457,6 +457,14 @@ std::vector<Finding> skipped_collective(const RuleInput& input) {
     finding.history = histories_of(*job, numbers_of(finding.culprits));
   }
   add_advice(input, input.rank(ranks.front()), finding);
+  const bool waits_inside = std::ranges::any_of(ranks, [&input](std::size_t rank) {
+    const GraphNode* part = part_to_blame(input, input.rank(rank));
+    return part != nullptr && part->thread != nullptr &&
+           part->thread->wait.on == snapshot::WaitOn::kLock;
+  });
+  if (waits_inside) {  // for what other coroutines do: the next message to any of them may do
+    finding.at_most(Confidence::kPossible);
+  }
   const bool in_call = kind == Kind::kSkippedCollective;
   finding.disproves = {in_call ? "the rank entering that call later: then it was only late"
                                : "the rank going on by itself: then it was only slow"};
