@@ -298,15 +298,15 @@ bool is_fed_by_listener(const JobView& view, const RankView& rank) {
 // Returns whether others wait in a call for the rank's part, not for work from it as in a
 // broadcast. Workers of RPC serve while they wait for the end.
 bool owes_its_part(const JobView& view, const std::vector<Slot>& slots, std::size_t at) {
-  const auto is_of_rpc = [&view](std::size_t rank) {
-    const ThreadCapture* thread = view.rank(rank).decider;
-    return thread != nullptr && thread->call &&
-           view.text(thread->call->group) == snapshot::kRpcWorkers;
+  const auto is_of_rpc = [&view](const Slot& slot) {
+    const ThreadCapture* first =
+        slot.inside.empty() ? nullptr : view.rank(slot.inside.front()).decider;
+    return first != nullptr && first->call &&
+           view.text(first->call->group) == snapshot::kRpcWorkers;
   };
   return std::ranges::any_of(slots, [&](const Slot& slot) {
-    return (has_root_inside(view, slot) || slot.root < 0) &&
-           std::ranges::none_of(slot.inside, is_of_rpc) &&
-           std::ranges::find(slot.absent, at) != slot.absent.end();
+    return std::ranges::binary_search(slot.absent, at) &&
+           (has_root_inside(view, slot) || slot.root < 0) && !is_of_rpc(slot);
   });
 }
 
