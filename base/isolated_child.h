@@ -24,8 +24,8 @@ class IsolatedChild {
   // fork or pipe fails.
   static std::optional<IsolatedChild> start(std::span<const IsolatedTask> tasks, std::size_t index);
 
-  // Gives it another task. Precondition: it has done its own, and may run another one. Returns
-  // false if it is gone.
+  // Gives the child another task. Precondition: its last task is done, and it may run another one.
+  // Returns false if the child is gone.
   bool give(const IsolatedTask& task, std::size_t index);
 
   std::size_t task() const { return task_; }

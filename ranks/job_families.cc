@@ -287,20 +287,29 @@ void add_roles(RankTable& table) {
 }
 
 void join_engines(RankTable& table) {
-  const auto is_engines = [&table](const RankRow& row) {
-    return row.is_rank && row.rank >= 0 && row.replica.empty() && is_titled(table, row.process);
-  };
-  const RayClusters clusters(table);
-  std::map<std::size_t, std::set<std::string>> jobs;  // by the family's head
-  for (const RankRow& row : table.rows) {
-    if (is_engines(row)) {
-      jobs[clusters.leader_of(head_of(table, row.process))].insert(row.job);
+  std::vector<RankRow*> titled;
+  for (RankRow& row : table.rows) {
+    if (row.is_rank && row.rank >= 0 && row.replica.empty() && is_titled(table, row.process)) {
+      titled.push_back(&row);
     }
   }
-  for (RankRow& row : table.rows) {
-    const std::size_t head = clusters.leader_of(head_of(table, row.process));
-    if (is_engines(row) && jobs[head].size() > 1) {
-      row.replica = std::exchange(row.job, job_of_family(table, head));
+  if (titled.size() < 2) {
+    return;  // as on most nodes
+  }
+  const RayClusters clusters(table);
+  std::map<std::size_t, std::vector<RankRow*>> families;  // by their heads
+  for (RankRow* row : titled) {
+    families[clusters.leader_of(head_of(table, row->process))].push_back(row);
+  }
+  for (const auto& [head, rows] : families) {
+    const std::string first = rows.front()->job;
+    const bool one_job =
+        std::ranges::all_of(rows, [&first](const RankRow* row) { return row->job == first; });
+    if (one_job) {
+      continue;
+    }
+    for (RankRow* row : rows) {
+      row->replica = std::exchange(row->job, job_of_family(table, head));
     }
   }
 }

@@ -27,7 +27,8 @@ bool has_own_part(const RankTable& table, std::size_t process);
 // the nearest row above them. Call it once all ranks have rows.
 void add_families(RankTable& table);
 
-// Removes such a rank's number.
+// Removes the number of each rank with a title that is the only one of its job: each of several
+// engines has a rank 0.
 void forget_lone_numbers(RankTable& table);
 
 // Makes the engines of one server replicas of one job (RankRow::replica): ranks of several jobs

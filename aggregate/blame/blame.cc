@@ -147,16 +147,10 @@ bool is_of_coroutine(const GraphNode& node) {
 }
 
 // Returns whether the node may hold up others whatever its rank waits for. Not a coroutine that a
-// clock may let go on before any rank has waited long for it.
-bool is_apart(const RuleInput& input, const WaitGraph& graph, std::size_t at) {
-  const GraphNode& node = graph.nodes[at];
-  const auto has_waited_long = [&input](std::size_t rank) {
-    const ThreadCapture* decider = input.rank(rank).decider;
-    return decider != nullptr && decider->wait.quiet_ms >= snapshot::kOldWaitMs;
-  };
+// clock may let go on before any rank has waited long for it (`overdue`).
+bool is_apart(const GraphNode& node, bool overdue) {
   return node.kind == NodeKind::kProcess ||
-         (is_of_coroutine(node) && (!node.thread->wait.limited ||
-                                    std::ranges::any_of(waiters_of(graph, at), has_waited_long)));
+         (is_of_coroutine(node) && (!node.thread->wait.limited || overdue));
 }
 
 void mark(const RuleInput& input, const std::vector<BlockedOn>& blocked, WaitGraph& graph) {
@@ -370,8 +364,13 @@ Blame find_blame(const RuleInput& input, WaitGraph& graph) {
     }
   }
   count_waiters(graph, blame);
+  const std::vector<std::size_t> from_old =
+      distances(graph.out, input.view.ranks_that([&input](std::size_t at) {
+        const ThreadCapture* decider = input.rank(at).decider;
+        return decider != nullptr && decider->wait.quiet_ms >= snapshot::kOldWaitMs;
+      }));
   for (std::size_t at = ranks; at < graph.nodes.size(); ++at) {
-    if (!graph.net.out[at].empty() || !is_apart(input, graph, at)) {
+    if (!is_apart(graph.nodes[at], from_old[at] != kFar) || !graph.net.out[at].empty()) {
       continue;
     }
     const std::size_t owner = graph.net.nodes[at].owner;

@@ -26,7 +26,12 @@ using snapshot::StringId;
 
 namespace {
 
+// Returns what ranks in one call have in common: their group. "" if it is not known.
 std::string group_key(const JobView& view, const CollectiveCall& call) {
+  // An intercommunicator is made by the ranks of two communicators, each of which gives its own.
+  if (view.text(call.op).starts_with("intercomm")) {
+    return {};
+  }
   // Before there are groups, ranks meet in a store: all of them, unless the call says which.
   const std::vector<std::int32_t>& members = view.ranks_of(call.members);
   if (call.whole_world ||
@@ -52,15 +57,9 @@ std::set<std::size_t> all_ranks(const JobView& view) {
   return {all.begin(), all.end()};
 }
 
-// Returns whether the call makes an intercommunicator: its ranks are those of two communicators,
-// each of which gives its own.
-bool is_of_two_groups(std::string_view op) {
-  return op.starts_with("intercomm");
-}
-
 // Returns the members in the order of their ranks within the group; empty if they are unknown.
 std::vector<std::size_t> members_of(const JobView& view, const Slot& slot) {
-  if (is_of_two_groups(slot.op)) {
+  if (slot.group.empty()) {
     return {};
   }
   if (slot.group == "world") {
@@ -457,8 +456,7 @@ std::vector<Slot> find_slots(const JobView& view) {
       known->inside.push_back(at);
       continue;
     }
-    const std::string group =
-        is_of_two_groups(view.text(call.op)) ? std::string() : group_key(view, call);
+    const std::string group = group_key(view, call);
     // The stages of one initialisation have many names, but are one wait.
     const std::string op = call.kind == CallKind::kRendezvous ? std::string("rendezvous")
                                                               : printable(view.text(call.op), 60);

@@ -462,7 +462,7 @@ std::vector<Finding> skipped_collective(const RuleInput& input) {
     return part != nullptr && part->thread != nullptr &&
            part->thread->wait.on == snapshot::WaitOn::kLock;
   });
-  if (waits_inside) {  // for what other coroutines do: the next message to any of them may do
+  if (waits_inside) {  // the next message to any coroutine of its process may end that wait
     finding.at_most(Confidence::kPossible);
   }
   const bool in_call = kind == Kind::kSkippedCollective;

@@ -229,8 +229,9 @@ const ThreadCapture* loop_of(const ProcessCapture& process, const AsyncTask& tas
 
 // Returns whether the thread is in an event loop, and in a callback that runs there, not in a task.
 bool is_in_callback(FrameModel& model, const ProcessCapture& process, const ThreadCapture& thread) {
-  const auto loop = model.story(thread.samples.back(), Story::kIdle);
-  return loop && model.works_inside(thread.samples.back(), *loop) &&
+  const snapshot::ThreadSample* sample = last_sample(thread);
+  const auto loop = model.story(sample, Story::kIdle);
+  return loop && model.works_inside(*sample, *loop) &&
          std::ranges::none_of(process.tasks, [&thread](const AsyncTask& task) {
            return task.loop == thread.tid && task.state == TaskState::kRuns;
          });
@@ -243,10 +244,9 @@ const AsyncTask* awaited_task(FrameModel& model,
                               const ProcessCapture& process,
                               const ThreadCapture& thread) {
   const AsyncTask* awaited = nullptr;
-  const bool busy = !thread.samples.empty() && is_in_callback(model, process, thread);
   for (const AsyncTask& task : process.tasks) {
-    const bool is_it =
-        task.tid != 0 && task.tid == thread.tid && !(busy && task.loop == thread.tid);
+    const bool is_it = task.tid != 0 && task.tid == thread.tid &&
+                       !(task.loop == thread.tid && is_in_callback(model, process, thread));
     if (is_it && (awaited == nullptr || awaited->state == TaskState::kRuns)) {
       awaited = &task;
     }

@@ -162,16 +162,15 @@ void Numbering::number(ProcessCapture& process, const ReplicaPlace& place) {
   begin(place, process.rank, rank);
   process.rank = rank;
   if (process.is_rank) {
-    constexpr std::string_view kOf = " of replica ";  // in a label of an earlier call, too
-    const std::string_view label = capture_.tables.text(process.label);
+    const std::string replica = "replica " + std::to_string(place.number);
     std::string part;
     if (process.role != JobRole::kUnknown) {
-      part = label.substr(0, label.find(kOf));
+      const std::string_view label = capture_.tables.text(process.label);
+      part = label.substr(0, label.find(" of replica "));  // an earlier call has added that
     } else if (place.size > 1) {
       part = "rank " + std::to_string(process.replica_rank);
     }
-    process.label = string((part.empty() ? std::string(kOf.substr(4)) : part + std::string(kOf)) +
-                           std::to_string(place.number));
+    process.label = string(part.empty() ? replica : part + " of " + replica);
   }
   for (ProcessGroup& group : process.groups) {
     number(group);

@@ -84,8 +84,8 @@ TEST_CASE("side servers: a rank that the others wait for anyway is named") {
   CHECK(verdict.culprits[0].rank == 5);
 }
 
-// Gives the server, or another process, a thread that has the other end of the client's connection
-// at hand.
+// Adds a thread to the process. The thread has the other end of the client's connection in a
+// variable.
 snapshot::ThreadCapture& keep(CaptureBuilder& job, ThreadSpec spec, pid_t pid = pid_of(kServer)) {
   spec.python_name = "Thread-1 (process_request_thread)";
   snapshot::Tables& tables = job.capture.tables;
