@@ -352,6 +352,31 @@ bool is_zombie(const ProcessCapture& process) {
   return process.state == 'Z';
 }
 
+// Returns a dead child that should have delivered what the rank waits for, or that was killed and
+// may have had its lock: such a lock tells no owner. `own`: the rank waits for a child of its own.
+// `reaps`: it waits for a child to end. Children that live may have the other end of the pipe, too.
+DoomedChild dead_child(const RuleInput& input, const RankView& rank, bool own, bool reaps) {
+  const snapshot::Wait& wait = rank.decider->wait;
+  const bool of_pool = wait.rare->about == snapshot::WaitAbout::kPool;
+  const bool ends_matter =
+      waits_for_input(input.view, rank) || (wait.on == WaitOn::kChild && !reaps && !of_pool);
+  const bool reads = wait.on == WaitOn::kPipe && (wait.holder_pid == 0 || own) &&
+                     !is_writing(input.view, wait) && !is_at_own_end(rank);
+  const Doom why = is_shared_lock(wait) ? Doom::kSharedLock
+                   : wait.on == WaitOn::kLock && wait.lock.owner == snapshot::LockOwner::kNobodyElse
+                       ? Doom::kLostLock
+                   : ends_matter || reads || of_pool ? Doom::kDead
+                                                     : Doom::kNone;
+  const auto dead = std::ranges::find_if(rank.children, [&](const ProcessCapture* process) {
+    return is_zombie(*process) && (ends_matter || process->exit_code != 0);
+  });
+  if (why != Doom::kNone && dead != rank.children.end()) {
+    return {why, *dead, {}};
+  }
+  const bool lost_worker = of_pool && wait.holder_pid == 0 && wait.holder_alive == Known::kNo;
+  return {lost_worker ? Doom::kLostWorker : Doom::kNone, nullptr, {}};
+}
+
 }  // namespace
 
 DoomedChild doomed_child(const RuleInput& input, const RankView& rank) {
@@ -387,28 +412,7 @@ DoomedChild doomed_child(const RuleInput& input, const RankView& rank) {
   if (!holders.who.empty() && !holders.others && std::ranges::all_of(holders.who, is_doomed)) {
     return {Doom::kInheritedLock, holders.who.front().process, {}};
   }
-  // No holder is known, but a child is dead that should have delivered, or that was killed and may
-  // have had the lock: such a lock tells no owner. Children that live may have the other end of the
-  // pipe, too.
-  const snapshot::Wait& wait = rank.decider->wait;
-  const bool of_pool = wait.rare->about == snapshot::WaitAbout::kPool;
-  const bool ends_matter =
-      waits_for_input(input.view, rank) || (wait.on == WaitOn::kChild && !reaps && !of_pool);
-  const bool reads = wait.on == WaitOn::kPipe && (wait.holder_pid == 0 || own) &&
-                     !is_writing(input.view, wait) && !is_at_own_end(rank);
-  const Doom why = is_shared_lock(wait) ? Doom::kSharedLock
-                   : wait.on == WaitOn::kLock && wait.lock.owner == snapshot::LockOwner::kNobodyElse
-                       ? Doom::kLostLock
-                   : ends_matter || reads || of_pool ? Doom::kDead
-                                                     : Doom::kNone;
-  const auto dead = std::ranges::find_if(rank.children, [&](const ProcessCapture* process) {
-    return is_zombie(*process) && (ends_matter || process->exit_code != 0);
-  });
-  if (why != Doom::kNone && dead != rank.children.end()) {
-    return {why, *dead, {}};
-  }
-  const bool lost_worker = of_pool && wait.holder_pid == 0 && wait.holder_alive == Known::kNo;
-  return {lost_worker ? Doom::kLostWorker : Doom::kNone, nullptr, {}};
+  return dead_child(input, rank, own, reaps);  // no holder is known
 }
 
 Kind local_story(const RuleInput& input, std::size_t at) {

@@ -42,6 +42,9 @@ class GraphBuilder {
   void link_some(std::size_t from, const std::vector<std::size_t>& to, const Said& said, Join join);
 
   void add_slot(std::size_t at);
+  // Makes the slot's node wait for the members that have not entered. `unsure`: not all of them may
+  // be needed.
+  void add_absent(const Slot& slot, std::size_t node, bool unsure);
   // Adds the wait for the other side of a transfer, or for all possible ones.
   void add_peer(std::size_t at);
   // Returns whether both sides of one transfer are inside: then neither waits for the other's

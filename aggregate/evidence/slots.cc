@@ -440,7 +440,10 @@ bool takes_part(const RankView& rank) {
          state != 'X';
 }
 
-std::vector<Slot> find_slots(const JobView& view) {
+namespace {
+
+// Returns the slots of the calls that ranks are in, each with the ranks inside.
+std::vector<Slot> slots_of_calls(const JobView& view) {
   std::map<std::tuple<CallKind, std::string, std::string, std::int64_t>, Slot> by_key;
   // Finds the slots of identical calls: names of large groups are long.
   std::map<std::tuple<CallKind, bool, StringId, StringId, StringId, std::int64_t>, Slot*> seen;
@@ -479,26 +482,39 @@ std::vector<Slot> find_slots(const JobView& view) {
   for (auto& [key, slot] : by_key) {
     slots.push_back(std::move(slot));
   }
+  return slots;
+}
+
+// Finds who belongs to the call, and who of them is not in it.
+void settle_members(const JobView& view, Slot& slot) {
+  const std::vector<std::size_t> members = members_of(view, slot);
+  ask_root(view, members, slot);
+  if (members.empty()) {
+    return;
+  }
+  // A rendezvous includes the whole world, or replica, by rule, not by evidence.
+  const RankView& first = view.rank(slot.inside.front());
+  const bool of_replica = first.process->replica != StringId{};
+  const bool guessed = slot.kind == CallKind::kRendezvous &&
+                       (slot.group == "world" || (of_replica && !slot.of_lighthouse)) &&
+                       !first.decider->call->whole_world && slot.counted_by_root.empty();
+  slot.membership = guessed ? Membership::kAssumed : Membership::kKnown;
+  fill_absent({members.begin(), members.end()}, slot);
+  drop_done(view, slot);
+  slot.wants_some = wants_some_replicas(view, slot);
+}
+
+}  // namespace
+
+std::vector<Slot> find_slots(const JobView& view) {
+  std::vector<Slot> slots = slots_of_calls(view);
   split_by_root(view, slots);
   for (Slot& slot : slots) {
     drop_connecting(view, slot);
   }
   add_beside(view, slots);
   for (Slot& slot : slots) {
-    const std::vector<std::size_t> members = members_of(view, slot);
-    ask_root(view, members, slot);
-    if (!members.empty()) {
-      // A rendezvous includes the whole world, or replica, by rule, not by evidence.
-      const RankView& first = view.rank(slot.inside.front());
-      const bool of_replica = first.process->replica != StringId{};
-      const bool guessed = slot.kind == CallKind::kRendezvous &&
-                           (slot.group == "world" || (of_replica && !slot.of_lighthouse)) &&
-                           !first.decider->call->whole_world && slot.counted_by_root.empty();
-      slot.membership = guessed ? Membership::kAssumed : Membership::kKnown;
-      fill_absent({members.begin(), members.end()}, slot);
-      drop_done(view, slot);
-      slot.wants_some = wants_some_replicas(view, slot);
-    }
+    settle_members(view, slot);
   }
   assume_world(view, slots);
   find_unclear(view, slots);

@@ -197,10 +197,13 @@ void GraphBuilder::add_slot(std::size_t at) {
   if (needs_lighthouse) {
     link(node, lighthouse, {"its answer", "", HowKnown::kFrames});
   }
+  // That the lighthouse works is known only if it was read.
+  add_absent(slot, node, slot.of_lighthouse && lighthouse == JobView::kNone);
+}
+
+void GraphBuilder::add_absent(const Slot& slot, std::size_t node, bool unsure) {
   WaitNet& net = graph_.net;
   std::size_t members = node;
-  // That the lighthouse works is known only if it was read.
-  const bool unsure = slot.of_lighthouse && lighthouse == JobView::kNone;
   const bool assumed = slot.membership == Membership::kAssumed || unsure;
   net.nodes[members].loose = !is_clear(slot);
   if (assumed && !slot.absent.empty()) {

@@ -183,19 +183,26 @@ const FrameModel::Known& FrameModel::known(FrameId id) {
 }
 
 void FrameModel::describe(FrameId id, const Frame& frame, Known& entry) const {
-  const std::string_view file = tables_.text(frame.file);
-  const std::string_view function = tables_.text(frame.function);
   ShownFrame& shown = entry.shown;
   shown.kind = frame.kind;
   shown.id = id;
-  if (frame.kind == FrameKind::kPython) {
-    shown.line = frame.line;
-    shown.name = function.empty() ? "?" : printable(function, kMaxName);
-    shown.file = printable(short_file(file));
-    shown.user = is_users(file);
-    entry.role = role_of(frame, shown.name, file, entry.library);
+  if (frame.kind != FrameKind::kPython) {
+    describe_native(frame, entry);
     return;
   }
+  const std::string_view file = tables_.text(frame.file);
+  const std::string_view function = tables_.text(frame.function);
+  shown.line = frame.line;
+  shown.name = function.empty() ? "?" : printable(function, kMaxName);
+  shown.file = printable(short_file(file));
+  shown.user = is_users(file);
+  entry.role = role_of(frame, shown.name, file, entry.library);
+}
+
+void FrameModel::describe_native(const Frame& frame, Known& entry) const {
+  const std::string_view file = tables_.text(frame.file);
+  const std::string_view function = tables_.text(frame.function);
+  ShownFrame& shown = entry.shown;
   entry.library = snapshot::library_of(file);
   shown.name = printable(short_name(function), kMaxName);
   shown.file = printable(base_name(file));

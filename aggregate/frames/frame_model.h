@@ -138,6 +138,7 @@ class FrameModel {
   };
   const Known& known(snapshot::FrameId id);
   void describe(snapshot::FrameId id, const snapshot::Frame& frame, Known& entry) const;
+  void describe_native(const snapshot::Frame& frame, Known& entry) const;
   std::optional<StoryHit> find_story(const snapshot::ThreadSample& sample, Story story);
   bool rests(snapshot::FrameId id, std::string_view pool);
   FoldedStack fold_frames(const std::vector<snapshot::FrameId>& frames);

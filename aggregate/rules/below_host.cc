@@ -102,9 +102,9 @@ std::string links_words(const RuleInput& input) {
   return any ? "; no TCP connection between the ranks is stuck" : "";
 }
 
-}  // namespace
-
-std::vector<Finding> below_host(const RuleInput& input) {
+// Returns a call that all its members have entered, if each rank waits in such a call, or for ranks
+// that wait there; null if some rank is elsewhere, or a link or a device is known to hold them up.
+const Slot* complete_call(const RuleInput& input) {
   const auto& ranks = input.view.ranks();
   // A recorder shows that all members have made their call, whatever other ranks do.
   const bool unread = !input.view.only_recorded() && !input.view.all_read();
@@ -113,7 +113,7 @@ std::vector<Finding> below_host(const RuleInput& input) {
   });
   if (ranks.size() < 2 || !needed_nodes(input, NodeKind::kLink).empty() ||
       !input.graph.devices.empty() || !all_inside || unread || input.graph.slots.empty()) {
-    return {};
+    return nullptr;
   }
   // Each rank must wait for ranks that wait, or be in a call that all members have entered.
   const auto is_whole = [&input](const Slot& slot) { return is_complete(input, slot); };
@@ -122,8 +122,19 @@ std::vector<Finding> below_host(const RuleInput& input) {
     return slot.membership == Membership::kUnknown && !is_whole(slot);
   });
   if (complete == input.graph.slots.end() || !input.blame.circles.empty() || unknown_slot) {
+    return nullptr;
+  }
+  return &*complete;
+}
+
+}  // namespace
+
+std::vector<Finding> below_host(const RuleInput& input) {
+  const Slot* complete = complete_call(input);
+  if (complete == nullptr) {
     return {};
   }
+  const auto& ranks = input.view.ranks();
   const auto still = static_cast<std::size_t>(
       std::ranges::count_if(ranks, [](const RankView& rank) { return rank.motion.still(); }));
   const bool measured =

@@ -242,6 +242,42 @@ std::vector<Finding> find_even(const FlightFacts& facts) {
   return {finding};
 }
 
+// Returns that all ranks moved, and what weakens it. `most_changed`: the stacks of most ranks did.
+// `any_gets_on`: a rank is known to make progress, though it waits.
+Finding moving_finding(const RuleInput& input, bool most_changed, bool any_gets_on) {
+  const auto& ranks = input.view.ranks();
+  Finding finding;
+  finding.kind = Kind::kHealthy;
+  finding.confidence = most_changed ? Confidence::kCertain : Confidence::kLikely;
+  finding.summary = fmt::format("all {} moved between the samples: nothing hangs",
+                                count_of(ranks.size(), input.view.unit()));
+  if (!any_gets_on && std::ranges::all_of(ranks, moves_by_variables)) {
+    finding.confidence = Confidence::kPossible;
+    finding.summary = fmt::format(
+        "all {} moved between the samples: their variables changed, at places that did not",
+        count_of(ranks.size(), input.view.unit()));
+  }
+  if (const auto waiting = waiting_beside(input.view); !waiting.empty()) {
+    finding.confidence = Confidence::kLikely;
+    finding.summary =
+        fmt::format("all {} moved between the samples, but {}",
+                    count_of(ranks.size(), input.view.unit()), beside_words(input, waiting));
+  }
+  if (std::ranges::all_of(ranks, stands_beside_calls)) {
+    finding.confidence = Confidence::kPossible;
+    finding.summary = fmt::format(
+        "other threads of all {} make calls, but the main threads have waited for more than {} s{}",
+        count_of(ranks.size(), input.view.unit()), snapshot::kOldWaitMs / 1000,
+        input.view.model().user_place(ranks.front().sample(), " in "));
+    finding.weakness = "these calls may not be what the main threads wait for";
+  }
+  finding.advice = {
+      Advice("run oddrank again with --samples 3 --interval 10s if the job is slow", {}, true)};
+  finding.disproves = {"the same stacks on all ranks some minutes later"};
+  finding.weakness = "not all ranks were seen to move";
+  return finding;
+}
+
 }  // namespace
 
 std::vector<Finding> healthy(const RuleInput& input) {
@@ -273,36 +309,7 @@ std::vector<Finding> healthy(const RuleInput& input) {
   if (changed == 0 && input.anybody_in_call && std::ranges::none_of(ranks, counts_on)) {
     return {};  // waking up and spinning is not yet progress
   }
-  Finding finding;
-  finding.kind = Kind::kHealthy;
-  finding.confidence = changed * 2 > ranks.size() ? Confidence::kCertain : Confidence::kLikely;
-  finding.summary = fmt::format("all {} moved between the samples: nothing hangs",
-                                count_of(ranks.size(), input.view.unit()));
-  if (!any_gets_on && std::ranges::all_of(ranks, moves_by_variables)) {
-    finding.confidence = Confidence::kPossible;
-    finding.summary = fmt::format(
-        "all {} moved between the samples: their variables changed, at places that did not",
-        count_of(ranks.size(), input.view.unit()));
-  }
-  if (const auto waiting = waiting_beside(input.view); !waiting.empty()) {
-    finding.confidence = Confidence::kLikely;
-    finding.summary =
-        fmt::format("all {} moved between the samples, but {}",
-                    count_of(ranks.size(), input.view.unit()), beside_words(input, waiting));
-  }
-  if (std::ranges::all_of(ranks, stands_beside_calls)) {
-    finding.confidence = Confidence::kPossible;
-    finding.summary = fmt::format(
-        "other threads of all {} make calls, but the main threads have waited for more than {} s{}",
-        count_of(ranks.size(), input.view.unit()), snapshot::kOldWaitMs / 1000,
-        input.view.model().user_place(ranks.front().sample(), " in "));
-    finding.weakness = "these calls may not be what the main threads wait for";
-  }
-  finding.advice = {
-      Advice("run oddrank again with --samples 3 --interval 10s if the job is slow", {}, true)};
-  finding.disproves = {"the same stacks on all ranks some minutes later"};
-  finding.weakness = "not all ranks were seen to move";
-  return {finding};
+  return {moving_finding(input, changed * 2 > ranks.size(), any_gets_on)};
 }
 
 }  // namespace oddrank::aggregate

@@ -117,8 +117,11 @@ std::optional<Conflict> conflict_of(const MadeGroups& a, const MadeGroups& b) {
   return std::nullopt;
 }
 
+// The ranks (index) with which each rank conflicts.
+using Conflicts = std::map<std::size_t, std::vector<std::size_t>>;
+
 // Returns the ranks that conflict with most others; empty if conflicts remain without them.
-std::vector<std::size_t> who_deviates(const std::map<std::size_t, std::vector<std::size_t>>& with) {
+std::vector<std::size_t> who_deviates(const Conflicts& with) {
   std::size_t most = 0;
   for (const auto& [rank, others] : with) {
     most = std::max(most, others.size());
@@ -154,6 +157,19 @@ std::string conflict_words(const RuleInput& input,
                            mine->first, name(deviating), theirs->first, name(other));
 }
 
+Conflicts conflicts_of(const std::map<std::size_t, MadeGroups>& made) {
+  Conflicts conflicts;
+  for (auto a = made.begin(); a != made.end(); ++a) {
+    for (auto b = std::next(a); b != made.end(); ++b) {
+      if (conflict_of(a->second, b->second)) {
+        conflicts[a->first].push_back(b->first);
+        conflicts[b->first].push_back(a->first);
+      }
+    }
+  }
+  return conflicts;
+}
+
 }  // namespace
 
 std::vector<Finding> made_another(const RuleInput& input) {
@@ -166,15 +182,7 @@ std::vector<Finding> made_another(const RuleInput& input) {
   if (std::ssize(made) > kMaxMakers) {
     return {};
   }
-  std::map<std::size_t, std::vector<std::size_t>> conflicts;
-  for (auto a = made.begin(); a != made.end(); ++a) {
-    for (auto b = std::next(a); b != made.end(); ++b) {
-      if (conflict_of(a->second, b->second)) {
-        conflicts[a->first].push_back(b->first);
-        conflicts[b->first].push_back(a->first);
-      }
-    }
-  }
+  const Conflicts conflicts = conflicts_of(made);
   const std::vector<std::size_t> deviating = who_deviates(conflicts);
   if (deviating.empty() ||
       !is_minority(input, deviating.size(), made.size() - deviating.size(), {}) ||
@@ -191,7 +199,7 @@ std::vector<Finding> made_another(const RuleInput& input) {
     const auto [mine, theirs] = *conflict_of(made.at(first), made.at(other));
     return mine->first == theirs->first;
   };
-  const std::vector<std::size_t>& others = conflicts[first];
+  const std::vector<std::size_t>& others = conflicts.at(first);
   const auto telling = std::ranges::find_if(others, has_other_members);
   const bool order = telling != others.end();
   const std::size_t other = order ? *telling : others.front();

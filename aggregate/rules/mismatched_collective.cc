@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -218,6 +219,78 @@ std::vector<Finding> from_records(const RuleInput& input) {
   return findings;
 }
 
+// Returns how sure it is that the ranks with fewer on their side are wrong.
+Confidence mismatch_confidence(const std::vector<NumberSide>& sides, bool tie) {
+  const bool any_elsewhere =
+      std::ranges::any_of(sides, [](const NumberSide& side) { return !side.with_it.empty(); });
+  return !sides.front().gone_on.empty() || (tie && any_elsewhere) ? Confidence::kPossible
+         : tie || any_elsewhere                                   ? Confidence::kLikely
+                                                                  : Confidence::kCertain;
+}
+
+// Returns what else is known about the side with most ranks: those that wait elsewhere for `ranks`,
+// and those that have made the call; "" if there are none.
+std::string majority_words(const RuleInput& input,
+                           const NumberSide& most,
+                           const std::vector<std::size_t>& ranks) {
+  std::string words;
+  if (!most.with_it.empty()) {
+    const bool one = most.with_it.size() == 1;
+    words += fmt::format("; {}, which {} not come to it, {} for {} elsewhere",
+                         ranks_words(input, most.with_it), one ? "has" : "have",
+                         one ? "waits" : "wait", ranks_words(input, ranks));
+  }
+  if (!most.gone_on.empty()) {
+    words += fmt::format("; {} {} gone on with root {}", ranks_words(input, most.gone_on),
+                         most.gone_on.size() == 1 ? "has" : "have", most.slot->root);
+  }
+  return words;
+}
+
+// Returns the finding about the calls at one number of a group; none if it cannot tell a side that
+// is wrong.
+std::optional<Finding> mismatch_at(const RuleInput& input, const std::vector<const Slot*>& slots) {
+  const std::vector<NumberSide> sides = sides_of(input, slots);
+  const bool tie = sides[0].weight() == sides[1].weight();
+  std::vector<std::size_t> elsewhere = slots[0]->absent;
+  std::vector<std::size_t> ranks;
+  for (const NumberSide& side : sides) {
+    const std::vector<std::size_t>& inside = side.slot->inside;
+    std::erase_if(elsewhere,
+                  [&inside](std::size_t at) { return std::ranges::binary_search(inside, at); });
+    if (tie || side.slot != sides.front().slot) {
+      ranks.insert(ranks.end(), inside.begin(), inside.end());
+    }
+  }
+  // Ranks that were not read may turn a minority into a majority.
+  if (!is_minority(input, sides[1].weight(), sides[0].weight(), elsewhere) &&
+      !is_minority(input, 0, 1, elsewhere)) {
+    return std::nullopt;
+  }
+  std::ranges::sort(ranks);
+  const Deviation deviating = tie ? left_their_pattern(input, ranks) : Deviation();
+  if (!deviating.ranks.empty()) {
+    ranks = deviating.ranks;
+  }
+  Finding finding = accuse(input, Kind::kMismatchedCollective, ranks, Evidence::kNumbers);
+  finding.at_most(mismatch_confidence(sides, tie));
+  finding.summary = places(input, ranks, [&](const RankView& rank) {
+    const Slot& others = slot_without(input, slots, rank);
+    return fmt::format("is in {}, {} at the same number in {}", call_at_words(input, rank),
+                       ranks_words(input, others.inside),
+                       call_at_words(input, input.rank(others.inside.front())));
+  });
+  if (!tie) {
+    finding.summary += majority_words(input, sides.front(), ranks);
+  }
+  finding.summary += deviating.how;
+  finding.advice = {"compare the calls on both sides: operation, size, type and root"};
+  const Slot& others = slot_without(input, slots, input.rank(ranks.front()));
+  tell_loop(input, ranks.front(), others.inside.front(), finding);
+  finding.disproves = {"one operation at this number on all ranks"};
+  return finding;
+}
+
 }  // namespace
 
 std::vector<Finding> mismatched_collective(const RuleInput& input) {
@@ -233,59 +306,9 @@ std::vector<Finding> mismatched_collective(const RuleInput& input) {
     if (slots.size() < 2) {
       continue;
     }
-    const std::vector<NumberSide> sides = sides_of(input, slots);
-    const bool tie = sides[0].weight() == sides[1].weight();
-    std::vector<std::size_t> elsewhere = slots[0]->absent;
-    std::vector<std::size_t> ranks;
-    for (const NumberSide& side : sides) {
-      const std::vector<std::size_t>& inside = side.slot->inside;
-      std::erase_if(elsewhere,
-                    [&inside](std::size_t at) { return std::ranges::binary_search(inside, at); });
-      if (tie || side.slot != sides.front().slot) {
-        ranks.insert(ranks.end(), inside.begin(), inside.end());
-      }
+    if (auto finding = mismatch_at(input, slots)) {
+      findings.push_back(*std::move(finding));
     }
-    // Ranks that were not read may turn a minority into a majority.
-    if (!is_minority(input, sides[1].weight(), sides[0].weight(), elsewhere) &&
-        !is_minority(input, 0, 1, elsewhere)) {
-      continue;
-    }
-    std::ranges::sort(ranks);
-    const Deviation deviating = tie ? left_their_pattern(input, ranks) : Deviation();
-    if (!deviating.ranks.empty()) {
-      ranks = deviating.ranks;
-    }
-    Finding finding = accuse(input, Kind::kMismatchedCollective, ranks, Evidence::kNumbers);
-    const std::vector<std::size_t>& with_most = sides.front().with_it;
-    const bool any_elsewhere =
-        std::ranges::any_of(sides, [](const NumberSide& side) { return !side.with_it.empty(); });
-    const std::vector<std::size_t>& gone_on = sides.front().gone_on;
-    finding.at_most(!gone_on.empty() || (tie && any_elsewhere) ? Confidence::kPossible
-                    : tie || any_elsewhere                     ? Confidence::kLikely
-                                                               : Confidence::kCertain);
-    finding.summary = places(input, ranks, [&](const RankView& rank) {
-      const Slot& others = slot_without(input, slots, rank);
-      return fmt::format("is in {}, {} at the same number in {}", call_at_words(input, rank),
-                         ranks_words(input, others.inside),
-                         call_at_words(input, input.rank(others.inside.front())));
-    });
-    if (!tie && !with_most.empty()) {
-      finding.summary +=
-          fmt::format("; {}, which {} not come to it, {} for {} elsewhere",
-                      ranks_words(input, with_most), with_most.size() == 1 ? "has" : "have",
-                      with_most.size() == 1 ? "waits" : "wait", ranks_words(input, ranks));
-    }
-    if (!tie && !gone_on.empty()) {
-      finding.summary +=
-          fmt::format("; {} {} gone on with root {}", ranks_words(input, gone_on),
-                      gone_on.size() == 1 ? "has" : "have", sides.front().slot->root);
-    }
-    finding.summary += deviating.how;
-    finding.advice = {"compare the calls on both sides: operation, size, type and root"};
-    const Slot& others = slot_without(input, slots, input.rank(ranks.front()));
-    tell_loop(input, ranks.front(), others.inside.front(), finding);
-    finding.disproves = {"one operation at this number on all ranks"};
-    findings.push_back(std::move(finding));
   }
   std::ranges::move(from_records(input), std::back_inserter(findings));
   return findings;

@@ -49,6 +49,30 @@ const Slot* common_rendezvous(const RuleInput& input) {
   return at == input.graph.slots.end() ? nullptr : &*at;
 }
 
+// Returns that ranks wait for one that was not read, or that may be idle; "" if none is known to.
+std::string unanswering_words(const RuleInput& input) {
+  const Solution& solution = input.blame.solution;
+  for (CauseId id = 0; id < solution.causes.size(); ++id) {
+    const std::size_t root = solution.causes[id].nodes.front();
+    const bool unread = root < input.view.ranks().size() && input.blame.needed[id] > 0 &&
+                        input.rank(root).presence == Presence::kUnread;
+    const auto waiters =
+        unread ? solution.waiters(id, input.view.ranks().size()) : std::vector<std::size_t>();
+    if (!waiters.empty()) {
+      return unread_words(input, waiters, "", {root});  // of a transfer, say
+    }
+  }
+  for (std::size_t at = 0; at < input.view.ranks().size(); ++at) {
+    if (input.graph.awaited[at] && may_be_idle(input.view, input.graph.slots, at)) {
+      return fmt::format(
+          "{} only waits for requests: it is idle, if it is a server that has no work; or it waits "
+          "for a process outside this job",
+          JobView::name(input.rank(at)));
+    }
+  }
+  return {};
+}
+
 std::string describe(const RuleInput& input) {
   std::string summary;
   const std::size_t total = input.view.expected();
@@ -85,24 +109,8 @@ std::string describe(const RuleInput& input) {
         "they have come to different stores, or under different names",
         count_of(total, input.view.unit()), slot->words);
   }
-  const Solution& solution = input.blame.solution;
-  for (CauseId id = 0; id < solution.causes.size(); ++id) {
-    const std::size_t root = solution.causes[id].nodes.front();
-    const bool unread = root < input.view.ranks().size() && input.blame.needed[id] > 0 &&
-                        input.rank(root).presence == Presence::kUnread;
-    const auto waiters =
-        unread ? solution.waiters(id, input.view.ranks().size()) : std::vector<std::size_t>();
-    if (!waiters.empty()) {
-      return unread_words(input, waiters, "", {root});  // of a transfer, say
-    }
-  }
-  for (std::size_t at = 0; at < input.view.ranks().size(); ++at) {
-    if (input.graph.awaited[at] && may_be_idle(input.view, input.graph.slots, at)) {
-      return fmt::format(
-          "{} only waits for requests: it is idle, if it is a server that has no work; or it waits "
-          "for a process outside this job",
-          JobView::name(input.rank(at)));
-    }
+  if (std::string awaited = unanswering_words(input); !awaited.empty()) {
+    return awaited;
   }
   return fmt::format("{} read, and nothing shows that {}", count_of(read, input.view.unit()),
                      read == 1 ? "it waits for another one" : "they wait for one of them");
