@@ -34,11 +34,11 @@ constexpr std::size_t kMaxCandidates = 65536;
 using RecordersFound = std::map<Addr, bool>;
 
 // Finds recorders in one library.
-class RecorderSearch {
+class LibraryRecorders {
  public:
-  RecorderSearch(const Target& target,
-                 elf::ModuleMap& modules,
-                 const std::vector<RecorderVariables>& known)
+  LibraryRecorders(const Target& target,
+                   elf::ModuleMap& modules,
+                   const std::vector<RecorderVariables>& known)
       : target_(target), reader_(target), modules_(modules), known_(known) {}
 
   // Adds the addresses of recorders.
@@ -54,7 +54,7 @@ class RecorderSearch {
   const std::vector<RecorderVariables>& known_;
 };
 
-void RecorderSearch::search(const elf::Module& library, RecordersFound& found) {
+void LibraryRecorders::search(const elf::Module& library, RecordersFound& found) {
   const auto image = modules_.image_of(library);
   const auto bias = modules_.load_bias(library);
   if (!image || !bias) {
@@ -77,16 +77,16 @@ void RecorderSearch::search(const elf::Module& library, RecordersFound& found) {
   }
 }
 
-RecorderVariables RecorderSearch::variables_of(const elf::ElfImage& image) const {
+RecorderVariables LibraryRecorders::variables_of(const elf::ElfImage& image) const {
   const auto known = std::find_if(
       known_.begin(), known_.end(),
       [&image](const RecorderVariables& library) { return library.build_id == image.build_id(); });
   return known == known_.end() ? find_recorder_variables(image) : *known;
 }
 
-void RecorderSearch::by_shape(const elf::ElfImage& image,
-                              std::uint64_t bias,
-                              RecordersFound& found) {
+void LibraryRecorders::by_shape(const elf::ElfImage& image,
+                                std::uint64_t bias,
+                                RecordersFound& found) {
   const auto section = image.section(".bss");
   if (!section || section->size > kMaxSearched) {
     return;
@@ -162,7 +162,7 @@ Result<FlightRecord> read_recorders(const Target& target,
                                     const snapshot::ProcessCapture& process,
                                     const RecordersWanted& wanted,
                                     snapshot::Tables& tables) {
-  RecorderSearch search(target, modules, wanted.known);
+  LibraryRecorders search(target, modules, wanted.known);
   RecordersFound found;
   for (const elf::Module& module : modules.modules()) {
     if (snapshot::library_of(module.path) == snapshot::Library::kTorch) {
