@@ -37,7 +37,7 @@ bool may_take_part(const RankTable& table, std::size_t i) {
 bool is_infrastructure(const ProcessFacts& facts) {
   constexpr std::array<std::string_view, 3> kTitles = {"DashboardAgent", "RuntimeEnvAgent", "IDLE"};
   if (has_title(facts.arguments)) {
-    const std::string title = label_of(facts.arguments, facts.executable);
+    const std::string title = label_of(facts.arguments, facts.executable, facts.stat.name);
     return std::find(kTitles.begin(), kTitles.end(), title) != kTitles.end();
   }
   const bool python = is_python(facts.arguments);
@@ -263,7 +263,7 @@ bool has_own_part(const RankTable& table, std::size_t process) {
   return !is_infrastructure(facts) &&
          (is_titled(table, process) ||
           (!facts.stat.forked && !is_multiprocessing_child(facts.arguments) &&
-           !label_of(facts.arguments, facts.executable).empty()));
+           !label_of(facts.arguments, facts.executable, facts.stat.name).empty()));
 }
 
 void add_roles(RankTable& table) {

@@ -10,6 +10,8 @@
 namespace oddrank::ranks {
 namespace {
 
+constexpr std::size_t kMaxKernelName = 15;  // TASK_COMM_LEN, less its end
+
 struct Title {
   std::string_view product;  // "ray"
   std::string_view name;     // "Rollout.sample"; empty if it is no title
@@ -29,9 +31,23 @@ Title title_of(std::span<const std::string> arguments) {
   return {text.substr(0, at), name};
 }
 
+// Returns the name of a program. One file may be several programs by its names (busybox, a server
+// that is also its own checker): it is the one as which it was called, if the kernel's name for the
+// process, which begins as that and is cut, agrees. Else a process may have rewritten its
+// arguments.
+std::string_view program_name(std::string_view called,
+                              std::string_view executable,
+                              std::string_view name) {
+  const std::string_view as = base_name(called.substr(0, called.find(' ')));
+  const bool agree = !name.empty() && as.substr(0, kMaxKernelName) == name;
+  return agree || executable.empty() ? as : base_name(executable);
+}
+
 }  // namespace
 
-std::string label_of(std::span<const std::string> arguments, const std::string& executable) {
+std::string label_of(std::span<const std::string> arguments,
+                     const std::string& executable,
+                     std::string_view name) {
   if (arguments.empty()) {
     return {};
   }
@@ -39,7 +55,7 @@ std::string label_of(std::span<const std::string> arguments, const std::string& 
     return std::string(title.name);
   }
   if (!is_python(arguments)) {
-    return std::string(base_name(executable.empty() ? arguments.front() : executable));
+    return std::string(program_name(arguments.front(), executable, name));
   }
   const std::string_view script = script_of(arguments);
   const std::string_view module = module_of(arguments);

@@ -38,8 +38,8 @@ void append_row(const ProcessFacts& facts, const RankRow& row, Capture& capture)
   process.job_key = capture.tables.string(row.job);
   process.name = capture.tables.string(facts.stat.name);
   process.executable = capture.tables.string(facts.executable);
-  process.label =
-      capture.tables.string(printable(label_of(facts.arguments, facts.executable), kMaxLabel));
+  process.label = capture.tables.string(
+      printable(label_of(facts.arguments, facts.executable, facts.stat.name), kMaxLabel));
   process.command = capture.tables.string(mask_command(facts.arguments));
   process.communicates = facts.loaded || facts.activity.communicates || facts.reported.has_rank();
   process.state = facts.stat.state;

@@ -198,9 +198,8 @@ TEST_CASE("an engine below a rank is a part of the rank's job") {
 
 TEST_CASE("a process is called by its title, its script, its module or its program") {
   using oddrank::ranks::label_of;
-  const auto label = [](const std::vector<std::string>& arguments, const std::string& image = "") {
-    return label_of(arguments, image);
-  };
+  const auto label = [](const std::vector<std::string>& arguments, const std::string& image = "",
+                        const std::string& name = "") { return label_of(arguments, image, name); };
   CHECK(label({"ray::Rollout.sample"}) == "Rollout.sample");
   CHECK(label({"VLLM::EngineCore   "}) == "EngineCore");
   CHECK(label({"python3", "-u", "/home/u/train.py", "--x"}) == "train.py");
@@ -208,6 +207,12 @@ TEST_CASE("a process is called by its title, its script, its module or its progr
   CHECK(label({"python3", "-c", "import x"}).empty());
   CHECK(label({"./solver", "in"}, "/opt/bin/solver") == "solver");
   CHECK(label({"/opt/a::b/solver"}) == "solver");
+  // One file that is several programs, unless the process has rewritten its arguments or its name.
+  CHECK(label({"/bin/sleep", "9"}, "/bin/busybox", "sleep") == "sleep");
+  CHECK(label({"kv-server *:6379"}, "/bin/kv-check", "kv-server") == "kv-server");
+  CHECK(label({"/bin/a-long-name-of-it"}, "/bin/other", "a-long-name-of-") == "a-long-name-of-it");
+  CHECK(label({"db: writer"}, "/bin/db-main", "db-main") == "db-main");
+  CHECK(label({"/bin/kv-server"}, "/bin/kv-check", "io-thread") == "kv-check");
   CHECK(label({}).empty());
 }
 
