@@ -22,6 +22,7 @@
 #include "node/watch_sample.h"
 #include "slurm/job.h"
 #include "snapshot/jobs/jobs.h"
+#include "snapshot/libraries/launcher_variables.h"
 #include "watch/rolling_files.h"
 #include "watch/watch.h"
 #include "watch/watch_start.h"
@@ -51,28 +52,23 @@ struct WatchCommand {
   CommandLine command;
 };
 
-template <std::size_t N>
-std::int32_t first_number(const std::array<const char*, N>& names) {
-  for (const char* name : names) {
-    if (const auto number = parse_number<std::int32_t>(own_variable(name))) {
+// Returns what the first launcher that tells it says about this process; -1 if none does.
+std::int32_t own_number(std::string_view snapshot::LauncherVariables::*variable) {
+  for (const snapshot::LauncherVariables& launcher : snapshot::kLaunchers) {
+    if (const auto number =
+            parse_number<std::int32_t>(own_variable(std::string(launcher.*variable)))) {
       return *number;
     }
   }
   return -1;
 }
 
-// Uses the order of ranks/rank_identity.h.
-std::int32_t own_rank() {
-  return first_number(std::array{"RANK", "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK",
-                                 "MV2_COMM_WORLD_RANK", "PALS_RANKID", "SLURM_PROCID"});
-}
-
 // Only some watchers capture: in SLURM the watcher of rank 0, for all nodes; elsewhere the watcher
 // of each node's first rank, for its node.
 bool captures_for_all(bool in_slurm) {
-  const std::int32_t local =
-      first_number(std::array{"LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID"});
-  const std::int32_t number = in_slurm || local < 0 ? own_rank() : local;
+  const std::int32_t local = own_number(&snapshot::LauncherVariables::local_rank);
+  const std::int32_t number =
+      in_slurm || local < 0 ? own_number(&snapshot::LauncherVariables::rank) : local;
   return number <= 0;
 }
 
@@ -292,7 +288,7 @@ int watch_command(WatchCommand& options) {
   }
   RankSign rank;
   rank.pid = beside->pid;
-  rank.rank = own_rank();
+  rank.rank = own_number(&snapshot::LauncherVariables::rank);
   setup.set_only(rank);
   setup.set_beside(beside->pid);
   options.watch.captures = captures_for_all(in_slurm);

@@ -1,13 +1,17 @@
 #include "ranks/rank_identity.h"
 
 #include <array>
-#include <initializer_list>
+#include <span>
 #include <string_view>
 
 #include "base/parse_number.h"
 #include "base/split.h"
+#include "snapshot/libraries/launcher_variables.h"
 
 namespace oddrank::ranks {
+
+using snapshot::LauncherVariables;
+
 namespace {
 
 constexpr std::int32_t kMaxRank = 1 << 24;
@@ -20,14 +24,9 @@ std::int32_t number_of(const attach::Environment& environment, std::string_view 
   return number && *number >= 0 && *number <= kMaxRank ? *number : -1;
 }
 
-std::int32_t first_number(const attach::Environment& environment,
-                          std::initializer_list<std::string_view> names) {
-  for (const std::string_view name : names) {
-    if (const std::int32_t number = number_of(environment, name); number >= 0) {
-      return number;
-    }
-  }
-  return -1;
+std::int32_t slurm_tasks(const attach::Environment& environment) {
+  const std::int32_t tasks = number_of(environment, snapshot::kSlurmVariables.world_size);
+  return tasks >= 0 ? tasks : number_of(environment, "SLURM_NTASKS");
 }
 
 // "4711.0" for a process of a numbered step; "" in batch scripts, extern and interactive steps.
@@ -46,7 +45,8 @@ std::string job_of(const attach::Environment& environment, const RankIdentity& i
   // If mpirun starts its daemons with srun on other nodes but not on its own, its children have
   // Slurm's step only on some nodes; mpirun's own name for the job is the same on all.
   if (identity.source == RankSource::kMpi && !(is_task && !step.empty())) {
-    for (const std::string_view name : {"PMIX_NAMESPACE", "OMPI_MCA_ess_base_jobid", "PMI_JOBID"}) {
+    for (const std::string_view name :
+         {"PMIX_NAMESPACE", "OMPI_MCA_ess_base_jobid", "PMI_JOBID", "FLUX_JOB_ID"}) {
       if (environment.has(name)) {
         return "mpi " + std::string(environment.get(name));
       }
@@ -62,34 +62,45 @@ std::string job_of(const attach::Environment& environment, const RankIdentity& i
                                          : std::string();
 }
 
+// Returns what the first of these launchers that tells it says; -1 if none does.
+std::int32_t told_by(const attach::Environment& environment,
+                     std::span<const LauncherVariables> launchers,
+                     std::string_view LauncherVariables::*variable) {
+  for (const LauncherVariables& launcher : launchers) {
+    if (const std::int32_t number = number_of(environment, launcher.*variable); number >= 0) {
+      return number;
+    }
+  }
+  return -1;
+}
+
 std::optional<RankIdentity> from_rank_variable(const attach::Environment& environment) {
   RankIdentity identity;
   identity.source = RankSource::kRankVariable;
-  identity.rank = number_of(environment, "RANK");
+  identity.rank = number_of(environment, snapshot::kTorchVariables.rank);
   if (identity.rank < 0) {
     return std::nullopt;
   }
-  identity.local_rank = number_of(environment, "LOCAL_RANK");
-  identity.world_size = number_of(environment, "WORLD_SIZE");
-  identity.local_world_size = number_of(environment, "LOCAL_WORLD_SIZE");
+  identity.local_rank = number_of(environment, snapshot::kTorchVariables.local_rank);
+  identity.world_size = number_of(environment, snapshot::kTorchVariables.world_size);
+  identity.local_world_size = number_of(environment, snapshot::kTorchVariables.local_world_size);
   identity.elastic = environment.has("TORCHELASTIC_RUN_ID");
   return identity;
 }
 
 std::optional<RankIdentity> from_mpi(const attach::Environment& environment, bool single_task) {
+  // The scheduler may tell more about the task that the launcher made.
+  const auto launchers = std::span(snapshot::kLaunchers).subspan(1);
   RankIdentity identity;
   identity.source = RankSource::kMpi;
-  identity.rank = first_number(environment, {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK",
-                                             "MV2_COMM_WORLD_RANK", "PALS_RANKID"});
+  identity.rank =
+      told_by(environment, launchers.first(launchers.size() - 1), &LauncherVariables::rank);
   if (identity.rank < 0) {
     return std::nullopt;
   }
-  identity.local_rank =
-      first_number(environment, {"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "SLURM_LOCALID"});
-  identity.world_size = first_number(environment, {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE",
-                                                   "MV2_COMM_WORLD_SIZE", "SLURM_STEP_NUM_TASKS"});
-  identity.local_world_size =
-      first_number(environment, {"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS"});
+  identity.local_rank = told_by(environment, launchers, &LauncherVariables::local_rank);
+  identity.world_size = told_by(environment, launchers, &LauncherVariables::world_size);
+  identity.local_world_size = told_by(environment, launchers, &LauncherVariables::local_world_size);
   // srun itself sets PMIX_RANK or PMI_RANK, for interactive steps too.
   const bool by_srun = number_of(environment, "SLURM_PROCID") == identity.rank &&
                        !environment.has("OMPI_COMM_WORLD_RANK") && !step_of(environment).empty();
@@ -102,9 +113,9 @@ std::optional<RankIdentity> from_mpi(const attach::Environment& environment, boo
 std::optional<RankIdentity> from_slurm(const attach::Environment& environment, bool single_task) {
   RankIdentity identity;
   identity.source = RankSource::kSlurm;
-  identity.rank = number_of(environment, "SLURM_PROCID");
-  identity.local_rank = number_of(environment, "SLURM_LOCALID");
-  identity.world_size = first_number(environment, {"SLURM_STEP_NUM_TASKS", "SLURM_NTASKS"});
+  identity.rank = number_of(environment, snapshot::kSlurmVariables.rank);
+  identity.local_rank = number_of(environment, snapshot::kSlurmVariables.local_rank);
+  identity.world_size = slurm_tasks(environment);
   identity.outside_step = step_of(environment).empty();
   if (identity.rank < 0 || ((identity.outside_step || identity.world_size <= 1) && !single_task)) {
     return std::nullopt;
@@ -156,7 +167,7 @@ std::optional<RankIdentity> from_variables(const attach::Environment& environmen
 // Slurm lists its tasks; torchrun sets the number of ranks that it started on this node.
 std::vector<std::int32_t> node_ranks_of(const attach::Environment& environment,
                                         const RankIdentity& identity) {
-  const std::int32_t tasks = first_number(environment, {"SLURM_STEP_NUM_TASKS", "SLURM_NTASKS"});
+  const std::int32_t tasks = slurm_tasks(environment);
   const bool tasks_are_ranks =
       identity.world_size <= 0 || tasks <= 0 || tasks == identity.world_size;
   if (number_of(environment, "SLURM_PROCID") == identity.rank && !step_of(environment).empty() &&

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "base/split.h"
+#include "snapshot/libraries/launcher_variables.h"
 
 namespace oddrank::watch {
 namespace {
@@ -12,15 +13,15 @@ namespace {
 constexpr std::size_t kMaxOutput = 4096;
 constexpr std::chrono::milliseconds kHookGrace{200};
 
-// The variables that ranks/rank_identity.h reads.
-constexpr std::array<std::string_view, 12> kIdentity = {
-    "RANK=",        "LOCAL_RANK=",   "GROUP_RANK=",    "OMPI_COMM_WORLD_RANK=",
-    "PMIX_RANK=",   "PMI_RANK=",     "PMI_ID=",        "MV2_COMM_WORLD_RANK=",
-    "PALS_RANKID=", "SLURM_PROCID=", "SLURM_LOCALID=", "SLURM_GTIDS="};
+// Beside those of launchers: they say which rank a process is.
+constexpr std::array<std::string_view, 3> kIdentity = {"GROUP_RANK", "PMI_ID", "SLURM_GTIDS"};
 
 bool is_identity(std::string_view variable) {
-  return std::any_of(kIdentity.begin(), kIdentity.end(),
-                     [variable](std::string_view name) { return variable.starts_with(name); });
+  const std::string_view name = variable.substr(0, variable.find('='));
+  return std::ranges::find(kIdentity, name) != kIdentity.end() ||
+         std::ranges::any_of(snapshot::kLaunchers, [name](const auto& launcher) {
+           return name == launcher.rank || name == launcher.local_rank;
+         });
 }
 
 }  // namespace

@@ -1,8 +1,10 @@
 #include "ranks/rank_identity.h"
 
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "snapshot/libraries/launcher_variables.h"
 #include "tests/support/catch.h"
 
 using oddrank::attach::Environment;
@@ -87,6 +89,25 @@ TEST_CASE("a step of one task is a rank only if that is wanted") {
                                 {"PMI_RANK", "0"}});
   CHECK_FALSE(identify_rank(one));
   CHECK(identify_rank(one, true));
+}
+
+TEST_CASE("each launcher's variables are read from a process, and tell its rank") {
+  for (const auto& launcher : oddrank::snapshot::kLaunchers) {
+    CAPTURE(launcher.rank);
+    std::string text = std::string(launcher.rank) + "=5";
+    for (const auto& [variable, value] :
+         {std::pair(launcher.local_rank, "=1"), std::pair(launcher.world_size, "=8"),
+          std::pair(launcher.local_world_size, "=4")}) {
+      text += variable.empty() ? "" : '\0' + std::string(variable) + value;
+    }
+    text += '\0' + std::string("SLURM_JOB_ID=7") + '\0' + "SLURM_STEP_ID=0";
+    const auto identity = identify_rank(oddrank::attach::parse_proc_environ(text));
+    REQUIRE(identity);
+    CHECK(identity->rank == 5);
+    CHECK(identity->local_rank == (launcher.local_rank.empty() ? -1 : 1));
+    CHECK(identity->world_size == (launcher.world_size.empty() ? -1 : 8));
+    CHECK(identity->local_world_size == (launcher.local_world_size.empty() ? -1 : 4));
+  }
 }
 
 TEST_CASE("MPI launchers, on their own and under Slurm") {
