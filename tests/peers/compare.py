@@ -6,7 +6,7 @@ lines and locals, and the same words for what the interpreter does. It asks less
     compare.py --oddrank PATH --pyspy PATH --pystack PATH [--python PATH ...] [--only-places]
 
 `scripts/test --peers` installs the peers and runs this. A difference that no row of REASONS explains is an
-error; what was compared is printed at the end. This makes the "measured" column of README's table.
+error; what was compared is printed at the end. This makes the figures of docs/comparison.md.
 """
 
 import argparse
