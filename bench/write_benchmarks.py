@@ -18,9 +18,9 @@ from result import goal_text
 OURS, OTHERS = "#2a6fb0", ["#9aa5b1", "#c08030", "#60a060"]
 HEAD = """# Benchmarks
 
-Made by `bench/run --write`. Unless a table says otherwise, values are medians, and the candidates of a
-table ran in turn. CPU time is that of all processes of a command. Ratios hardly depend on the machine;
-seconds do. `bench/flame NAME` draws where the time goes (NAME: one, node, scale, fr).
+Made by `bench/run --write`. Values are medians unless a table says otherwise, and the candidates of a table ran in
+turn. CPU time is of all processes of a command. Ratios hardly depend on the machine; seconds do. Loads are
+from before a run. `bench/flame NAME` draws where the time goes (NAME: one, node, scale, fr).
 """
 
 
@@ -60,7 +60,7 @@ def section(result, docs):
     machine = result["machine"]
     about = textwrap.fill(" ".join(result["about"].split()), 110, break_long_words=False, break_on_hyphens=False)
     lines = [f"## {result['title']}", "", about, ""]
-    lines += [f"`bench/run {result['name']}`, {result['at']}, load {machine['load']:.1f} before it.", ""]
+    lines += [f"`bench/run {result['name']}`, {result['at']}, load {machine['load']:.1f}.", ""]
     for spec in result["tables"]:
         lines += table(spec) + [""]
     for note in result["notes"]:
@@ -69,7 +69,7 @@ def section(result, docs):
         lines += ["**" + note + "**", ""]
     for spec in result["plots"]:
         plot(spec, os.path.join(docs, "benchmarks", spec["name"] + ".svg"))
-        lines += [f"![{result['title']}](benchmarks/{spec['name']}.svg)", ""]
+        lines += [f"![plot](benchmarks/{spec['name']}.svg)", ""]
     return lines
 
 
