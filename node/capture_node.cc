@@ -247,6 +247,25 @@ bool all_unread(const Capture& capture) {
       [](const ProcessCapture& process) { return process.read == ReadState::kNone; });
 }
 
+// Returns the next sample that the verdict needs. `begun`: when each sample did; `before`: the time
+// that was spent before them.
+NextSample choose_sample(const Capture& capture,
+                         const std::vector<milliseconds>& begun,
+                         milliseconds before,
+                         Reading& reading) {
+  NextSample next = next_sample(capture, begun);
+  const bool ages_tell =
+      next.reason == SampleReason::kYoungWaits || next.reason == SampleReason::kRuns;
+  if (ages_tell && reading.recorders && spins_in_library(capture)) {
+    next = next_sample(capture, begun,
+                       ages_of_newest_events(capture, *reading.recorders, reading.budget.beside()));
+  }
+  if (begun.size() > 1) {
+    next = in_time(next, {before, begun.back(), reading.budget.spent() - before - begun.back()});
+  }
+  return next;
+}
+
 // Takes as many samples as the options say, or until it is clear whether the ranks move. A single
 // process gets no verdict, so two samples are enough. Begins to search for recorders after the
 // first, if they are wanted.
@@ -278,18 +297,7 @@ void take_samples(Capture& capture,
       }
     }
     if (adapts) {
-      next = next_sample(capture, begun);
-      const bool ages_tell =
-          next.reason == SampleReason::kYoungWaits || next.reason == SampleReason::kRuns;
-      if (ages_tell && reading.recorders && spins_in_library(capture)) {
-        next = next_sample(
-            capture, begun,
-            ages_of_newest_events(capture, *reading.recorders, reading.budget.beside()));
-      }
-      if (begun.size() > 1) {
-        next =
-            in_time(next, {before, begun.back(), reading.budget.spent() - before - begun.back()});
-      }
+      next = choose_sample(capture, begun, before, reading);
     } else {
       const bool more = begun.size() < static_cast<std::size_t>(options.samples);
       next = {more ? SampleReason::kFirst : SampleReason::kNone, options.interval};
@@ -443,6 +451,47 @@ void name_processes(NodeRequest& request, std::vector<std::string>& notes) {
   std::erase_if(request.pids, [&seen](pid_t pid) { return !seen.insert(pid).second; });
 }
 
+// Returns why there is nothing to capture.
+Error no_rank_found(const Capture& capture) {
+  const auto& notes = capture.nodes.front().notes;
+  if (const std::string hidden = attach::hidden_contents(); !hidden.empty()) {
+    return {Errc::kPermission,
+            "no rank could be seen on " + capture.nodes.front().host + ": " + hidden,
+            "run oddrank as the owner of the job or as root, or mount /proc without hidepid"};
+  }
+  return {capture.nodes.front().why.empty() ? Errc::kNotFound : Errc::kTimeout,
+          "no rank of a training job was found on " + capture.nodes.front().host +
+              (notes.empty() ? "" : " (" + notes.front() + ")"),
+          "a rank is a process with RANK, SLURM_PROCID, OMPI_COMM_WORLD_RANK, PMIX_RANK or "
+          "PMI_RANK in its environment, or one that has joined a group of torch.distributed "
+          "or jax.distributed; for any other process give its pid"};
+}
+
+// Names the frames, and finds what each thread waits for and the calls that it is in. `start`: what
+// was counted before the processes were read.
+void understand_processes(Capture& capture,
+                          const CaptureOptions& options,
+                          waits::NodeStart& start,
+                          Reading& reading) {
+  reading.drafts.offer(capture);
+  name_frames(capture, reading);
+  reading.steps.done("names of native frames");
+  settle_ranks(capture);
+  reading.drafts.offer(capture);
+  note_survivors(capture);
+  note_ended_main_threads(capture);
+  note_endings(capture);
+  if (options.read.python) {
+    note_lost_python(capture);
+  }
+  const waits::OpenTarget open = [](pid_t pid) -> Result<std::unique_ptr<attach::Target>> {
+    return attach::LiveTarget::open(pid);
+  };
+  waits::join_node(start, open, capture, reading.budget.beside());
+  collectives::find_calls(capture);
+  reading.steps.done("what each thread waits for, and its calls");
+}
+
 }  // namespace
 
 std::string host_name() {
@@ -475,18 +524,7 @@ Result<Capture> capture_node(NodeRequest request, const CaptureOptions& options)
   ODDRANK_TRY_STATUS(check_jobs(capture, request));
   steps.done(words_of_processes(capture));
   if (capture.processes.empty()) {
-    const auto& notes = capture.nodes.front().notes;
-    if (const std::string hidden = attach::hidden_contents(); !hidden.empty()) {
-      return fail(Errc::kPermission,
-                  "no rank could be seen on " + capture.nodes.front().host + ": " + hidden,
-                  "run oddrank as the owner of the job or as root, or mount /proc without hidepid");
-    }
-    return fail(capture.nodes.front().why.empty() ? Errc::kNotFound : Errc::kTimeout,
-                "no rank of a training job was found on " + capture.nodes.front().host +
-                    (notes.empty() ? "" : " (" + notes.front() + ")"),
-                "a rank is a process with RANK, SLURM_PROCID, OMPI_COMM_WORLD_RANK, PMIX_RANK or "
-                "PMI_RANK in its environment, or one that has joined a group of torch.distributed "
-                "or jax.distributed; for any other process give its pid");
+    return fail(no_rank_found(capture));
   }
   std::optional<HardwareReading> hardware;  // it answers while the ranks are read
   if (options.beside) {
@@ -501,23 +539,7 @@ Result<Capture> capture_node(NodeRequest request, const CaptureOptions& options)
     recorders.emplace(capture, budget.beside());  // no process could be read
   }
   collect_counts_again(capture, options, budget);
-  reading.drafts.offer(capture);
-  name_frames(capture, reading);
-  steps.done("names of native frames");
-  settle_ranks(capture);
-  reading.drafts.offer(capture);
-  note_survivors(capture);
-  note_ended_main_threads(capture);
-  note_endings(capture);
-  if (options.read.python) {
-    note_lost_python(capture);
-  }
-  const waits::OpenTarget open = [](pid_t pid) -> Result<std::unique_ptr<attach::Target>> {
-    return attach::LiveTarget::open(pid);
-  };
-  waits::join_node(start, open, capture, budget.beside());
-  collectives::find_calls(capture);
-  steps.done("what each thread waits for, and its calls");
+  understand_processes(capture, options, start, reading);
   reading.drafts.offer(capture);
   if (recorders && hardware) {
     collect_beside(capture, *std::move(recorders), *hardware, options, budget);

@@ -143,6 +143,28 @@ void keep_likely(const RankTable& table,
   silent.resize(std::min(silent.size(), missing));
 }
 
+// Adds a row for each of these processes, which are the `missing` ranks of the job of `first`;
+// which one is which is known if there are as many.
+void add_silent(RankTable& table,
+                const RankRow& first,
+                const std::vector<std::size_t>& silent,
+                const std::set<std::int32_t>& missing) {
+  const bool as_many = silent.size() == missing.size();
+  auto number = missing.begin();
+  for (const std::size_t child : silent) {
+    RankRow& row = table.add_row(child, true, table.stat(child).pid);
+    row.job = first.job;
+    row.world_size = first.world_size;
+    if (as_many) {
+      row.rank = *number++;
+      row.why = "its rank follows from those of its siblings";
+    } else {
+      row.why = "a process of the job whose rank is unknown";
+    }
+    table.owner_of.emplace(JobRank(row.job, row.rank), table.rows.size() - 1);
+  }
+}
+
 // Adds zombies, and processes that may not be read. Their rank follows from the others if the
 // launcher numbers its ranks without gaps. If none is missing, they are not ranks.
 void add_siblings(RankTable& table, std::size_t parent, const std::vector<std::size_t>& rows) {
@@ -184,20 +206,7 @@ void add_siblings(RankTable& table, std::size_t parent, const std::vector<std::s
     std::sort(silent.begin(), silent.end(),
               [&table](std::size_t a, std::size_t b) { return is_older(table, a, b); });
   }
-  const bool as_many = silent.size() == missing.size();
-  auto number = missing.begin();
-  for (const std::size_t child : silent) {
-    RankRow& row = table.add_row(child, true, table.stat(child).pid);
-    row.job = first.job;
-    row.world_size = first.world_size;
-    if (as_many) {
-      row.rank = *number++;
-      row.why = "its rank follows from those of its siblings";
-    } else {
-      row.why = "a process of the job whose rank is unknown";
-    }
-    table.owner_of.emplace(JobRank(row.job, row.rank), table.rows.size() - 1);
-  }
+  add_silent(table, first, silent, missing);
 }
 
 // `other` is an argument of a rank and ends with the rank's number. Returns the number at the end

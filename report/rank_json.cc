@@ -176,6 +176,27 @@ void add_sample_facts(const aggregate::JobView& view, const ThreadCapture& threa
   }
 }
 
+void add_stack(const aggregate::JobView& view,
+               const ThreadSample& sample,
+               std::size_t most_frames,
+               Json& json) {
+  json["frames"] = Json::array();
+  const auto frames = view.model().all_frames(sample);
+  for (std::size_t i = 0; i < std::min(frames.size(), most_frames); ++i) {
+    json["frames"].push_back(frame_json(view, frames[i]));
+  }
+  if (frames.size() > most_frames) {
+    json["frames_left_out"] = frames.size() - most_frames;
+  }
+  const StackEnd end = view.capture().tables.stacks()[sample.stack].end;
+  if (end == StackEnd::kTorn || end == StackEnd::kRunningTorn) {
+    json["torn"] = true;
+  }
+  if (end == StackEnd::kLimit) {
+    json["cut"] = true;
+  }
+}
+
 Json thread_json(const aggregate::JobView& view,
                  const ProcessCapture& process,
                  const ThreadCapture& thread,
@@ -200,26 +221,12 @@ Json thread_json(const aggregate::JobView& view,
   }
   json["wait"] = wait_json(view, process, thread);
   json["call"] = thread.call ? call_json(view, *thread.call) : Json(nullptr);
-  json["frames"] = Json::array();
-  const auto frames = view.model().all_frames(last);
-  for (std::size_t i = 0; i < std::min(frames.size(), most_frames); ++i) {
-    json["frames"].push_back(frame_json(view, frames[i]));
-  }
-  if (frames.size() > most_frames) {
-    json["frames_left_out"] = frames.size() - most_frames;
-  }
+  add_stack(view, last, most_frames, json);
   if (const auto work = aggregate::interpreter_work(view, thread); !work.empty()) {
     json["interpreter"] = work;
     if (const auto generation = aggregate::collected_generation(view, thread); generation >= 0) {
       json["gc_generation"] = generation;
     }
-  }
-  const StackEnd end = view.capture().tables.stacks()[last.stack].end;
-  if (end == StackEnd::kTorn || end == StackEnd::kRunningTorn) {
-    json["torn"] = true;
-  }
-  if (end == StackEnd::kLimit) {
-    json["cut"] = true;
   }
   if (!thread.locals.empty()) {
     json["locals"] = locals_json(view, thread, last, most_frames);
@@ -305,6 +312,32 @@ Json crash_json(const aggregate::JobView& view, const ProcessCapture& process) {
           {"words", aggregate::crash_words(view, process)}};
 }
 
+void add_threads(const aggregate::JobView& view, const ProcessCapture& process, Json& json) {
+  ListingRoom room(view);
+  std::size_t left_out = process.threads_left_out;
+  for (const ThreadCapture& thread : process.threads) {
+    if (const std::size_t frames = room.take(thread); frames > 0) {
+      json["threads"].push_back(thread_json(view, process, thread, frames));
+    } else {
+      ++left_out;
+    }
+  }
+  if (left_out > 0) {
+    json["threads_left_out"] = left_out;
+  }
+  left_out = 0;
+  for (const snapshot::AsyncTask& task : process.tasks) {
+    if (room.take(task)) {
+      json["tasks"].push_back(task_json(view, task));
+    } else {
+      ++left_out;
+    }
+  }
+  if (left_out > 0) {
+    json["tasks_left_out"] = left_out;
+  }
+}
+
 void add_process(const aggregate::JobView& view,
                  const ProcessCapture& process,
                  bool with_threads,
@@ -335,32 +368,10 @@ void add_process(const aggregate::JobView& view,
     json["stops"] = {{"threads", process.stopped}, {"longest_us", process.longest_stop_us}};
   }
   json["threads"] = Json::array();
-  if (!with_threads) {
+  if (with_threads) {
+    add_threads(view, process, json);
+  } else {
     json["threads_left_out"] = snapshot::count_threads(process);
-    return;
-  }
-  ListingRoom room(view);
-  std::size_t left_out = process.threads_left_out;
-  for (const ThreadCapture& thread : process.threads) {
-    if (const std::size_t frames = room.take(thread); frames > 0) {
-      json["threads"].push_back(thread_json(view, process, thread, frames));
-    } else {
-      ++left_out;
-    }
-  }
-  if (left_out > 0) {
-    json["threads_left_out"] = left_out;
-  }
-  left_out = 0;
-  for (const snapshot::AsyncTask& task : process.tasks) {
-    if (room.take(task)) {
-      json["tasks"].push_back(task_json(view, task));
-    } else {
-      ++left_out;
-    }
-  }
-  if (left_out > 0) {
-    json["tasks_left_out"] = left_out;
   }
 }
 

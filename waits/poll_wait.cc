@@ -6,9 +6,11 @@
 #include <array>
 #include <bit>
 #include <cstring>
+#include <numeric>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/parse_number.h"
@@ -114,6 +116,19 @@ bool is_own_waker(const std::string& link) {
          link.starts_with("anon_inode:[signalfd]");
 }
 
+// Sets the only file that others make ready. `has_wakers`: the program also waits for files with
+// which its own threads wake it.
+void set_only_file(int fd, const std::string& link, bool has_wakers, ThreadWait& wait) {
+  const LinkKind kind = fd_kind(link, "");
+  wait.on = kind.on;
+  wait.fd = fd;
+  wait.path = kind.path;
+  wait.inferred = has_wakers;
+  wait.awaited = {{wait.fd, wait.path}};
+  wait.awaited_count = 1;
+  wait.own_wakers = has_wakers;
+}
+
 }  // namespace
 
 void read_poll_wait(const WaitContext& context, const SyscallInfo& info, ThreadWait& wait) {
@@ -143,14 +158,7 @@ void read_poll_wait(const WaitContext& context, const SyscallInfo& info, ThreadW
       listed_all && (fds.size() == 1 || (awaited.size() == 1 && fds.size() <= kMaxClassified));
   if (one) {
     const std::size_t which = fds.size() == 1 ? 0 : awaited.front();
-    const LinkKind kind = fd_kind(links[which], "");
-    wait.on = kind.on;
-    wait.fd = fds[which];
-    wait.path = kind.path;
-    wait.inferred = fds.size() > 1;  // the program may wait for its own thread to wake it
-    wait.awaited = {{wait.fd, wait.path}};
-    wait.awaited_count = 1;
-    wait.own_wakers = fds.size() > 1;
+    set_only_file(fds[which], links[which], fds.size() > 1, wait);
     return;
   }
   const snapshot::WaitOn on = fd_kind(links[awaited.empty() ? 0 : awaited.front()], "").on;
@@ -158,16 +166,16 @@ void read_poll_wait(const WaitContext& context, const SyscallInfo& info, ThreadW
     return fd_kind(links[each], "").on == on;
   });
   wait.on = alike ? on : wait.on;
+  std::size_t own_wakers = links.size() - awaited.size();
+  if (awaited.empty()) {  // then its own threads are all that can wake it
+    awaited.resize(std::exchange(own_wakers, 0));
+    std::iota(awaited.begin(), awaited.end(), std::size_t{0});
+  }
   std::vector<NamedFile> listed;
-  listed.reserve(links.size());
+  listed.reserve(awaited.size());
   for (const std::size_t each : awaited) {
     listed.push_back({fds[each], links[each]});
   }
-  const bool wakers_only = listed.empty();
-  for (std::size_t i = 0; i < (wakers_only ? links.size() : 0); ++i) {
-    listed.push_back({fds[i], links[i]});
-  }
-  const std::size_t own_wakers = wakers_only ? 0 : links.size() - awaited.size();
   wait.awaited = std::move(listed);
   wait.awaited_count = fds.size() - own_wakers + further;
   wait.notes = all ? "" : "it waits for more files than these " + std::to_string(fds.size());

@@ -416,6 +416,8 @@ class MpiCalls {
 
  private:
   std::string set_locks(const MpiRequest& request, CollectiveCall& call);
+  // Sets the other side of the open requests. Returns them as evidence; "" if no side is known.
+  std::string set_transfers(const std::vector<MpiRequest>& requests, CollectiveCall& call);
   std::vector<std::int32_t> other_sides(const std::vector<MpiRequest>& requests);
   // Returns the row of the communicator; null if its members are unknown.
   const ProcessGroup* row_of(const MpiCommunicator& communicator);
@@ -523,6 +525,43 @@ std::string MpiCalls::set_locks(const MpiRequest& request, CollectiveCall& call)
   return evidence;
 }
 
+std::string MpiCalls::set_transfers(const std::vector<MpiRequest>& requests, CollectiveCall& call) {
+  const MpiCommunicator& first = requests.front().communicator;
+  const bool of_one = std::all_of(
+      requests.begin(), requests.end(),
+      [&first](const MpiRequest& request) { return request.communicator.id == first.id; });
+  if (const ProcessGroup* row = of_one ? row_of(first) : nullptr) {
+    call.group = row->name;
+    call.label = row->label;
+    call.members = row->members;
+  }
+  const bool sends = std::all_of(requests.begin(), requests.end(), [](const MpiRequest& request) {
+    return request.kind == MpiRequestKind::kSend;
+  });
+  call.kind = sends ? CallKind::kSend : CallKind::kRecv;
+  const bool one = requests.size() == 1;
+  call.tag = one ? std::max(requests.front().tag, -1) : -1;
+  const bool is_window = requests.front().kind == MpiRequestKind::kOneSided;
+  const auto sides = other_sides(requests);
+  if (sides.size() == 1) {
+    call.peer = sides.front();
+  } else if (!sides.empty()) {
+    call.peers = tables_.string(snapshot::rank_text(sides));
+  }
+  std::string evidence;
+  if (!sides.empty()) {
+    evidence = is_window ? set_locks(requests.front(), call)
+               : one     ? "open request, tag " + std::to_string(requests.front().tag)
+                         : std::to_string(requests.size()) + " open requests";
+  }
+  if (is_window) {  // a row without counts would hide an earlier sample's counts
+    erase_if(process_.groups, [&call](const ProcessGroup& row) {
+      return row.name == call.group && row.counters.empty();
+    });
+  }
+  return evidence;
+}
+
 void MpiCalls::set(const FoundObjects& found, snapshot::ThreadCapture& thread) {
   CollectiveCall call;
   const bool one = found.requests.size() == 1;
@@ -545,38 +584,8 @@ void MpiCalls::set(const FoundObjects& found, snapshot::ThreadCapture& thread) {
     evidence = "communicator " + communicator->name + " of " + std::to_string(communicator->size);
   }
   if (transfers) {
-    const MpiCommunicator& first = found.requests.front().communicator;
-    const bool of_one = std::all_of(
-        found.requests.begin(), found.requests.end(),
-        [&first](const MpiRequest& request) { return request.communicator.id == first.id; });
-    if (const ProcessGroup* row = of_one ? row_of(first) : nullptr) {
-      call.group = row->name;
-      call.label = row->label;
-      call.members = row->members;
-    }
-    const bool sends = std::all_of(
-        found.requests.begin(), found.requests.end(),
-        [](const MpiRequest& request) { return request.kind == MpiRequestKind::kSend; });
-    call.kind = sends ? CallKind::kSend : CallKind::kRecv;
-    call.tag = one ? std::max(found.requests.front().tag, -1) : -1;
-    const bool is_window = found.requests.front().kind == MpiRequestKind::kOneSided;
-    const auto sides = other_sides(found.requests);
-    if (sides.size() == 1) {
-      call.peer = sides.front();
-    } else if (!sides.empty()) {
-      call.peers = tables_.string(snapshot::rank_text(sides));
-    }
-    if (!sides.empty()) {
-      evidence += evidence.empty() ? "" : ", ";
-      evidence += is_window ? set_locks(found.requests.front(), call)
-                  : one     ? "open request, tag " + std::to_string(found.requests.front().tag)
-                            : std::to_string(found.requests.size()) + " open requests";
-    }
-    if (is_window) {  // a row without counts would hide an earlier sample's counts
-      erase_if(process_.groups, [&call](const ProcessGroup& row) {
-        return row.name == call.group && row.counters.empty();
-      });
-    }
+    const std::string open = set_transfers(found.requests, call);
+    evidence += (evidence.empty() || open.empty() ? "" : ", ") + open;
   }
   if (group != nullptr || transfers) {
     call.evidence = tables_.string(evidence);

@@ -325,25 +325,33 @@ bool FrameCollector::may_speak(const Frame& frame, int label) {
   return false;
 }
 
+FrameCollector::Stream* FrameCollector::stream_of(const Frame& frame, int label) {
+  const auto key = std::make_tuple(label, std::string(frame.host), frame.stream);
+  if (const auto known = streams_.find(key); known != streams_.end()) {
+    return &known->second;
+  }
+  if (streams_.size() >= limits_.streams) {
+    return nullptr;
+  }
+  Stream& made = streams_[key];
+  made.host = frame.host;
+  made.label = label;
+  hosts_.emplace(made.host, label);
+  if (label >= 0 && label_hosts_.size() < limits_.labels) {
+    label_hosts_.emplace(label, made.host);
+  }
+  return &made;
+}
+
 void FrameCollector::add(const Frame& frame, int label) {
   if (!may_speak(frame, label)) {
     return;
   }
-  const auto key = std::make_tuple(label, std::string(frame.host), frame.stream);
-  auto found = streams_.find(key);
-  if (found == streams_.end()) {
-    if (streams_.size() >= limits_.streams) {
-      return;
-    }
-    found = streams_.emplace(key, Stream{}).first;
-    found->second.host = frame.host;
-    found->second.label = label;
-    hosts_.emplace(found->second.host, label);
-    if (label >= 0 && label_hosts_.size() < limits_.labels) {
-      label_hosts_.emplace(label, found->second.host);
-    }
+  Stream* of_frame = stream_of(frame, label);
+  if (of_frame == nullptr) {
+    return;
   }
-  Stream& stream = found->second;
+  Stream& stream = *of_frame;
   if (frame.total == 0 && !frame.bytes.empty()) {
     doing_[stream.host] = printable(frame.bytes, kMaxDoing);
   }

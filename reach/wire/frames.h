@@ -137,6 +137,8 @@ class FrameCollector {
   bool keep_half(std::string_view text, int label);
   // Returns whether the frame counts; if not, notes why.
   bool may_speak(const Frame& frame, int label);
+  // Returns the stream of a frame, a new one if it is its first; null if there are too many.
+  Stream* stream_of(const Frame& frame, int label);
   void add(const Frame& frame, int label);
   void complete(Stream& stream);
   void drop(Stream& stream);
