@@ -31,16 +31,16 @@ std::string name_of_group(const JobView& view, const snapshot::ProcessGroup& gro
   return label.empty() ? std::to_string(group.size) : "=" + std::string(label);
 }
 
-using Role = std::string;
+using GroupRole = std::string;
 
 // Returns the role of each group: its name, how many groups of that name the rank made, and which
 // of these it is.
-std::vector<Role> roles_of_groups(const JobView& view, const RankView& rank) {
+std::vector<GroupRole> roles_of_groups(const JobView& view, const RankView& rank) {
   std::map<std::string, int> made;
   for (const snapshot::ProcessGroup& group : rank.process->groups) {
     ++made[name_of_group(view, group)];
   }
-  std::vector<Role> roles;
+  std::vector<GroupRole> roles;
   std::map<std::string, int> before;
   for (const snapshot::ProcessGroup& group : rank.process->groups) {
     const std::string name = name_of_group(view, group);
@@ -49,14 +49,14 @@ std::vector<Role> roles_of_groups(const JobView& view, const RankView& rank) {
   return roles;
 }
 
-using RolesByGroup = std::map<snapshot::StringId, std::set<Role>>;
+using RolesByGroup = std::map<snapshot::StringId, std::set<GroupRole>>;
 
 Counts counts_of(const JobView& view, const RankView& rank, RolesByGroup& by_group) {
   Counts counts;
   if (rank.process == nullptr) {
     return counts;
   }
-  const std::vector<Role> roles = roles_of_groups(view, rank);
+  const std::vector<GroupRole> roles = roles_of_groups(view, rank);
   for (std::size_t i = 0; i < roles.size(); ++i) {
     const snapshot::ProcessGroup& group = rank.process->groups[i];
     counts.emplace(roles[i], collectives_made_in(rank, group));
@@ -68,7 +68,7 @@ Counts counts_of(const JobView& view, const RankView& rank, RolesByGroup& by_gro
 // Drops the roles of groups that have different roles for different members, such as the pairs of a
 // ring: their members' calls are not one sequence.
 void drop_shared_roles(const RolesByGroup& by_group, std::vector<Counts>& ranks) {
-  std::set<Role> shared;
+  std::set<GroupRole> shared;
   for (const auto& [group, roles] : by_group) {
     if (roles.size() > 1) {
       shared.insert(roles.begin(), roles.end());

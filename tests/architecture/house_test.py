@@ -3,8 +3,8 @@
 ARCHITECTURE.md), how long a file may be, how a header begins, that no type of a library appears in a
 header that other rooms may include (a header whose first comment says "Private to stacks/." is not
 one of those), that no code reads facts from the texts of a wait, that bodies of members stand
-outside of their class, and that names in anonymous namespaces are unique where several sources are
-compiled as one.
+outside of their class, and that names in anonymous namespaces are unique, and no header's type has one, where
+several sources are compiled as one.
 
     house_test.py [ROOT]          checks the tree
     house_test.py --self-test     checks that each rule can fail
@@ -349,6 +349,9 @@ def anonymous_names(text):
     return names - {"operator"}
 
 
+# A type that a header defines for its room.
+SHARED_TYPE = re.compile(r"^(?:(?:class|struct|enum class|enum|union) (\w+)(?: final)?\s*(?::(?!:)|\{|$)|"
+                         r"using (\w+) =)", re.MULTILINE)
 MACHINES = ("x86_64", "aarch64")
 
 
@@ -367,12 +370,17 @@ def unity_scope(path):
 
 def check_anonymous(texts):
     """Complains about names that two sources of a scope define in anonymous namespaces: compiled as one
-    file, they would be redefined, or overload each other without a word."""
-    owners = {}
+    file, they would be redefined, or overload each other without a word. A type of a header would be
+    ambiguous there."""
+    owners, shared = {}, {}
     for path, text in sorted(texts.items()):
         scope = unity_scope(path)
         for name in anonymous_names(text) if scope and path.endswith(".cc") else ():
             owners.setdefault((scope, name), []).append(path)
+        for match in SHARED_TYPE.finditer(text) if path.endswith(".h") else ():
+            shared[scope, match.group(1) or match.group(2)] = path
+    for scope, name in sorted(owners.keys() & shared.keys()):
+        yield f"{name} is in an anonymous namespace of {owners[scope, name][0]} and in {shared[scope, name]}"
     for (_, name), paths in sorted(owners.items()):
         if len(paths) > 1:
             yield f"{name} is in the anonymous namespaces of {' and '.join(paths)}"
@@ -513,8 +521,11 @@ int shown(int a) {
              for path in ("base/a.cc", "base/b.cc", "elf/a.cc", "tests/live/a.cc", "tests/live/b.cc",
                           "attach/machine/aarch64_a.cc", "attach/machine/x86_64_a.cc",
                           "tests/unit/elf/a_test.cc", "tests/unit/base/a_test.cc")}
+    files["elf/b.cc"] = "namespace {\nclass Row {\n};\n}  // namespace\n"
+    files["elf/b.h"] = files["base/b.h"] = "struct Row {\n  int id;\n};\n"
     found = list(check_anonymous(files))
-    expected = ["one is in the anonymous namespaces of base/a.cc and base/b.cc"]
+    expected = ["Row is in an anonymous namespace of elf/b.cc and in elf/b.h",
+                "one is in the anonymous namespaces of base/a.cc and base/b.cc"]
     return failures + ([] if found == expected else [f"anonymous: {found}"])
 
 

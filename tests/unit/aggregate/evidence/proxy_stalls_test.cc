@@ -34,7 +34,7 @@ std::vector<ProxyStall> stalls_of(const NetworkPlan& plan, const NcclNetwork& ne
   return find_proxy_waits(view).stalls;
 }
 
-struct Tried {
+struct TriedStall {
   int hung = 0;
   int named = 0;
   int listed = 0;
@@ -59,7 +59,7 @@ void break_all(const Break& break_it, const IsPlace& is_place, int least_named, 
   // An emulator takes twenty times as long.
   const std::uint32_t step = test::is_emulated() ? 11 : 1;
   for (const Scheme scheme : {Scheme::kRing, Scheme::kChain, Scheme::kTree, Scheme::kSends}) {
-    Tried tried;
+    TriedStall tried;
     for (std::uint32_t seed = 0; seed < 480; seed += step) {
       const NetworkPlan plan = plan_of(scheme, seed);
       NcclNetwork network(plan, seed);
