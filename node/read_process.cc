@@ -57,6 +57,38 @@ void collect_store(const attach::Target& target,
   }
 }
 
+// Reads the threads, and what they wait for. On an error the process has what was read before.
+Status read_target(const attach::LiveTarget& target,
+                   const snapshot::ProcessCapture& identity,
+                   const ReadOptions& options,
+                   snapshot::Tables& tables,
+                   snapshot::ProcessCapture& process) {
+  waits::QuietTimes quiet;
+  ReadOptions noting = options;
+  noting.before_stop = [&](std::span<const attach::ThreadState> threads) {
+    quiet.merge(waits::read_quiet_times(identity.pid, threads));  // the first time counts
+  };
+  std::optional<attach::InMemoryTarget> resident;
+  if (!options.files) {
+    resident.emplace(target, openable_files(process.pid));
+  }
+  const attach::Target& readable =
+      resident ? static_cast<const attach::Target&>(*resident) : target;
+  ODDRANK_TRY(auto read, read_threads(readable, noting, tables, process));
+  if (!options.files) {
+    note_silence(SilentFiles(process.pid).mounts(readable.maps()), tables, process);
+  }
+  waits::collect_waits(readable, read.threads, read.python, tables, process);
+  waits::keep_quiet_times(quiet, process);
+  if (identity.setup.empty()) {  // later samples have what the first one found
+    collect_store(readable, read.threads, tables, process);
+    note_libraries(attach::InMemoryTarget(target), tables, process);
+    note_node(tables, process);
+    note_mounts(tables, process);
+  }
+  return ok();
+}
+
 }  // namespace
 
 snapshot::Capture read_process(const snapshot::Capture& known,
@@ -70,41 +102,12 @@ snapshot::Capture read_process(const snapshot::Capture& known,
   const waits::IoBytes bytes = waits::read_io(process.pid);
   process.written_bytes = bytes.written;
   process.read_bytes = bytes.read;
-  const auto give_up = [&](const Error& error) {
+  const auto target = attach::LiveTarget::open(process.pid);
+  const Status read = target ? read_target(**target, identity, options, capture.tables, process)
+                             : fail(target.error());
+  if (!read) {
     process.read = snapshot::ReadState::kNone;
-    process.why = capture.tables.string(error.what);
-  };
-  auto target = attach::LiveTarget::open(process.pid);
-  if (!target) {
-    give_up(target.error());
-  } else {
-    waits::QuietTimes quiet;
-    ReadOptions noting = options;
-    noting.before_stop = [&](std::span<const attach::ThreadState> threads) {
-      quiet.merge(waits::read_quiet_times(identity.pid, threads));  // the first time counts
-    };
-    std::optional<attach::InMemoryTarget> resident;
-    if (!options.files) {
-      resident.emplace(**target, openable_files(process.pid));
-    }
-    const attach::Target& readable =
-        resident ? static_cast<const attach::Target&>(*resident) : **target;
-    auto read = read_threads(readable, noting, capture.tables, process);
-    if (!read) {
-      give_up(read.error());
-    } else {
-      if (!options.files) {
-        note_silence(SilentFiles(process.pid).mounts(readable.maps()), capture.tables, process);
-      }
-      waits::collect_waits(readable, read->threads, read->python, capture.tables, process);
-      waits::keep_quiet_times(quiet, process);
-      if (identity.setup.empty()) {  // later samples have what the first one found
-        collect_store(readable, read->threads, capture.tables, process);
-        note_libraries(attach::InMemoryTarget(**target), capture.tables, process);
-        note_node(capture.tables, process);
-        note_mounts(capture.tables, process);
-      }
-    }
+    process.why = capture.tables.string(read.error().what);
   }
   if (process.read == snapshot::ReadState::kNone) {
     read_from_outside(capture, process);

@@ -58,6 +58,7 @@ class Collector {
 
  private:
   void add_sample(const Reading& reading);
+  MergedFrames merged_frames(const Reading& reading);
   void add_locals(const Reading& reading,
                   const std::vector<std::size_t>& python_index,
                   snapshot::ThreadCapture& thread);
@@ -241,22 +242,12 @@ void Collector::add_places(const Reading& reading,
   }
 }
 
-void Collector::add_sample(const Reading& reading) {
-  snapshot::ThreadCapture& thread = row_of(reading.state);
-  thread.has_python = reading.python.has_value();
-  note_gil(reading, thread);
-  thread.collects_garbage = reading.python && reading.python->collects;
-  thread.gc_generation = reading.python ? reading.python->generation : std::int8_t{-1};
-  thread.ends_interpreter = reading.python && reading.python->finalizes;
-  if (reading.python && !reading.python->name.empty()) {
-    thread.python_name = tables_.string(reading.python->name);
-  }
-  const StackEnd end = end_of(reading);
+MergedFrames Collector::merged_frames(const Reading& reading) {
   const auto native = converter_.native(reading.native);
   const auto python =
       reading.python ? converter_.python(reading.python->frames) : std::vector<snapshot::Frame>();
   const bool complete = reading.native.end == StackEnd::kComplete && !reading.moved;
-  auto merged = merge(native, python, complete);
+  MergedFrames merged = merge(native, python, complete);
   if (merged.state == snapshot::MergeState::kMismatch) {
     if (auto own = apart_from_parked(native, tables_)) {
       auto again = merge(*std::move(own), python, true);
@@ -269,6 +260,21 @@ void Collector::add_sample(const Reading& reading) {
       merged = *std::move(again);
     }
   }
+  return merged;
+}
+
+void Collector::add_sample(const Reading& reading) {
+  snapshot::ThreadCapture& thread = row_of(reading.state);
+  thread.has_python = reading.python.has_value();
+  note_gil(reading, thread);
+  thread.collects_garbage = reading.python && reading.python->collects;
+  thread.gc_generation = reading.python ? reading.python->generation : std::int8_t{-1};
+  thread.ends_interpreter = reading.python && reading.python->finalizes;
+  if (reading.python && !reading.python->name.empty()) {
+    thread.python_name = tables_.string(reading.python->name);
+  }
+  const StackEnd end = end_of(reading);
+  const MergedFrames merged = merged_frames(reading);
   const auto intern = [&](const std::vector<snapshot::Frame>& frames) {
     if (frames.empty()) {
       return snapshot::StackId{};

@@ -109,6 +109,18 @@ CoreSegment segment_of(const Elf64_Phdr& header) {
   return segment;
 }
 
+// Returns how many program headers there are; nullopt if that is not known: then they go up to the
+// first thing that one of them points to. `section`: the section header of index 0, at the end of
+// the file, which has the number if it is large.
+std::optional<std::uint64_t> count_headers(const Elf64_Ehdr& header,
+                                           std::span<const std::byte> section) {
+  if (header.e_phnum != PN_XNUM) {
+    return header.e_phnum;
+  }
+  const auto first = front_of<Elf64_Shdr>(section);
+  return first && first->sh_info != 0 ? std::optional<std::uint64_t>(first->sh_info) : std::nullopt;
+}
+
 }  // namespace
 
 Result<CoreFile> CoreFile::open(const std::string& path) {
@@ -144,22 +156,15 @@ Status CoreFile::load() {
     return fail(Errc::kBadData, "cut within its first header");
   }
   ODDRANK_TRY_STATUS(check_header(*header));
-  std::uint64_t count = header->e_phnum;
-  bool extended = count == PN_XNUM;
-  if (extended) {
-    // The number is in the section header of index 0, at the end of the file. If that is cut off,
-    // the headers go up to the first thing that one of them points to.
-    const auto section = front_of<Elf64_Shdr>(range(header->e_shoff, sizeof(Elf64_Shdr)));
-    extended = !section || section->sh_info == 0;
-    count = extended ? kMaxSegments : section->sh_info;
-  }
-  count = std::min(count, kMaxSegments);
+  const std::optional<std::uint64_t> known =
+      count_headers(*header, range(header->e_shoff, sizeof(Elf64_Shdr)));
+  const std::uint64_t count = std::min(known.value_or(kMaxSegments), kMaxSegments);
   const auto table = range(header->e_phoff, count * sizeof(Elf64_Phdr));
-  whole_size_ = extended ? 0 : sum(header->e_phoff, count * sizeof(Elf64_Phdr));
+  whole_size_ = known ? sum(header->e_phoff, count * sizeof(Elf64_Phdr)) : 0;
   std::uint64_t table_end = ~std::uint64_t{0};
   std::vector<Elf64_Phdr> notes;
   for (std::uint64_t at = 0;
-       at + sizeof(Elf64_Phdr) <= table.size() && (!extended || header->e_phoff + at < table_end);
+       at + sizeof(Elf64_Phdr) <= table.size() && (known || header->e_phoff + at < table_end);
        at += sizeof(Elf64_Phdr)) {
     Elf64_Phdr segment{};
     std::memcpy(&segment, table.data() + at, sizeof segment);
