@@ -30,7 +30,8 @@ Result<NodeAnswers> ask_nodes(reach::FrontEnd& front_end,
                               const NodeQuestion& question,
                               const NodeCapture& capture);
 
-// Does the same and joins the answers (join_answers.h).
+// Does the same and joins the answers. These are foreign bytes, so this confines the process for
+// good (base/confine.h): it cannot start programs afterwards. Precondition: one thread.
 Result<snapshot::Capture> capture_nodes(reach::FrontEnd& front_end,
                                         const NodeQuestion& question,
                                         const NodeCapture& capture);

@@ -1,22 +1,166 @@
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <chrono>
+#include <ctime>
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "aggregate/diagnose.h"
+#include "base/isolated.h"
+#include "base/parse_number.h"
+#include "base/span_words.h"
 #include "cli/ask_nodes.h"
 #include "cli/commands.h"
-#include "cli/diagnosed_job.h"
 #include "cli/output.h"
-#include "cli/output_age.h"
 #include "cli/parser.h"
 #include "cli/terminal/make_report.h"
 #include "node/collect/collect_dumps.h"
 #include "node/collect/collect_log.h"
 #include "slurm/front_end.h"
 #include "slurm/job_outlook.h"
+#include "snapshot/capture.h"
+#include "snapshot/jobs/jobs.h"
+#include "snapshot/jobs/linked_jobs.h"
 
 namespace oddrank::cli {
 namespace {
+
+using snapshot::Capture;
+using snapshot::JobShare;
+
+constexpr std::size_t kMaxJudged = 16;  // jobs that are diagnosed to choose one
+
+std::string share_words(const JobShare& job) {
+  return job.key + " (" + std::to_string(job.ranks) + (job.ranks == 1 ? " rank)" : " ranks)");
+}
+
+std::set<std::int32_t> ranks_of(const Capture& capture, const std::string& key) {
+  std::set<std::int32_t> ranks;
+  for (const auto& process : capture.processes) {
+    if (process.is_rank && process.rank >= 0 && capture.tables.text(process.job_key) == key) {
+      ranks.insert(process.rank);
+    }
+  }
+  return ranks;
+}
+
+// Returns whether no number occurs in two of the jobs: then they are parts of one.
+bool are_parts(const Capture& capture, const std::vector<JobShare>& jobs) {
+  std::set<std::int32_t> all;
+  std::size_t sum = 0;
+  for (const JobShare& job : jobs) {
+    const std::set<std::int32_t> ranks = ranks_of(capture, job.key);
+    all.insert(ranks.begin(), ranks.end());
+    sum += ranks.size();
+  }
+  return all.size() == sum;
+}
+
+// Returns how urgently a job needs attention.
+int urgency(const aggregate::Verdict& verdict) {
+  const int stalled = aggregate::is_stall(verdict.kind) ? 1 : 0;
+  return verdict.culprits.empty() ? stalled : 2;
+}
+
+// Returns which of the jobs, the largest first, the report is about.
+std::size_t most_urgent(const Capture& capture, const std::vector<JobShare>& jobs) {
+  std::size_t best = 0;
+  int most = -1;
+  for (std::size_t i = 0; i < std::min(jobs.size(), kMaxJudged); ++i) {
+    const int urgent = urgency(aggregate::diagnose(snapshot::job_of(capture, jobs[i].key)).verdict);
+    if (urgent > most) {
+      best = i;
+      most = urgent;
+    }
+  }
+  return best;
+}
+
+void note_side_jobs(Capture& capture,
+                    const std::vector<JobShare>& all,
+                    const std::vector<JobShare>& judged) {
+  std::string list;
+  for (const JobShare& job : all) {
+    if (job.tier < judged.front().tier) {
+      list += (list.empty() ? "" : ", ") + share_words(job);
+    }
+  }
+  if (!list.empty()) {
+    capture.job.notes.push_back("left out (no training): " + list);
+  }
+}
+
+void note_other_jobs(Capture& capture,
+                     const std::vector<JobShare>& jobs,
+                     const std::vector<std::string>& kept) {
+  std::string list;
+  std::string about;
+  for (const JobShare& job : jobs) {
+    std::string& words = std::ranges::find(kept, job.key) == kept.end() ? list : about;
+    words += (words.empty() ? "" : ", ") + share_words(job);
+  }
+  capture.job.notes.push_back("this report is about " + about +
+                              "; left out are other runs in this allocation: " + list);
+}
+
+// Keeps one job of the capture, and notes what was left out and why: the ranks of a SLURM job may
+// belong to steps beside its training, and to several runs in one allocation. Jobs that do not
+// train are left out if another one does. If several train and have a rank number in common, keeps
+// the one that is held up, or else the one with the most ranks; without a common number, they are
+// parts of one job.
+void keep_diagnosed_job(Capture& capture) {
+  const std::vector<JobShare> all = snapshot::jobs_of(capture);
+  const std::vector<JobShare> judged = snapshot::jobs_to_judge(capture);
+  if (all.size() < 2) {
+    return;
+  }
+  std::vector<std::string> keys;
+  keys.reserve(judged.size());
+  for (const JobShare& job : judged) {
+    keys.push_back(job.key);
+  }
+  if (judged.size() < all.size()) {
+    note_side_jobs(capture, all, judged);
+  }
+  const snapshot::JobSets together = snapshot::linked_jobs(capture);
+  const bool linked = snapshot::set_with(together, keys.front()).size() >= keys.size();
+  if (!linked && !are_parts(capture, judged)) {
+    keys = snapshot::set_with(together, judged[most_urgent(capture, judged)].key);
+    note_other_jobs(capture, judged, keys);
+  }
+  snapshot::keep_jobs(capture, keys);
+  capture.job.world_size = snapshot::world_size_of(capture);
+}
+
+constexpr std::chrono::milliseconds kOutputPatience{1000};
+// A job that prints once a step is silent for as long as a step takes.
+constexpr std::int64_t kMinOutputAge = 60;
+
+// Returns "the job's output /x/slurm-7.out has had no new line for 47 min". Returns "" if the file
+// cannot be read from here within a second (its file system may hang) or was written less than a
+// minute ago. Silence is a first sign of when the job stopped. Precondition: one thread (it forks).
+std::string output_age_note(const std::string& path) {
+  if (path.empty()) {
+    return {};
+  }
+  const IsolatedTask task{[&path](int fd) {
+                            struct stat file {};
+                            if (::stat(path.c_str(), &file) == 0 && S_ISREG(file.st_mode)) {
+                              send_bytes(fd, std::to_string(std::time(nullptr) - file.st_mtime));
+                            }
+                          },
+                          kOutputPatience};
+  const auto age = parse_number<std::int64_t>(run_isolated({task}, 1).front().bytes);
+  if (!age || *age < kMinOutputAge) {
+    return {};
+  }
+  return "the job's output " + path + " has had no new line for " +
+         span_words(std::chrono::seconds(*age));
+}
 
 struct JobOptions {
   std::string id;
