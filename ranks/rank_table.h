@@ -1,5 +1,5 @@
 // The decisions: which processes of a node are ranks, and which belong to one (rank_tree.h).
-// rank_siblings.h, rank_families.h and rank_notes.h fill parts of it.
+// rank_siblings.h and rank_notes.h fill parts of it.
 #pragma once
 
 #include <sys/types.h>

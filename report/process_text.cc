@@ -1,6 +1,7 @@
 #include "report/process_text.h"
 
 #include <algorithm>
+#include <string_view>
 #include <vector>
 
 #include <fmt/format.h>
@@ -13,7 +14,6 @@
 #include "aggregate/words/wait_sentence.h"
 #include "aggregate/words/wait_words.h"
 #include "base/printable.h"
-#include "report/state_words.h"
 #include "report/style.h"
 #include "report/tasks_text.h"
 #include "report/thread_classes.h"
@@ -26,6 +26,31 @@ using snapshot::ReadState;
 using snapshot::ThreadCapture;
 
 namespace {
+
+// Returns "sleeping uninterruptibly" for 'D', the kernel's letter for the state of a thread or
+// process (proc(5)).
+constexpr std::string_view state_words(char state) {
+  switch (state) {
+    case 'R':
+      return "running";
+    case 'S':
+      return "sleeping";
+    case 'D':
+      return "sleeping uninterruptibly";
+    case 'T':
+      return "stopped";
+    case 't':
+      return "stopped by its tracer";
+    case 'Z':
+      return "ended (zombie)";
+    case 'X':
+      return "gone";
+    case 'I':
+      return "idle";
+    default:
+      return "in an unknown state";
+  }
+}
 
 std::string header(const aggregate::JobView& view,
                    const ProcessCapture& process,
