@@ -150,20 +150,6 @@ const MemoryMap& LiveTarget::maps() const {
   return maps_;
 }
 
-Status LiveTarget::refresh_maps() {
-  auto map = read_memory_map(pid_);
-  if (!map) {
-    const Errc code = map.error().code;
-    if (code == Errc::kPermission || code == Errc::kNotFound || code == Errc::kGone) {
-      return fail(why_unreadable(pid_, "read the memory map of"));
-    }
-    return fail(std::move(map).error());
-  }
-  maps_read_ = true;
-  maps_ = *std::move(map);
-  return ok();
-}
-
 Result<UniqueFd> LiveTarget::open_file(const Mapping& mapping) const {
   return open_mapped(pid_, mapping);
 }

@@ -36,10 +36,8 @@ class LiveTarget final : public Target {
   void read_many(std::span<ReadRequest> requests) const override;
 
   // Reads the map at the first call, since that takes 2 ms for each process and not every caller
-  // needs it. Empty if it cannot be read; refresh_maps says why.
+  // needs it. Empty if it cannot be read.
   const MemoryMap& maps() const override;
-  // Reads the map again. Invalidates references into the old one.
-  Status refresh_maps();
 
   // Opens regular files only, so that neither a FIFO nor a device is ever touched. For a deleted
   // file, returns its own bytes or an Error, never the file that has its name now.

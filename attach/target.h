@@ -126,7 +126,7 @@ class Target {
   // Does many small reads in few system calls; sets `got` of each. Never fails as a whole.
   virtual void read_many(std::span<ReadRequest> requests) const = 0;
 
-  // As read when the target was opened; see refresh_maps of LiveTarget.
+  // As read when the target was opened, or at the first call.
   virtual const MemoryMap& maps() const = 0;
 
   // Opens the file behind a mapping, as the target sees it (its mount namespace, even if deleted).

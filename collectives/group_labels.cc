@@ -136,10 +136,6 @@ std::vector<std::string> group_names(std::string_view text) {
 
 }  // namespace
 
-std::span<const std::string_view> label_modules() {
-  return kModules;
-}
-
 std::span<const LabelSource> label_sources() {
   return kSources;
 }

@@ -21,9 +21,7 @@ struct LabelSource {
   std::string_view member = {};
 };
 
-// Return the modules whose globals are read, and the variables; the simplest name of a group comes
-// first.
-std::span<const std::string_view> label_modules();
+// Returns the variables; the simplest name of a group comes first.
 std::span<const LabelSource> label_sources();
 
 struct GroupLabel {

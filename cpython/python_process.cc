@@ -453,11 +453,6 @@ Addr PythonProcess::main_interpreter() const {
   return impl_->main_interpreter;
 }
 
-elf::ElfRange PythonProcess::gil_words() const {
-  const auto all = gils();
-  return all.empty() ? elf::ElfRange{} : all.front().words;
-}
-
 Result<std::vector<PythonThread>> PythonProcess::threads(Locals locals,
                                                          ContentsOptions contents,
                                                          std::span<const pid_t> live) const {

@@ -167,8 +167,6 @@ class PythonProcess {
   // free-threaded build runs without it. A thread that waits on a futex in the range of words wants
   // that GIL.
   std::vector<Gil> gils() const;
-  // Returns the words of the first GIL; an empty range if there is none.
-  elf::ElfRange gil_words() const;
 
   // Takes a sample of all Python threads of all interpreters. A thread that runs several
   // interpreters, one called by the other, is one row with the frames of all, the newest first.

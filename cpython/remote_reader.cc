@@ -78,11 +78,6 @@ RemoteReader::Block::Block() {
   bytes_ = static_cast<std::byte*>(memory);
 }
 
-RemoteReader::Block& RemoteReader::Block::operator=(Block&& other) noexcept {
-  std::swap(bytes_, other.bytes_);
-  return *this;
-}
-
 RemoteReader::Block::~Block() {
   if (bytes_ == nullptr) {
     return;

@@ -79,7 +79,7 @@ class RemoteReader {
     Block();
     ~Block();
     Block(Block&& other) noexcept : bytes_(std::exchange(other.bytes_, nullptr)) {}
-    Block& operator=(Block&& other) noexcept;
+    Block& operator=(Block&&) = delete;
     Block(const Block&) = delete;
     Block& operator=(const Block&) = delete;
     std::byte* bytes() const { return bytes_; }

@@ -157,15 +157,4 @@ void give_names(snapshot::Capture& capture, const std::map<ModuleKey, AddressNam
   Renamer(capture, names).run();
 }
 
-void name_frames(snapshot::Capture& capture, const ModuleFiles& files) {
-  std::map<ModuleKey, AddressNames> all;
-  find_names(capture, files,
-             [&all](const ModuleKey& key, const AddressNames& names) { all[key] = names; });
-  give_names(capture, all);
-}
-
-void name_frames(snapshot::Capture& capture, const OpenModule& open) {
-  name_frames(capture, ModuleFiles{open, {}, {}});
-}
-
 }  // namespace oddrank::elf

@@ -16,14 +16,6 @@
 
 namespace oddrank::elf {
 
-// Gives every native frame that has a module its symbol: from the module's own tables, from its
-// separate debug file, or from its tables in memory. Ignores a file whose build id differs from the
-// frame's. Each file is read once, whatever its path and however many processes have it. Joins
-// frames and stacks that become equal. Never fails: a frame without a name stays module+offset. May
-// block if a file system does: call it in a child with a deadline (base/isolated.h).
-void name_frames(snapshot::Capture& capture, const ModuleFiles& files);
-
-// The same in two steps, find_names and give_names; only the first one reads files.
 using AddressNames = std::map<std::uint64_t, std::string>;
 using TakeNames = std::function<void(const ModuleKey& module, const AddressNames& names)>;
 
@@ -35,15 +27,17 @@ struct SearchBeside {
   std::function<void(const ElfImage& file, const VariableSearch& done)> take;
 };
 
-// Calls `take` with the names of each module as soon as they are found.
+// Finds the symbol of every native frame that has a module: in the module's own tables, in its
+// separate debug file, or in its tables in memory. Calls `take` with the names of each module as
+// soon as they are found. Ignores a file whose build id differs from the frame's. Each file is read
+// once, whatever its path and however many processes have it. Never fails: a frame without a name
+// stays module+offset. May block if a file system does: call it in a child with a deadline
+// (base/isolated.h).
 void find_names(const snapshot::Capture& capture,
                 const ModuleFiles& files,
                 const TakeNames& take,
                 const SearchBeside& beside = {});
 // Gives the frames these names, and joins frames and stacks that become equal.
 void give_names(snapshot::Capture& capture, const std::map<ModuleKey, AddressNames>& names);
-
-// Takes both steps, with the modules' own files and this node's debug files.
-void name_frames(snapshot::Capture& capture, const OpenModule& open);
 
 }  // namespace oddrank::elf

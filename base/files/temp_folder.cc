@@ -29,9 +29,4 @@ TempFolder::~TempFolder() {
 
 TempFolder::TempFolder(TempFolder&& other) noexcept : path_(std::exchange(other.path_, {})) {}
 
-TempFolder& TempFolder::operator=(TempFolder&& other) noexcept {
-  std::swap(path_, other.path_);
-  return *this;
-}
-
 }  // namespace oddrank

@@ -19,7 +19,7 @@ class TempFolder {
   TempFolder(const TempFolder&) = delete;
   TempFolder& operator=(const TempFolder&) = delete;
   TempFolder(TempFolder&& other) noexcept;
-  TempFolder& operator=(TempFolder&& other) noexcept;
+  TempFolder& operator=(TempFolder&&) = delete;
 
   const std::string& path() const { return path_; }
 

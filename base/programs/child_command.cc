@@ -226,17 +226,6 @@ ChildCommand::ChildCommand(ChildCommand&& other) noexcept
       asked_to_end_(other.asked_to_end_),
       ended_(other.ended_) {}
 
-ChildCommand& ChildCommand::operator=(ChildCommand&& other) noexcept {
-  std::swap(pid_, other.pid_);  // ours is stopped by the destructor of `other`
-  std::swap(in_, other.in_);
-  std::swap(out_, other.out_);
-  std::swap(err_, other.err_);
-  std::swap(never_kill_, other.never_kill_);
-  std::swap(asked_to_end_, other.asked_to_end_);
-  std::swap(ended_, other.ended_);
-  return *this;
-}
-
 ChildCommand::~ChildCommand() {
   if (pid_ > 0 && !exit_status() && !(never_kill_ && asked_to_end_)) {
     stop(std::chrono::milliseconds(100), [](OutputStream, std::string_view) {});

@@ -56,7 +56,7 @@ class ChildCommand {
   ChildCommand(const ChildCommand&) = delete;
   ChildCommand& operator=(const ChildCommand&) = delete;
   ChildCommand(ChildCommand&& other) noexcept;
-  ChildCommand& operator=(ChildCommand&& other) noexcept;
+  ChildCommand& operator=(ChildCommand&&) = delete;
 
   pid_t pid() const { return pid_; }
   // Adds what poll(2) should watch; nothing once both outputs are at their end.

@@ -46,12 +46,4 @@ Result<CommandOutput> run_command(const ProgramCall& command,
   }
 }
 
-std::string command_line(const ProgramCall& command) {
-  std::string line;
-  for (const std::string& word : command.argv) {
-    line += line.empty() ? word : " " + word;
-  }
-  return line;
-}
-
 }  // namespace oddrank

@@ -27,7 +27,4 @@ Result<CommandOutput> run_command(const ProgramCall& command,
                                   const Deadline& deadline,
                                   std::size_t limit = std::size_t{4} << 20);
 
-// Returns "scontrol -o show job 7", for messages.
-std::string command_line(const ProgramCall& command);
-
 }  // namespace oddrank

@@ -64,11 +64,6 @@ std::string mask_text(std::string_view text) {
   return masked(text, TextKind::kText);
 }
 
-std::string mask_value(std::string_view name, std::string_view value) {
-  return names_secret(name) && !is_innocent_value(name, value) ? std::string(kSecretMask)
-                                                               : masked(value, TextKind::kText);
-}
-
 std::string mask_command(std::span<const std::string> arguments, std::size_t limit) {
   std::string line;
   OptionReader reader;

@@ -18,9 +18,6 @@ namespace oddrank {
 // Replaces each secret in a text ("password=abc") by "***". A text of more than 64 KiB is cut.
 std::string mask_text(std::string_view text);
 
-// Returns the value of a variable, masked; wholly if its name is a secret's.
-std::string mask_value(std::string_view name, std::string_view value);
-
 // Returns the arguments as one line: masked, control characters replaced, cut at `limit` bytes.
 std::string mask_command(std::span<const std::string> arguments, std::size_t limit = 4096);
 

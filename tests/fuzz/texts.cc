@@ -10,6 +10,7 @@
 #include "base/names/demangle.h"
 #include "base/printable.h"
 #include "base/secrets/mask_secrets.h"
+#include "base/secrets/secret_names.h"
 #include "base/shell_words.h"
 #include "base/split.h"
 #include "elf/cython_lines.h"
@@ -76,7 +77,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     std::abort();
   }
   const std::size_t end = text.find('=');
-  (void)mask_value(text.substr(0, end), end == text.npos ? "" : text.substr(end + 1));
+  (void)names_secret(text.substr(0, end));
+  (void)is_innocent_value(text.substr(0, end), end == text.npos ? "" : text.substr(end + 1));
   std::vector<std::string> arguments;
   for (const std::string_view word : split(text.substr(0, 4096), '\0')) {
     arguments.emplace_back(word);

@@ -18,6 +18,7 @@
 #include "snapshot/capture.h"
 #include "stacks/collect.h"
 #include "tests/support/catch.h"
+#include "tests/support/name_frames.h"
 #include "tests/support/torch_python.h"
 #include "tests/support/victim.h"
 

@@ -23,6 +23,7 @@
 #include "tests/support/calls.h"
 #include "tests/support/catch.h"
 #include "tests/support/core_sample.h"
+#include "tests/support/name_frames.h"
 #include "tests/support/victim.h"
 #include "waits/node/collect_waits.h"
 

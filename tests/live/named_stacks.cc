@@ -10,6 +10,7 @@
 #include "elf/module_map.h"
 #include "elf/symbolize.h"
 #include "stacks/collect.h"
+#include "tests/support/name_frames.h"
 #include "tests/support/victim.h"
 
 namespace oddrank::test {

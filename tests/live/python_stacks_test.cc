@@ -378,7 +378,9 @@ TEST_CASE("a thread that holds the GIL while it blocks is known", "[python]") {
           state->syscall && state->syscall->number == SYS_futex ? state->syscall : std::nullopt;
     }
     REQUIRE(syscall);
-    const elf::ElfRange words = reading.python->gil_words();
+    const auto gils = reading.python->gils();
+    REQUIRE_FALSE(gils.empty());
+    const elf::ElfRange words = gils.front().words;
     CHECK(syscall->arguments[0] >= words.address);
     CHECK(syscall->arguments[0] < words.address + words.size);
   }

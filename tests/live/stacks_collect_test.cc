@@ -13,6 +13,7 @@
 #include "tests/live/named_stacks.h"
 #include "tests/support/calls.h"
 #include "tests/support/catch.h"
+#include "tests/support/name_frames.h"
 #include "tests/support/victim.h"
 
 namespace oddrank::stacks {

@@ -21,6 +21,7 @@
 #include "tests/live/running_victim.h"
 #include "tests/support/calls.h"
 #include "tests/support/catch.h"
+#include "tests/support/name_frames.h"
 #include "tests/support/victim.h"
 
 namespace oddrank::stacks {

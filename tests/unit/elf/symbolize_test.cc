@@ -8,6 +8,7 @@
 
 #include "attach/proc_maps.h"
 #include "tests/support/catch.h"
+#include "tests/support/name_frames.h"
 #include "tests/unit/elf/elf_samples.h"
 
 namespace oddrank::elf {
