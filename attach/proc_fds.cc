@@ -96,9 +96,7 @@ Result<FdInfo> parse_fdinfo(std::string_view text) {
   FdInfo info;
   bool has_flags = false;
   for (const std::string_view line : split(text, '\n')) {
-    if (line.substr(0, 4) == "pos:") {
-      info.position = parse_number<std::uint64_t>(trim(line.substr(4))).value_or(0);
-    } else if (line.substr(0, 6) == "flags:" && !has_flags) {
+    if (line.substr(0, 6) == "flags:" && !has_flags) {
       const auto flags = parse_number<std::uint32_t>(trim(line.substr(6)), 8);
       has_flags = flags.has_value();
       info.flags = flags.value_or(0);

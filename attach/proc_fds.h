@@ -40,7 +40,6 @@ Result<std::vector<OpenFd>> read_fds(pid_t pid,
                                      FdPaths paths = FdPaths::kBelowRoot);
 
 struct FdInfo {
-  std::uint64_t position = 0;
   std::uint32_t flags = 0;  // as in open(2): O_ACCMODE shows which end of a pipe this is
 };
 // Parses "pos:\t0\nflags:\t0100002\n...". Fails with kBadData if there is no flags line.

@@ -48,10 +48,6 @@ void take_line(std::string_view name, std::string_view value, ProcStatus& status
     take_ids(value, status.real_gid, status.effective_gid, status.saved_gid);
   } else if (name == "NSpid") {
     take_namespaces(value, status.ns_pids);
-  } else if (name == "SigPnd") {
-    status.thread_pending = number(value, 16);
-  } else if (name == "ShdPnd") {
-    status.process_pending = number(value, 16);
   } else if (name == "SigBlk") {
     status.blocked = number(value, 16);
   } else if (name == "CapPrm") {

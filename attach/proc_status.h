@@ -26,12 +26,10 @@ struct ProcStatus {
   gid_t effective_gid = 0;
   gid_t saved_gid = 0;
   char state = '?';
-  pid_t process = 0;                  // Tgid
-  pid_t tracer = 0;                   // 0: not traced
-  std::vector<pid_t> ns_pids;         // NSpid: our namespace's first, its own last
-  std::uint64_t thread_pending = 0;   // SigPnd: bit n-1 is signal n
-  std::uint64_t process_pending = 0;  // ShdPnd
-  std::uint64_t blocked = 0;          // SigBlk
+  pid_t process = 0;           // Tgid
+  pid_t tracer = 0;            // 0: not traced
+  std::vector<pid_t> ns_pids;  // NSpid: our namespace's first, its own last
+  std::uint64_t blocked = 0;   // SigBlk
   std::uint64_t permitted_capabilities = 0;
   std::uint64_t effective_capabilities = 0;
   std::uint64_t voluntary_switches = 0;

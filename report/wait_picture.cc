@@ -60,7 +60,7 @@ WaitPicture wait_picture(const aggregate::JobView& view, const aggregate::Verdic
     std::string label = group_label(view, group);
     folded.push_back(fold.is_folded());
     picture.nodes.push_back({aggregate::NodeKind::kRank, std::move(label), std::move(group.phase),
-                             std::move(group.ranks), 0});
+                             std::move(group.ranks)});
   }
   std::map<std::size_t, std::size_t> calls_of;  // of a folded group: the node for all its slots
   for (std::size_t at = 0; at < graph.nodes.size(); ++at) {
@@ -76,11 +76,11 @@ WaitPicture wait_picture(const aggregate::JobView& view, const aggregate::Verdic
       const auto [calls, is_new] = calls_of.try_emplace(group, picture.nodes.size());
       drawn_as[at] = calls->second;
       if (is_new) {
-        picture.nodes.push_back({node.kind, picture.nodes[group].phase, {}, {}, 0});
+        picture.nodes.push_back({node.kind, picture.nodes[group].phase, {}, {}});
       }
       continue;
     }
-    PictureNode drawn{node.kind, aggregate::label_of(view, graph, node), {}, {}, 0};
+    PictureNode drawn{node.kind, aggregate::label_of(view, graph, node), {}, {}};
     if (node.kind == aggregate::NodeKind::kRank) {
       drawn.ranks = {node.index};
     }
@@ -91,7 +91,6 @@ WaitPicture wait_picture(const aggregate::JobView& view, const aggregate::Verdic
     if (node.kind == aggregate::NodeKind::kDevice) {
       drawn.phase = aggregate::device_evidence(graph.devices[node.index]);
     }
-    drawn.pid = node.process == nullptr ? 0 : node.process->pid;
     picture.nodes.push_back(std::move(drawn));
   }
   std::set<std::tuple<std::size_t, std::size_t, bool>> drawn;

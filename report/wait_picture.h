@@ -19,7 +19,6 @@ struct PictureNode {
   std::string label;                                      // "7 ranks: 0-4,6-7"
   std::string phase;  // for ranks: their activity; for a link: what does not get through
   std::vector<std::size_t> ranks;  // for ranks: indices of JobView::ranks()
-  pid_t pid = 0;                   // for a process
 };
 
 struct PictureEdge {

@@ -48,9 +48,8 @@ struct Job {
   std::string reason;              // why it is pending or failed, in SLURM's word; may be empty
   std::string node_list;           // "n[0-3]"; empty while it has none
   std::vector<std::string> hosts;  // node_list expanded, in SLURM's order
-  std::int32_t node_count = -1;
-  std::int32_t tasks = -1;  // of `step`, else of the job; with torchrun these are launchers
-  std::string step;         // the step of the ranks: the requested one, else the largest; "" = none
+  std::int32_t tasks = -1;         // of `step`, else of the job; with torchrun these are launchers
+  std::string step;  // the step of the ranks: the requested one, else the largest; "" = none
   std::vector<Step> steps;
   std::int64_t elapsed_s = -1;
   std::int64_t time_left_s = -1;  // -1: unlimited or unknown
@@ -58,11 +57,9 @@ struct Job {
   std::optional<bool> requeue;  // SLURM restarts it after a node failure
   std::int32_t restarts = -1;   // number of restarts; -1 = unknown
   std::string end_time;         // as SLURM prints it: the planned end while it runs
-  std::string exit_code;        // "0:15" = status and signal
   // All running components of a heterogeneous job, whichever was requested, since its ranks wait
   // for each other. `hosts` and `tasks` then cover all components.
   std::vector<HetPart> parts;
-  std::size_t records = 0;  // jobs with this id; more than 1: an array, or a het job
   // The running tasks ("5_1", "5_3") if the requested id is an array's; else empty.
   std::vector<std::string> tasks_of_array;
 

@@ -111,7 +111,6 @@ Job to_job(const Fields& fields) {
     job.reason.clear();
   }
   job.node_list = text_of(fields, "NodeList");
-  job.node_count = number_of(fields, "NumNodes");
   job.tasks = number_of(fields, "NumTasks");
   job.elapsed_s = parse_duration(text_of(fields, "RunTime"));
   const std::int64_t limit = parse_duration(text_of(fields, "TimeLimit"));
@@ -124,7 +123,6 @@ Job to_job(const Fields& fields) {
   }
   job.restarts = number_of(fields, "Restarts");
   job.end_time = text_of(fields, "EndTime");
-  job.exit_code = text_of(fields, "ExitCode");
   return job;
 }
 
@@ -186,7 +184,6 @@ Result<Job> parse_job(std::string_view text) {
   });
   const Fields& chosen = running == records.end() ? records.front() : *running;
   Job job = to_job(chosen);
-  job.records = records.size();
   for (const Fields& fields : records) {
     if (!text_of(fields, "ArrayTaskId").empty() && text_of(fields, "JobState") == "RUNNING") {
       job.tasks_of_array.push_back(label_of(fields));

@@ -39,7 +39,6 @@ TEST_CASE("odd links are kept as text") {
 TEST_CASE("fdinfo gives flags in octal") {
   const auto info = parse_fdinfo("pos:\t4096\nflags:\t0100001\nmnt_id:\t9\n");
   REQUIRE(info);
-  CHECK(info->position == 4096);
   CHECK((info->flags & O_ACCMODE) == O_WRONLY);
   CHECK(parse_fdinfo("pos:\t0\n").error().code == Errc::kBadData);
   CHECK(parse_fdinfo("flags:\t9\n").error().code == Errc::kBadData);

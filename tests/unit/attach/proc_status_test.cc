@@ -23,8 +23,6 @@ TEST_CASE("a status has owner, tracer, namespaces, signals and switches") {
   CHECK(status->saved_uid == 1002);
   CHECK(status->effective_gid == 101);
   CHECK(status->ns_pids == std::vector<pid_t>{4251, 12, 3});
-  CHECK(status->thread_pending == 0x40000);
-  CHECK(status->process_pending == 0x4000);
   CHECK(status->permitted_capabilities == 0x1ffffffffffU);
   CHECK(status->effective_capabilities == 0x80000);
   CHECK(status->voluntary_switches == 150);
@@ -41,7 +39,6 @@ TEST_CASE("missing and broken lines leave their fields unset") {
   CHECK(status->state == '?');
   CHECK(status->tracer == 0);
   CHECK(status->ns_pids == std::vector<pid_t>{5});
-  CHECK(status->thread_pending == 0);
   CHECK(status->voluntary_switches == 0);
 }
 

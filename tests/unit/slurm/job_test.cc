@@ -17,14 +17,12 @@ TEST_CASE("a running job is read, whatever its owner wrote into name and comment
   CHECK(job.state == "RUNNING");
   CHECK(job.reason.empty());
   CHECK(job.node_list == "n[0-3]");
-  CHECK(job.node_count == 4);
   CHECK(job.tasks == 8);
   CHECK(job.elapsed_s == 4);
   CHECK(job.time_left_s == 1796);
   CHECK(job.stdout_path == "/shared/out dir/train it = 7B (v2)-3.out");
   CHECK(job.requeue == true);
   CHECK(job.restarts == 0);
-  CHECK(job.records == 1);
 }
 
 TEST_CASE("a pending job has a reason and no nodes") {
@@ -32,7 +30,6 @@ TEST_CASE("a pending job has a reason and no nodes") {
   CHECK(job.state == "PENDING");
   CHECK(job.reason == "Resources");
   CHECK(job.node_list.empty());
-  CHECK(job.node_count == 4);
   CHECK(job.end_time == "Unknown");
 }
 
@@ -43,7 +40,6 @@ TEST_CASE("for an array the running task is taken, with its own number") {
   CHECK(waiting.time_left_s == -1);
   const Job running = parsed((std::string(recorded::kArrayTask) + recorded::kRunning).c_str());
   CHECK(running.id == "3");
-  CHECK(running.records == 2);
   CHECK(parsed(recorded::kHetPart).id == "7");
   CHECK(parsed(recorded::kHetPart).name == "het");
 }
