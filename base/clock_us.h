@@ -17,4 +17,9 @@ inline std::uint64_t clock_us(clockid_t clock) {
          static_cast<std::uint64_t>(now.tv_nsec) / 1000;
 }
 
+// Returns the time of CLOCK_REALTIME, which file times have, at a moment after the boot.
+inline std::uint64_t realtime_at(std::uint64_t since_boot_us) {
+  return clock_us(CLOCK_REALTIME) - clock_us(CLOCK_BOOTTIME) + since_boot_us;
+}
+
 }  // namespace oddrank

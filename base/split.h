@@ -21,6 +21,16 @@ inline std::vector<std::string_view> split(std::string_view text, char separator
   return pieces;
 }
 
+// Removes the first piece and its separator from `text` and returns the piece: while
+// (!text.empty()) { line = take_piece(text, '\n'); ... } yields the pieces that split yields. For
+// an untrusted text: a list of the pieces of empty lines would be many times as large as the text.
+inline std::string_view take_piece(std::string_view& text, char separator) {
+  const auto at = text.find(separator);
+  const std::string_view piece = text.substr(0, at);
+  text.remove_prefix(at == std::string_view::npos ? text.size() : at + 1);
+  return piece;
+}
+
 // Returns the words between runs of blanks, tabs and line ends.
 inline std::vector<std::string_view> split_blanks(std::string_view text) {
   const auto is_blank = [](char c) { return c == ' ' || c == '\t' || c == '\n'; };

@@ -1,11 +1,13 @@
 #include "node/naming.h"
 
+#include <sys/types.h>
 #include <unistd.h>
 
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -13,15 +15,20 @@
 #include <vector>
 
 #include "attach/files/open_named.h"
+#include "attach/in_memory_target.h"
+#include "attach/live_target.h"
 #include "base/deadline.h"
 #include "base/isolated.h"
 #include "base/parse_number.h"
-#include "base/take_piece.h"
+#include "base/result.h"
+#include "base/split.h"
+#include "base/unique_fd.h"
 #include "elf/inlines.h"
 #include "elf/symbolize.h"
 #include "node/collect/recorder_variables.h"
 #include "node/debug_finder.h"
-#include "node/files/module_opener.h"
+#include "node/files/silent_files.h"
+#include "node/files/target_modules.h"
 #include "snapshot/format/capture_file.h"
 
 namespace oddrank::node {
@@ -30,6 +37,53 @@ namespace {
 using snapshot::Capture;
 using snapshot::StringId;
 using std::chrono::milliseconds;
+
+// Opens module files of processes of this node. Reads the maps of each process once. May block; see
+// base/isolated.h.
+class ModuleOpener {
+ public:
+  // Files of `silent` processes are opened only if they depend on no server or other process.
+  explicit ModuleOpener(SilentProcesses silent = {}) : silent_(std::move(silent)) {}
+
+  // Opens the file that `pid` has mapped under that path, in its own mount namespace, even if it
+  // was deleted. For "[vdso]" the file holds its image.
+  Result<UniqueFd> open(pid_t pid, const std::string& path);
+  // Opens a file with the dynamic symbols of that module as they are in the memory of `pid`.
+  Result<UniqueFd> open_memory(pid_t pid, const std::string& path);
+
+ private:
+  Result<const attach::LiveTarget*> target_of(pid_t pid, const std::string& path);
+
+  SilentProcesses silent_;
+  std::map<pid_t, std::unique_ptr<attach::LiveTarget>> targets_;  // null: could not be opened
+};
+
+Result<const attach::LiveTarget*> ModuleOpener::target_of(pid_t pid, const std::string& path) {
+  auto at = targets_.find(pid);
+  if (at == targets_.end()) {
+    auto target = attach::LiveTarget::open(pid);
+    at = targets_.emplace(pid, target ? *std::move(target) : nullptr).first;
+  }
+  if (at->second == nullptr) {
+    return fail(Errc::kGone, "cannot open " + path + " of pid " + std::to_string(pid) +
+                                 ": the process has ended");
+  }
+  return at->second.get();
+}
+
+Result<UniqueFd> ModuleOpener::open(pid_t pid, const std::string& path) {
+  ODDRANK_TRY(const auto* target, target_of(pid, path));
+  if (silent_.contains(pid)) {
+    return open_module(attach::InMemoryTarget(*target, openable_files(pid)), path);
+  }
+  return open_module(*target, path);
+}
+
+Result<UniqueFd> ModuleOpener::open_memory(pid_t pid, const std::string& path) {
+  ODDRANK_TRY(const auto* target, target_of(pid, path));
+  return silent_.contains(pid) ? open_module_memory(attach::InMemoryTarget(*target), path)
+                               : open_module_memory(*target, path);
+}
 
 // Symbol tables are warm after the first sample; a file system that takes longer is hung.
 constexpr milliseconds kNamingTimeout{10000};

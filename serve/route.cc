@@ -5,7 +5,7 @@
 
 #include "base/ascii.h"
 #include "base/parse_number.h"
-#include "base/take_piece.h"
+#include "base/split.h"
 #include "serve/listen_address.h"
 #include "serve/token.h"
 

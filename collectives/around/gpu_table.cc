@@ -9,7 +9,6 @@
 
 #include "base/parse_number.h"
 #include "base/split.h"
-#include "base/take_piece.h"
 
 namespace oddrank::collectives {
 

@@ -27,7 +27,6 @@
 #include "base/ascii.h"
 #include "base/parse_number.h"
 #include "base/split.h"
-#include "base/take_piece.h"
 #include "snapshot/rank_text.h"
 
 namespace oddrank::collectives {

@@ -13,7 +13,6 @@
 #include "base/base_name.h"
 #include "base/parse_number.h"
 #include "base/split.h"
-#include "base/take_piece.h"
 #include "collectives/flight/json_reader.h"
 #include "collectives/flight/pickle_reader.h"
 #include "collectives/flight/recorded_words.h"

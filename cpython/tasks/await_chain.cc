@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "cpython/bytecode/value_stack.h"
 #include "cpython/objects/attributes.h"
 #include "cpython/objects/scalars.h"
 #include "cpython/objects/strings.h"
@@ -92,17 +93,6 @@ Addr awaited_by_cythons(PythonMemory& memory, Addr coroutine) {
   return Addr{};
 }
 
-Addr base_of_stack(PythonMemory& memory, const RawFrame& frame) {
-  const Layout& layout = memory.layout();
-  if (layout.frame.stack_base != kAbsent) {
-    return memory.pointer_or_null(frame.address + layout.frame.stack_base);
-  }
-  const Addr names = memory.pointer_or_null(frame.code + layout.code.local_names);
-  const auto count = memory.value<std::uint64_t>(names + layout.object.size).value_or(0);
-  return frame.address + layout.frame.localsplus +
-         std::min<std::uint64_t>(count, 4096) * kPointerSize;
-}
-
 // The slots of a suspended frame's value stack.
 struct SuspendedStack {
   Addr base{};
@@ -113,7 +103,7 @@ struct SuspendedStack {
 SuspendedStack find_suspended_stack(PythonMemory& memory, const RawFrame& frame) {
   constexpr std::uint64_t kMaxSlots = 4096;
   const Layout& layout = memory.layout();
-  const Addr base = base_of_stack(memory, frame);
+  const Addr base = value_stack(memory, frame);
   const Addr field = frame.address + layout.frame.stack_top;
   Addr end{};
   if (layout.semantics.stack_top == StackTopFormat::kPointer) {

@@ -9,6 +9,7 @@
 
 #include "attach/files/open_named.h"
 #include "attach/proc_root.h"
+#include "base/clock_us.h"
 #include "base/deadline.h"
 #include "base/isolated.h"
 #include "base/read_file.h"
@@ -18,7 +19,6 @@
 #include "collectives/join_flight.h"
 #include "node/collect/dump_files.h"
 #include "node/collect/live_dump.h"
-#include "node/collect/start_time.h"
 #include "node/isolated_read.h"
 #include "snapshot/carrier.h"
 #include "snapshot/variable.h"
@@ -136,7 +136,8 @@ bool DumpReader::from_worker() {
       note("rank " + std::to_string(process_.rank) + ": " + body.error().what);
       return false;
     }
-    if (take(socket, *body, realtime_us()) && !answer_.collectives.flight.front().entries.empty()) {
+    if (take(socket, *body, clock_us(CLOCK_REALTIME)) &&
+        !answer_.collectives.flight.front().entries.empty()) {
       return true;
     }
   }
@@ -172,7 +173,7 @@ bool DumpReader::from_file() {
   }
   // Clocks of file servers differ a little.
   constexpr std::uint64_t kSkewUs = 2'000'000;
-  if (found.written + kSkewUs < began_us(process_)) {
+  if (found.written + kSkewUs < realtime_at(process_.start_us)) {
     note(found.path + " is older than rank " + std::to_string(process_.rank) +
          ": it was left by another run, and is not used");
     return false;

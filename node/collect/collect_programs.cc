@@ -8,12 +8,12 @@
 
 #include "attach/proc_root.h"
 #include "base/base_name.h"
+#include "base/clock_us.h"
 #include "base/isolated.h"
 #include "base/read_file.h"
 #include "base/split.h"
 #include "node/collect/git_commit.h"
 #include "node/collect/sha256.h"
-#include "node/collect/start_time.h"
 #include "node/collect/unchanged_files.h"
 #include "node/isolated_read.h"
 #include "ranks/process_role.h"
@@ -55,8 +55,9 @@ Capture read_programs(const Capture& known) {
     const std::string path = process.is_rank && process.state != 'Z' && scripts < kMaxScriptsRead
                                  ? script_path(process.pid)
                                  : std::string();
-    const auto files = path.empty() ? Result<UnchangedFiles>(fail(Errc::kNotFound, "no script"))
-                                    : UnchangedFiles::of(process.pid, began_us(process));
+    const auto files = path.empty()
+                           ? Result<UnchangedFiles>(fail(Errc::kNotFound, "no script"))
+                           : UnchangedFiles::of(process.pid, realtime_at(process.start_us));
     if (!files) {
       continue;
     }

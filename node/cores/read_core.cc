@@ -13,7 +13,6 @@
 #include "node/read_threads.h"
 #include "ranks/cores/core_crash.h"
 #include "ranks/cores/core_process.h"
-#include "ranks/cores/thrown_exception.h"
 #include "snapshot/libraries/known_libraries.h"
 #include "waits/node/collect_waits.h"
 

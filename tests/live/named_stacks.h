@@ -29,7 +29,7 @@ Result<UniqueFd> open_as_seen(pid_t pid, const std::string& path);
 // Returns short names of a stack's frames, innermost first; evaluation loops as "*".
 std::vector<std::string> names_of(const snapshot::Capture& capture, const snapshot::Stack& stack);
 
-// Returns an opener like the agent's (node/files/module_opener.h), for that process alone. Keeps a
+// Returns an opener like the agent's (node/naming.cc), for that process alone. Keeps a
 // reference.
 elf::ModuleFiles files_of(const attach::Target& target);
 
