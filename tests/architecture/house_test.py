@@ -98,8 +98,6 @@ REVIEWED_OPENS = {
     "waits/ends/read_sockets.cc": 4,
     "waits/ends/socket_diag.cc": 1,
     "waits/node/collect_waits.cc": 1,
-    "waits/node/lock_file_ages.cc": 1,
-    "waits/node/owners/lock_file_owners.cc": 1,
     "waits/node/node_pressure.cc": 1,
 }
 # What begins a definition or a declaration at the start of a line, as clang-format leaves it: the name

@@ -17,7 +17,7 @@
 #include "tests/support/sentence_of.h"
 #include "tests/support/victim.h"
 #include "waits/node/collect_waits.h"
-#include "waits/node/uninterruptible.h"
+#include "waits/node/stuck_processes.h"
 
 namespace oddrank::waits {
 namespace {

@@ -18,7 +18,6 @@
 #include "waits/ends/end_owners.h"
 #include "waits/ends/message_queues.h"
 #include "waits/ends/transfers.h"
-#include "waits/pid_list.h"
 
 namespace oddrank::waits {
 namespace {

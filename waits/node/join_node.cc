@@ -3,8 +3,8 @@
 //   open.
 // - Ends and semaphores come next. join_processes describes holders that are known by then, and
 //   guesses from frames only where there is none.
-// - The pid in a lock file counts only if no process has the file open. Lock files are dated after
-//   that, so that the note names the holder first, then the file's age.
+// - The pid in a lock file counts only if no process has the file open. The note names the
+//   holder first, then the file's age.
 // - Sleepers in state D are counted after join_processes, which replaces the notes of a wait for a
 //   pool of workers.
 // - The node's pressure is read meanwhile; the notes come last.
@@ -19,10 +19,9 @@
 #include "waits/ends/join_ends.h"
 #include "waits/ends/read_ends.h"
 #include "waits/node/join_processes.h"
-#include "waits/node/lock_file_ages.h"
 #include "waits/node/lock_holders.h"
 #include "waits/node/owners/lock_file_owners.h"
-#include "waits/node/uninterruptible.h"
+#include "waits/node/stuck_processes.h"
 
 namespace oddrank::waits {
 namespace {
@@ -65,8 +64,7 @@ void join_node(NodeStart& start,
   name_lock_holders(capture);
   join_ends(read_ends(capture), capture);
   name_semaphore_owners(capture, open, patience);
-  name_lock_file_owners(capture);
-  date_lock_files(capture);
+  describe_lock_files(capture);
   join_processes(capture);
   count_uninterruptible(capture);
   add_notes(pressure.finish().bytes, capture);

@@ -12,14 +12,12 @@
 #include "attach/proc_pids.h"
 #include "attach/proc_stat.h"
 #include "base/base_name.h"
-#include "base/isolated.h"
 #include "base/parse_number.h"
 #include "base/read_file.h"
 #include "base/split.h"
 #include "waits/add_note.h"
 #include "waits/file_locks.h"
 #include "waits/node/node_family.h"
-#include "waits/pid_list.h"
 
 namespace oddrank::waits {
 namespace {
@@ -74,8 +72,8 @@ void look_at_process(pid_t pid, std::vector<Blocked>& locks) {
   }
 }
 
-// Runs in the child. Sends "INDEX PID PID ..." for each lock.
-void search_holders(std::vector<Blocked> locks, int fd) {
+// Runs in the child.
+void search_holders(std::vector<Blocked>& locks) {
   for (Blocked& lock : locks) {
     lock.inode = inode_of_fdinfo(fdinfo(lock.waiter, lock.fd));
   }
@@ -83,13 +81,6 @@ void search_holders(std::vector<Blocked> locks, int fd) {
     if (pid != ::getpid() && pid != ::getppid()) {
       look_at_process(pid, locks);
     }
-  }
-  for (std::size_t i = 0; i < locks.size(); ++i) {
-    std::string line = std::to_string(i);
-    for (const pid_t holder : locks[i].holders) {
-      line += " " + std::to_string(holder);
-    }
-    send_bytes(fd, line + "\n");
   }
 }
 
@@ -141,9 +132,6 @@ void name_lock_holders(Capture& capture, std::chrono::milliseconds patience) {
   const std::vector<WaitPlace> places = find_waits(capture, [](const Wait& wait) {
     return wait.on == snapshot::WaitOn::kFileLock && !wait.inferred && wait.fd >= 0;
   });
-  if (places.empty()) {
-    return;
-  }
   std::vector<Blocked> locks;
   for (const WaitPlace& place : places) {
     const ProcessCapture& process = capture.processes[place.process];
@@ -151,20 +139,24 @@ void name_lock_holders(Capture& capture, std::chrono::milliseconds patience) {
     locks.push_back(
         {std::string(base_name(capture.tables.text(wait.path))), 0, process.pid, wait.fd, {}});
   }
-  const auto search = [&](int fd) { search_holders(locks, fd); };
-  const IsolatedResult result = run_isolated({IsolatedTask{search, patience}}, 1).front();
-  std::vector<std::vector<pid_t>> holders(places.size());
-  for (const std::string_view line : split(result.bytes, '\n')) {
-    const auto words = split(line, ' ');
-    const auto index = words.empty() ? std::nullopt : parse_number<std::size_t>(words[0]);
-    for (std::size_t i = 1; index && *index < holders.size() && i < words.size(); ++i) {
-      if (const auto pid = parse_number<pid_t>(words[i])) {
-        holders[*index].push_back(*pid);
+  const auto answers = answers_in_child(places.size(), patience, [&](std::size_t i) {
+    if (i == 0) {
+      search_holders(locks);
+    }
+    std::string pids;
+    for (const pid_t holder : locks[i].holders) {
+      pids += std::to_string(holder) + " ";
+    }
+    return pids;
+  });
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    std::vector<pid_t> holders;
+    for (const std::string_view word : split_blanks(answers[i])) {
+      if (const auto pid = parse_number<pid_t>(word)) {
+        holders.push_back(*pid);
       }
     }
-  }
-  for (std::size_t i = 0; i < places.size(); ++i) {
-    set_lock_holder(holders[i], places[i], capture);
+    set_lock_holder(holders, places[i], capture);
   }
 }
 

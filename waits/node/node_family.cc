@@ -1,5 +1,11 @@
 #include "waits/node/node_family.h"
 
+#include <string_view>
+
+#include "base/ascii.h"
+#include "base/isolated.h"
+#include "base/split.h"
+
 namespace oddrank::waits {
 
 using snapshot::Capture;
@@ -17,6 +23,25 @@ std::vector<WaitPlace> find_waits(const Capture& capture,
     }
   }
   return places;
+}
+
+std::vector<std::string> answers_in_child(std::size_t count,
+                                          std::chrono::milliseconds patience,
+                                          const std::function<std::string(std::size_t)>& answer) {
+  const auto send_all = [&](int fd) {
+    for (std::size_t i = 0; i < count; ++i) {
+      const std::string text = answer(i);
+      send_bytes(fd, text.substr(0, text.find('\n')) + "\n");
+    }
+  };
+  const std::string bytes =
+      count == 0 ? "" : run_isolated({IsolatedTask{send_all, patience}}, 1).front().bytes;
+  std::vector<std::string> answers(count);
+  std::string_view rest = bytes;
+  for (std::size_t i = 0; i < count && contains(rest, "\n"); ++i) {  // the last one may be cut
+    answers[i] = take_piece(rest, '\n');
+  }
+  return answers;
 }
 
 bool is_dead(const ProcessCapture& process) {

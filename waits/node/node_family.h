@@ -2,8 +2,10 @@
 // capture; valid until its processes change.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <functional>
+#include <string>
 #include <vector>
 
 #include "snapshot/capture.h"
@@ -19,6 +21,13 @@ struct WaitPlace {
 // Returns the waits that are wanted, in the order of the capture.
 std::vector<WaitPlace> find_waits(const snapshot::Capture& capture,
                                   const std::function<bool(const snapshot::Wait&)>& is_wanted);
+
+// Calls answer(i) for each i below `count` in a child that has `patience` (base/isolated.h: the
+// caller has one thread only), and returns the first lines of the answers; "" for those that did
+// not come in time.
+std::vector<std::string> answers_in_child(std::size_t count,
+                                          std::chrono::milliseconds patience,
+                                          const std::function<std::string(std::size_t)>& answer);
 
 // Returns whether the process has exited and its parent has not reaped it (state Z or X).
 bool is_dead(const snapshot::ProcessCapture& process);

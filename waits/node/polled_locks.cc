@@ -6,7 +6,6 @@
 #include <string_view>
 #include <utility>
 
-#include "base/isolated.h"
 #include "base/parse_number.h"
 #include "base/read_file.h"
 #include "base/split.h"
@@ -59,16 +58,12 @@ void set_found(const FoundLock& found, const LockPoll& poll, Capture& capture, W
   wait.detail = capture.tables.string(std::string(what) + joint + found.path);
 }
 
-// "INDEX HOLDER EXISTENCE PATH": the path goes to the end of the line.
-std::optional<std::pair<std::size_t, FoundLock>> parse_found(std::string_view line) {
-  const auto words = split(line, ' ');
-  const auto index = words.size() < 4 ? std::nullopt : parse_number<std::size_t>(words[0]);
-  const auto holder = index ? parse_number<pid_t>(words[1]) : std::nullopt;
-  if (!holder) {
-    return std::nullopt;
-  }
-  const std::size_t before = words[0].size() + words[1].size() + words[2].size() + 3;
-  return std::pair{*index, FoundLock{*holder, std::string(line.substr(before)), words[2] == "1"}};
+// "HOLDER EXISTENCE PATH": the path goes to the end of the line.
+std::optional<FoundLock> parse_found(std::string_view line) {
+  const auto holder = parse_number<pid_t>(take_piece(line, ' '));
+  const std::string_view existence = take_piece(line, ' ');
+  return holder ? std::optional(FoundLock{*holder, std::string(line), existence == "1"})
+                : std::nullopt;
 }
 
 // Makes paths of lock files that were read from frames absolute (python/lock_files.h).
@@ -110,22 +105,17 @@ void name_polled_locks(const std::vector<HeldLock>& before,
   std::vector<HeldLock> held = HeldLocksReader().finish();
   const std::set<HeldLock> earlier(before.begin(), before.end());
   std::erase_if(held, [&earlier](const HeldLock& lock) { return !earlier.contains(lock); });
-  const auto search = [&](int fd) {
-    LockSearch locks(capture, held);
-    for (std::size_t i = 0; i < polls.size(); ++i) {
-      const auto found = locks.find(capture.processes[polls[i].place.process], polls[i].poll);
-      if (found && found->path.find('\n') == std::string::npos) {
-        send_bytes(fd, std::to_string(i) + " " + std::to_string(found->holder) +
-                           (found->existence ? " 1 " : " 0 ") + found->path + "\n");
-      }
-    }
-  };
-  const IsolatedResult result = run_isolated({IsolatedTask{search, patience}}, 1).front();
-  for (const std::string_view line : split(result.bytes, '\n')) {
-    const auto found = parse_found(line);
-    if (found && found->first < polls.size()) {
-      const PolledPlace& each = polls[found->first];
-      set_found(found->second, each.poll, capture,
+  LockSearch locks(capture, std::move(held));
+  const auto answers = answers_in_child(polls.size(), patience, [&](std::size_t i) {
+    const auto found = locks.find(capture.processes[polls[i].place.process], polls[i].poll);
+    return found && found->path.find('\n') == std::string::npos
+               ? std::to_string(found->holder) + (found->existence ? " 1 " : " 0 ") + found->path
+               : std::string();
+  });
+  for (std::size_t i = 0; i < polls.size(); ++i) {
+    if (const auto found = parse_found(answers[i])) {
+      const PolledPlace& each = polls[i];
+      set_found(*found, each.poll, capture,
                 capture.processes[each.place.process].threads[each.place.thread].wait);
     }
   }

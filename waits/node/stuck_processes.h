@@ -18,4 +18,10 @@ namespace oddrank::waits {
 std::string stuck_processes_note(const std::vector<attach::ProcStat>& sleeping,
                                  const snapshot::Capture& capture);
 
+// Adds to the notes of each thread of the job in state D how many other processes of the node sleep
+// at the same kernel function: a single one waits for a file or device of its own, many wait for
+// one server or disk. Does nothing if there are no such threads. Reads /proc/PID/stat and wchan of
+// all processes, for at most 300 ms.
+void count_uninterruptible(snapshot::Capture& capture);
+
 }  // namespace oddrank::waits

@@ -4,9 +4,13 @@
 #include <time.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <set>
+#include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -14,9 +18,10 @@
 #include "attach/proc_pids.h"
 #include "attach/proc_stat.h"
 #include "attach/proc_status.h"
-#include "base/isolated.h"
+#include "base/clock_us.h"
 #include "base/parse_number.h"
 #include "base/read_file.h"
+#include "base/span_words.h"
 #include "base/split.h"
 #include "waits/add_note.h"
 #include "waits/mounts.h"
@@ -33,13 +38,16 @@ constexpr std::size_t kMaxLockEntries = 8;  // of a directory; a larger one is n
 constexpr std::int64_t kNanosInSecond = 1'000'000'000;
 constexpr std::int64_t kClockSlack = kNanosInSecond;  // file system clocks are coarse
 
+// Anybody can give a file any time: the sums must not overflow.
 std::int64_t nanos_of(const timespec& time) {
-  return time.tv_sec * kNanosInSecond + time.tv_nsec;
+  constexpr std::int64_t kMaxSeconds = 6'000'000'000;
+  return std::clamp<std::int64_t>(time.tv_sec, -kMaxSeconds, kMaxSeconds) * kNanosInSecond +
+         time.tv_nsec;
 }
 
-std::int64_t nanos_now(clockid_t clock) {
-  timespec now{};
-  return ::clock_gettime(clock, &now) == 0 ? nanos_of(now) : 0;
+// Returns when a process began, in ns since 1970, from its start since boot.
+std::int64_t began_at(std::uint64_t start_us) {
+  return static_cast<std::int64_t>(realtime_at(start_us)) * 1000;
 }
 
 // The contents of one lock file, and when it was made.
@@ -129,9 +137,7 @@ bool may_have_made(pid_t pid, const LockText& lock) {
   if (stat->state == 'Z' || stat->state == 'X') {
     return false;
   }
-  const std::int64_t began = nanos_now(CLOCK_REALTIME) - nanos_now(CLOCK_BOOTTIME) +
-                             static_cast<std::int64_t>(stat->start_us) * 1000;
-  return began <= lock.made + kClockSlack;
+  return began_at(stat->start_us) <= lock.made + kClockSlack;
 }
 
 // Returns whether no process of the node that could have made the file has this number, in whatever
@@ -154,12 +160,16 @@ struct LockFileOwner {
   bool gone = false;  // that process has exited
 };
 
+// Returns where the process sees the path; nullopt if that is unknown.
+std::optional<Mount> mount_seen_by(pid_t pid, const std::string& path) {
+  const auto mounts = read_file("/proc/" + std::to_string(pid) + "/mountinfo", kMaxMountinfo);
+  return mounts ? mount_of(*mounts, path) : std::nullopt;
+}
+
 LockFileOwner owner_of_lock_file(const Capture& capture,
                                  const ProcessCapture& process,
                                  const std::string& path) {
-  const std::string folder = "/proc/" + std::to_string(process.pid);
-  const auto mounts = read_file(folder + "/mountinfo", kMaxMountinfo);
-  const auto mount = mounts ? mount_of(*mounts, path) : std::nullopt;
+  const auto mount = mount_seen_by(process.pid, path);
   if (!mount || is_remote(*mount)) {
     return {};
   }
@@ -181,6 +191,28 @@ LockFileOwner owner_of_lock_file(const Capture& capture,
   return {one ? *owners.begin() : 0, false};
 }
 
+// Returns the note on the file's age; "" if there is nothing to say.
+std::string age_words(const ProcessCapture& process, const std::string& path) {
+  const auto mount = mount_seen_by(process.pid, path);
+  if (!mount) {
+    return {};
+  }
+  if (is_remote(*mount)) {
+    return "on " + mount_words(*mount) + ", so its age was not read";
+  }
+  const auto files = attach::NamedFiles::of(process.pid);
+  const auto status = files ? files->examine(path) : tl::unexpected<Error>(files.error());
+  if (!status) {
+    return {};
+  }
+  const std::int64_t made = nanos_of(status->st_mtim);
+  const auto age = std::chrono::nanoseconds(
+      std::max<std::int64_t>(0, static_cast<std::int64_t>(clock_us(CLOCK_REALTIME)) * 1000 - made));
+  const bool before = process.start_us > 0 && made + kClockSlack < began_at(process.start_us);
+  return "made " + span_words(std::chrono::floor<std::chrono::seconds>(age)) + " ago" +
+         (before ? ", before this process began" : "");
+}
+
 }  // namespace
 
 pid_t number_in_lock_file(std::string_view text, std::string_view host) {
@@ -194,47 +226,38 @@ pid_t number_in_lock_file(std::string_view text, std::string_view host) {
   return number && *number > 1 ? *number : 0;
 }
 
-void name_lock_file_owners(Capture& capture, std::chrono::milliseconds patience) {
+void describe_lock_files(Capture& capture, std::chrono::milliseconds patience) {
   const std::vector<WaitPlace> places = find_waits(capture, [&capture](const snapshot::Wait& wait) {
-    return wait.how == snapshot::WaitHow::kLockFile && wait.holder_pid == 0 &&
+    return wait.how == snapshot::WaitHow::kLockFile &&
            capture.tables.text(wait.path).starts_with('/');
   });
-  if (places.empty() || capture.nodes.empty()) {
-    return;
-  }
-  const auto search = [&](int fd) {
-    for (std::size_t i = 0; i < places.size(); ++i) {
-      const ProcessCapture& process = capture.processes[places[i].process];
-      const snapshot::Wait& wait = process.threads[places[i].thread].wait;
-      const LockFileOwner owner =
-          owner_of_lock_file(capture, process, std::string(capture.tables.text(wait.path)));
-      // A negative number: that process is gone.
-      const pid_t number = owner.gone ? -owner.pid : owner.pid;
-      send_bytes(fd, std::to_string(i) + " " + std::to_string(number) + "\n");
+  const std::size_t count = capture.nodes.empty() ? 0 : places.size();
+  // The owners come first: an age is only a note.
+  const auto answers = answers_in_child(2 * count, patience, [&](std::size_t i) {
+    const ProcessCapture& process = capture.processes[places[i % count].process];
+    const snapshot::Wait& wait = process.threads[places[i % count].thread].wait;
+    const std::string path(capture.tables.text(wait.path));
+    if (i >= count) {
+      return age_words(process, path);
     }
-  };
-  const IsolatedResult result = run_isolated({IsolatedTask{search, patience}}, 1).front();
-  for (const std::string_view line : split(result.bytes, '\n')) {
-    const auto blank = line.find(' ');
-    const auto index = parse_number<std::size_t>(line.substr(0, blank));
-    const auto owner = index && *index < places.size() && blank != std::string_view::npos
-                           ? parse_number<pid_t>(line.substr(blank + 1))
-                           : std::nullopt;
-    if (!owner || *owner == 0) {
-      continue;
+    const LockFileOwner owner =
+        wait.holder_pid == 0 ? owner_of_lock_file(capture, process, path) : LockFileOwner();
+    // A negative number: that process is gone.
+    return std::to_string(owner.gone ? -owner.pid : owner.pid);
+  });
+  for (std::size_t i = 0; i < count; ++i) {
+    snapshot::Wait& wait = capture.processes[places[i].process].threads[places[i].thread].wait;
+    const auto owner = parse_number<pid_t>(answers[i]);
+    if (owner && *owner != 0 && *owner != std::numeric_limits<pid_t>::min()) {
+      const pid_t pid = *owner > 0 ? *owner : -*owner;
+      wait.holder_pid = pid;
+      wait.holder_alive = *owner > 0 ? snapshot::Known::kYes : snapshot::Known::kNo;
+      add_note(
+          capture, wait,
+          "pid " + std::to_string(pid) + " is written in it" + (*owner > 0 ? "" : " and is gone"));
     }
-    snapshot::Wait& wait =
-        capture.processes[places[*index].process].threads[places[*index].thread].wait;
-    if (*owner > 0) {
-      wait.holder_pid = *owner;
-      wait.holder_alive = snapshot::Known::kYes;
-      add_note(capture, wait, "pid " + std::to_string(*owner) + " is written in it");
-    } else {
-      wait.holder_pid = -*owner;
-      wait.holder_alive = snapshot::Known::kNo;
-      add_note(capture, wait,
-               "pid " + std::to_string(-static_cast<std::int64_t>(*owner)) +
-                   " is written in it and is gone");
+    if (const std::string& age = answers[count + i]; !age.empty()) {
+      add_note(capture, wait, age);
     }
   }
 }

@@ -9,7 +9,6 @@
 #include <utility>
 #include <vector>
 
-#include "base/isolated.h"
 #include "base/parse_number.h"
 #include "base/split.h"
 #include "cpython/open_python.h"
@@ -110,16 +109,17 @@ struct SemaphoreUser {
   std::map<SemaphoreId, SemaphoreOwner> acquired;
 };
 
-// Runs in the child: writes a line "PROCESS THREAD PID TID FLAG" for each wait whose holder is
-// found, with PID 0 if no process holds the lock. FLAG: the lock is recursive; for PID 0: only the
-// waiter has it. If the search does not finish, there are no lines for the remaining waits.
+// Runs in the child.
 class OwnerSearch {
  public:
   OwnerSearch(const Capture& capture, const OpenTarget& open) : capture_(capture), open_(open) {}
 
-  void run(const std::vector<WaitPlace>& places, int fd);
+  // Returns "PID TID FLAG" for a wait whose holder is found, with PID 0 if no process holds the
+  // lock. FLAG: the lock is recursive; for PID 0: only the waiter has it.
+  std::string owner_words(const std::vector<WaitPlace>& places, std::size_t i);
 
  private:
+  void find_locks(const std::vector<WaitPlace>& places);
   std::optional<SemaphoreId> lock_of(const WaitPlace& place);
   // Returns the processes whose memory says that they hold it, among the waiter's family or among
   // all others of its node.
@@ -135,26 +135,30 @@ class OwnerSearch {
 
   const Capture& capture_;
   const OpenTarget& open_;
-  std::set<SemaphoreFile> files_;     // of the locks that threads wait for
-  std::set<SemaphoreFile> unlinked_;  // those that no process can open any more
+  std::vector<std::optional<SemaphoreId>> locks_;  // of the places
+  std::set<SemaphoreFile> files_;                  // of the locks that threads wait for
+  std::set<SemaphoreFile> unlinked_;               // those that no process can open any more
   std::map<pid_t, std::optional<SemaphoreUser>> known_;
 };
 
-void OwnerSearch::run(const std::vector<WaitPlace>& places, int fd) {
-  std::vector<std::pair<WaitPlace, SemaphoreId>> locks;
+void OwnerSearch::find_locks(const std::vector<WaitPlace>& places) {
   for (const WaitPlace& place : places) {
-    if (const auto id = lock_of(place)) {
-      locks.emplace_back(place, *id);
-      files_.insert(id->file);
+    locks_.push_back(lock_of(place));
+    if (locks_.back()) {
+      files_.insert(locks_.back()->file);
     }
   }
-  for (const auto& [place, id] : locks) {
-    if (const auto owner = owner_of(capture_.processes[place.process], id)) {
-      send_bytes(fd, std::to_string(place.process) + " " + std::to_string(place.thread) + " " +
-                         std::to_string(owner->pid) + " " + std::to_string(owner->tid) +
-                         (owner->recursive || owner->alone ? " 1\n" : " 0\n"));
-    }
+}
+
+std::string OwnerSearch::owner_words(const std::vector<WaitPlace>& places, std::size_t i) {
+  if (i == 0) {
+    find_locks(places);
   }
+  const auto owner = locks_[i] ? owner_of(capture_.processes[places[i].process], *locks_[i])
+                               : std::optional<SemaphoreOwner>();
+  return owner ? std::to_string(owner->pid) + " " + std::to_string(owner->tid) +
+                     (owner->recursive || owner->alone ? " 1" : " 0")
+               : std::string();
 }
 
 std::optional<SemaphoreId> OwnerSearch::lock_of(const WaitPlace& place) {
@@ -227,23 +231,13 @@ const SemaphoreUser* OwnerSearch::look_at(pid_t pid) {
   return at->second ? &*at->second : nullptr;
 }
 
-std::optional<WaitPlace> parse_owner(std::string_view line,
-                                     const Capture& capture,
-                                     SemaphoreOwner& owner) {
-  const auto words = split_blanks(line);
-  if (words.size() != 5) {
+std::optional<SemaphoreOwner> parse_owner(std::string_view line) {
+  const auto pid = parse_number<pid_t>(take_piece(line, ' '));
+  const auto tid = parse_number<pid_t>(take_piece(line, ' '));
+  if (!pid || !tid) {
     return std::nullopt;
   }
-  const auto process = parse_number<std::size_t>(words[0]);
-  const auto thread = parse_number<std::size_t>(words[1]);
-  const auto pid = parse_number<pid_t>(words[2]);
-  const auto tid = parse_number<pid_t>(words[3]);
-  if (!process || !thread || !pid || !tid || *process >= capture.processes.size() ||
-      *thread >= capture.processes[*process].threads.size()) {
-    return std::nullopt;
-  }
-  owner = {*pid, *tid, *pid != 0 && words[4] == "1", false, *pid == 0 && words[4] == "1"};
-  return WaitPlace{*process, *thread};
+  return SemaphoreOwner{*pid, *tid, *pid != 0 && line == "1", false, *pid == 0 && line == "1"};
 }
 
 void set_semaphore_owner(Capture& capture, const WaitPlace& place, const SemaphoreOwner& owner) {
@@ -269,15 +263,12 @@ void name_semaphore_owners(Capture& capture,
     return wait.how == snapshot::WaitHow::kLock && wait.lock.kind == snapshot::LockKind::kShared &&
            wait.address != 0 && wait.holder_pid == 0;
   });
-  if (places.empty()) {
-    return;
-  }
-  const IsolatedTask task{[&](int fd) { OwnerSearch(capture, open).run(places, fd); }, patience};
-  const IsolatedResult result = run_isolated({task}, 1).front();
-  for (const std::string_view line : split(result.bytes, '\n')) {
-    SemaphoreOwner owner;
-    if (const auto place = parse_owner(line, capture, owner)) {
-      set_semaphore_owner(capture, *place, owner);
+  OwnerSearch search(capture, open);
+  const auto answers = answers_in_child(
+      places.size(), patience, [&](std::size_t i) { return search.owner_words(places, i); });
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    if (const auto owner = parse_owner(answers[i])) {
+      set_semaphore_owner(capture, places[i], *owner);
     }
   }
 }
