@@ -109,9 +109,10 @@ std::string read_python(const attach::Target& target,
       }
     }
   }
-  waits::read_python_locks(*sample, states, process, waits);
-  waits::read_lock_files(*sample, states, tables, process, waits);
-  waits::read_store_keys(*sample, states, process, waits);
+  waits::PythonWaits all{*sample, states, tables, process, waits};
+  waits::read_python_locks(all);
+  waits::read_lock_files(all);
+  waits::read_store_keys(all);
   for (const waits::ThreadWait& wait : waits) {
     out << "wait " << static_cast<int>(wait.on) << ' ' << wait.holder_tid << ' ' << wait.detail
         << ' ' << wait.key << '\n';

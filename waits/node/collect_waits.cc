@@ -202,14 +202,15 @@ void finish(std::vector<ThreadWait>& waits,
             snapshot::Tables& tables,
             ProcessCapture& process) {
   if (python) {
-    read_python_locks(*python, states, process, waits);
-    read_lock_files(*python, states, tables, process, waits);
-    read_polled_objects(*python, states, tables, process, waits);
-    read_store_keys(*python, states, process, waits);
-    read_ray_objects(*python, states, tables, process, waits);
-    read_kept_sockets(*python, states, files, process, waits);
-    read_process_ends(*python, states, process, waits);
-    read_loop_feeders(*python, states, process, waits);
+    PythonWaits all{*python, states, tables, process, waits};
+    read_python_locks(all);
+    read_lock_files(all);
+    read_polled_objects(all);
+    read_store_keys(all);
+    read_ray_objects(all);
+    read_kept_sockets(all, files);
+    read_process_ends(all);
+    read_loop_feeders(all);
   }
   for (std::size_t i = 0; i < waits.size(); ++i) {
     process.threads[i].wait = to_capture(waits[i], tables);

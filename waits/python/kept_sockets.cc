@@ -5,7 +5,6 @@
 #include <string>
 
 #include "cpython/objects/socket_search.h"
-#include "waits/python/sampled_thread.h"
 
 namespace oddrank::waits {
 namespace {
@@ -28,24 +27,19 @@ std::set<int> sockets_of(SocketSearch& search, const SampledThread& thread) {
 
 }  // namespace
 
-void read_kept_sockets(PythonSample& python,
-                       const std::vector<attach::ThreadState>& states,
-                       const ProcessFiles& files,
-                       const snapshot::ProcessCapture& process,
-                       std::vector<ThreadWait>& waits) {
-  SocketSearch search(python.memory(), cpython::SocketHolder::kThread, kMaxSocketOwners);
+void read_kept_sockets(PythonWaits& all, const ProcessFiles& files) {
+  SocketSearch search(all.python.memory(), cpython::SocketHolder::kThread, kMaxSocketOwners);
   std::size_t searched = 0;
-  for (std::size_t i = 0; i < std::min(waits.size(), process.threads.size()); ++i) {
-    const pid_t tid = process.threads[i].tid;
-    const SampledThread* thread =
-        tid == process.pid ? nullptr : sampled_thread(python, states, tid);
+  for (std::size_t i = 0; i < all.waits.size(); ++i) {
+    const pid_t tid = all.process.threads[i].tid;
+    const SampledThread* thread = tid == all.process.pid ? nullptr : all.thread(i);
     if (thread == nullptr || ++searched > kMaxSocketThreads) {
       continue;
     }
     for (const int fd : sockets_of(search, *thread)) {
       std::string link = files.link(fd);
-      if (link.starts_with("socket:") && waits[i].kept.size() < snapshot::kMaxKeptSockets) {
-        waits[i].kept.push_back(std::move(link));
+      if (link.starts_with("socket:") && all.waits[i].kept.size() < snapshot::kMaxKeptSockets) {
+        all.waits[i].kept.push_back(std::move(link));
       }
     }
   }

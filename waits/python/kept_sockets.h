@@ -3,23 +3,13 @@
 // meanwhile.
 #pragma once
 
-#include <vector>
-
-#include "attach/target.h"
-#include "cpython/python_sample.h"
-#include "snapshot/process_capture.h"
-#include "waits/thread_wait.h"
+#include "waits/python/python_waits.h"
 #include "waits/wait_context.h"
 
 namespace oddrank::waits {
 
 // Adds to the waits of all threads but the main one, which makes most connections itself. Knows
-// socket.socket and multiprocessing.connection.Connection (CPython 3.8 to 3.15). `waits` has one
-// entry for each of process.threads.
-void read_kept_sockets(cpython::PythonSample& python,
-                       const std::vector<attach::ThreadState>& states,
-                       const ProcessFiles& files,
-                       const snapshot::ProcessCapture& process,
-                       std::vector<ThreadWait>& waits);
+// socket.socket and multiprocessing.connection.Connection (CPython 3.8 to 3.15).
+void read_kept_sockets(PythonWaits& all, const ProcessFiles& files);
 
 }  // namespace oddrank::waits

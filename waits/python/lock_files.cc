@@ -10,7 +10,6 @@
 #include "cpython/objects/strings.h"
 #include "waits/frame_pattern.h"
 #include "waits/python/frame_values.h"
-#include "waits/python/sampled_thread.h"
 
 namespace oddrank::waits {
 namespace {
@@ -83,17 +82,13 @@ void read_lock_file(PythonSample& python, const SampledThread& thread, ThreadWai
 
 }  // namespace
 
-void read_lock_files(PythonSample& python,
-                     const std::vector<attach::ThreadState>& states,
-                     const snapshot::Tables& tables,
-                     const snapshot::ProcessCapture& process,
-                     std::vector<ThreadWait>& waits) {
-  for (std::size_t i = 0; i < std::min(waits.size(), process.threads.size()); ++i) {
-    if (!polls(process.threads[i], waits[i], tables)) {
+void read_lock_files(PythonWaits& all) {
+  for (std::size_t i = 0; i < all.waits.size(); ++i) {
+    if (!polls(all.process.threads[i], all.waits[i], all.tables)) {
       continue;
     }
-    if (const auto* thread = sampled_thread(python, states, process.threads[i].tid)) {
-      read_lock_file(python, *thread, waits[i]);
+    if (const auto* thread = all.thread(i)) {
+      read_lock_file(all.python, *thread, all.waits[i]);
     }
   }
 }

@@ -7,7 +7,6 @@
 #include "cpython/tasks/task_threads.h"
 #include "waits/python/frame_values.h"
 #include "waits/python/object_providers.h"
-#include "waits/python/sampled_thread.h"
 
 namespace oddrank::waits {
 namespace {
@@ -52,24 +51,22 @@ bool is_idle_worker(PythonSample& python, const SampledThread& thread) {
 
 }  // namespace
 
-void read_loop_feeders(PythonSample& python,
-                       const std::vector<attach::ThreadState>& states,
-                       const snapshot::ProcessCapture& process,
-                       std::vector<ThreadWait>& waits) {
-  const auto loops = find_loops(python);
+void read_loop_feeders(PythonWaits& all) {
+  const auto loops = find_loops(all.python);
   if (loops.empty()) {
     return;
   }
-  FrameValues values(python);
-  ObjectProviders objects(python, values);
-  for (std::size_t i = 0; i < std::min(waits.size(), kMaxFeeders); ++i) {
-    const SampledThread* thread = sampled_thread(python, states, process.threads[i].tid);
-    if (thread == nullptr || is_idle_worker(python, *thread)) {
+  FrameValues values(all.python);
+  ObjectProviders objects(all.python, values);
+  for (std::size_t i = 0; i < std::min(all.waits.size(), kMaxFeeders); ++i) {
+    const SampledThread* thread = all.thread(i);
+    if (thread == nullptr || is_idle_worker(all.python, *thread)) {
       continue;
     }
     for (const auto& [runner, loop] : loops) {
       if (thread != runner && objects.has_at_hand(*thread, loop)) {
-        waits[i].feeds_loop = waits[i].feeds_loop == 0 ? number_of(states, *runner) : -1;
+        all.waits[i].feeds_loop =
+            all.waits[i].feeds_loop == 0 ? number_of(all.states, *runner) : -1;
       }
     }
   }

@@ -3,19 +3,11 @@
 // need. Coroutines of that loop may wait for what such a thread does.
 #pragma once
 
-#include <vector>
-
-#include "attach/target.h"
-#include "cpython/python_sample.h"
-#include "snapshot/process_capture.h"
-#include "waits/thread_wait.h"
+#include "waits/python/python_waits.h"
 
 namespace oddrank::waits {
 
 // Sets ThreadWait::feeds_loop. Loops that are no Python objects (uvloop) are not found.
-void read_loop_feeders(cpython::PythonSample& python,
-                       const std::vector<attach::ThreadState>& states,
-                       const snapshot::ProcessCapture& process,
-                       std::vector<ThreadWait>& waits);
+void read_loop_feeders(PythonWaits& all);
 
 }  // namespace oddrank::waits

@@ -16,7 +16,6 @@
 #include "waits/python/frame_values.h"
 #include "waits/python/object_providers.h"
 #include "waits/python/python_futures.h"
-#include "waits/python/sampled_thread.h"
 
 namespace oddrank::waits {
 namespace {
@@ -167,37 +166,33 @@ const SampledThread* PolledObjects::find(const SampledThread& waiter,
 
 }  // namespace
 
-void read_polled_objects(PythonSample& python,
-                         const std::vector<attach::ThreadState>& states,
-                         const snapshot::Tables& tables,
-                         const snapshot::ProcessCapture& process,
-                         std::vector<ThreadWait>& waits) {
-  PolledObjects objects(python);
-  for (std::size_t i = 0; i < std::min(waits.size(), process.threads.size()); ++i) {
-    const auto asked = asked_by(process.threads[i], waits[i], tables);
-    const SampledThread* waiter =
-        asked ? sampled_thread(python, states, process.threads[i].tid) : nullptr;
+void read_polled_objects(PythonWaits& all) {
+  PolledObjects objects(all.python);
+  for (std::size_t i = 0; i < all.waits.size(); ++i) {
+    const auto asked = asked_by(all.process.threads[i], all.waits[i], all.tables);
+    const SampledThread* waiter = asked ? all.thread(i) : nullptr;
     if (waiter == nullptr || asked->frame >= waiter->frames.size()) {
       continue;
     }
     const SampledThread* awaited = objects.find(*waiter, waiter->frames[asked->frame], *asked);
-    const auto holder = std::find_if(states.begin(), states.end(), [awaited](const auto& each) {
-      return awaited != nullptr && each.target_tid == awaited->target_tid;
-    });
-    if (holder == states.end()) {
+    const auto holder =
+        std::find_if(all.states.begin(), all.states.end(), [awaited](const auto& each) {
+          return awaited != nullptr && each.target_tid == awaited->target_tid;
+        });
+    if (holder == all.states.end()) {
       continue;
     }
-    waits[i].on = WaitOn::kThread;
-    waits[i].holder_pid = process.pid;
-    waits[i].holder_tid = holder->tid;
-    waits[i].holder_alive = snapshot::Known::kYes;
-    waits[i].inferred = true;
+    all.waits[i].on = WaitOn::kThread;
+    all.waits[i].holder_pid = all.process.pid;
+    all.waits[i].holder_tid = holder->tid;
+    all.waits[i].holder_alive = snapshot::Known::kYes;
+    all.waits[i].inferred = true;
     // It is not a circle just because another thread also has the event or queue.
     const bool ends = asked->on == PollOn::kThread;
-    waits[i].how = ends ? WaitHow::kDescribed : WaitHow::kObject;
-    waits[i].detail = ends ? "polls until thread " + std::to_string(holder->tid) +
-                                 " has ended its work (by " + asked->call + ")"
-                           : "";
+    all.waits[i].how = ends ? WaitHow::kDescribed : WaitHow::kObject;
+    all.waits[i].detail = ends ? "polls until thread " + std::to_string(holder->tid) +
+                                     " has ended its work (by " + asked->call + ")"
+                               : "";
   }
 }
 

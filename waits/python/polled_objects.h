@@ -8,24 +8,12 @@
 // loop wants. A thread is named only if all of them lead to it; the wait is marked as inferred.
 #pragma once
 
-#include <vector>
-
-#include "attach/target.h"
-#include "cpython/python_sample.h"
-#include "snapshot/process_capture.h"
-#include "snapshot/tables.h"
-#include "waits/thread_wait.h"
+#include "waits/python/python_waits.h"
 
 namespace oddrank::waits {
 
-// Finds the threads whose work is polled for. `waits` has one entry for each of process.threads,
-// whose stacks and loops have been read. Changes only the waits of threads that sleep in such a
-// loop;
-// if no thread does, it reads nothing. The wait becomes one for the thread that was found.
-void read_polled_objects(cpython::PythonSample& python,
-                         const std::vector<attach::ThreadState>& states,
-                         const snapshot::Tables& tables,
-                         const snapshot::ProcessCapture& process,
-                         std::vector<ThreadWait>& waits);
+// Finds the threads whose work is polled for. Changes only the waits of threads that sleep in such
+// a loop; if no thread does, it reads nothing. The wait becomes one for the thread that was found.
+void read_polled_objects(PythonWaits& all);
 
 }  // namespace oddrank::waits

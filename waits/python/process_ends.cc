@@ -11,7 +11,6 @@
 #include "cpython/objects/scalars.h"
 #include "waits/frame_pattern.h"
 #include "waits/python/frame_values.h"
-#include "waits/python/sampled_thread.h"
 
 namespace oddrank::waits {
 namespace {
@@ -54,20 +53,16 @@ std::set<std::int64_t> sentinels_of(PythonSample& python,
 
 }  // namespace
 
-void read_process_ends(PythonSample& python,
-                       const std::vector<attach::ThreadState>& states,
-                       const snapshot::ProcessCapture& process,
-                       std::vector<ThreadWait>& waits) {
-  FrameValues values(python);
-  for (std::size_t i = 0; i < std::min(waits.size(), process.threads.size()); ++i) {
-    const auto* thread =
-        waits[i].awaited.empty() ? nullptr : sampled_thread(python, states, process.threads[i].tid);
+void read_process_ends(PythonWaits& all) {
+  FrameValues values(all.python);
+  for (std::size_t i = 0; i < all.waits.size(); ++i) {
+    const auto* thread = all.waits[i].awaited.empty() ? nullptr : all.thread(i);
     if (thread == nullptr) {
       continue;
     }
-    const std::set<std::int64_t> sentinels = sentinels_of(python, values, *thread);
-    waits[i].awaited_ends = sentinels.size();
-    for (NamedFile& file : waits[i].awaited) {
+    const std::set<std::int64_t> sentinels = sentinels_of(all.python, values, *thread);
+    all.waits[i].awaited_ends = sentinels.size();
+    for (NamedFile& file : all.waits[i].awaited) {
       file.tells_end = sentinels.contains(file.fd);
     }
   }

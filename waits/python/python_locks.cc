@@ -364,14 +364,11 @@ bool may_be_python_lock(const snapshot::ThreadCapture& thread, const ThreadWait&
 
 }  // namespace
 
-void read_python_locks(PythonSample& python,
-                       const std::vector<ThreadState>& states,
-                       const snapshot::ProcessCapture& process,
-                       std::vector<ThreadWait>& waits) {
-  Resolver resolver(python, states, process);
-  for (std::size_t i = 0; i < std::min(waits.size(), process.threads.size()); ++i) {
-    if (may_be_python_lock(process.threads[i], waits[i])) {
-      resolver.resolve(process.threads[i].tid, waits[i]);
+void read_python_locks(PythonWaits& all) {
+  Resolver resolver(all.python, all.states, all.process);
+  for (std::size_t i = 0; i < all.waits.size(); ++i) {
+    if (may_be_python_lock(all.process.threads[i], all.waits[i])) {
+      resolver.resolve(all.process.threads[i].tid, all.waits[i]);
     }
   }
 }

@@ -10,20 +10,12 @@
 // returned after acquire() leaves no trace.
 #pragma once
 
-#include <vector>
-
-#include "attach/target.h"
-#include "cpython/python_sample.h"
-#include "snapshot/process_capture.h"
-#include "waits/thread_wait.h"
+#include "waits/python/python_waits.h"
 
 namespace oddrank::waits {
 
-// Finds the holders. `waits` has one entry for each of process.threads. Considers only threads that
-// run Python and wait for a lock without a known holder; reads nothing if there are none.
-void read_python_locks(cpython::PythonSample& python,
-                       const std::vector<attach::ThreadState>& states,
-                       const snapshot::ProcessCapture& process,
-                       std::vector<ThreadWait>& waits);
+// Finds the holders. Considers only threads that run Python and wait for a lock without a known
+// holder; reads nothing if there are none.
+void read_python_locks(PythonWaits& all);
 
 }  // namespace oddrank::waits

@@ -10,7 +10,6 @@
 #include "cpython/objects/attributes.h"
 #include "cpython/objects/ray_ids.h"
 #include "cpython/objects/types.h"
-#include "waits/python/sampled_thread.h"
 
 namespace oddrank::waits {
 namespace {
@@ -88,20 +87,16 @@ void read_ray_frame(PythonMemory& memory,
 
 }  // namespace
 
-void read_ray_objects(PythonSample& python,
-                      const std::vector<attach::ThreadState>& states,
-                      snapshot::Tables& tables,
-                      snapshot::ProcessCapture& process,
-                      std::vector<ThreadWait>& waits) {
-  PythonMemory& memory = python.memory();
-  for (std::size_t i = 0; i < waits.size(); ++i) {
-    const auto* thread = sampled_thread(python, states, process.threads[i].tid);
+void read_ray_objects(PythonWaits& all) {
+  PythonMemory& memory = all.python.memory();
+  for (std::size_t i = 0; i < all.waits.size(); ++i) {
+    const auto* thread = all.thread(i);
     if (thread == nullptr) {
       continue;
     }
     for (const RawFrame& frame : thread->frames) {
-      if (is_of_ray(python, frame) && !waits[i].asked.known) {
-        read_ray_frame(memory, frame, tables, process, waits[i]);
+      if (is_of_ray(all.python, frame) && !all.waits[i].asked.known) {
+        read_ray_frame(memory, frame, all.tables, all.process, all.waits[i]);
       }
     }
   }

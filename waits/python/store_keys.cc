@@ -12,7 +12,6 @@
 #include "cpython/bytecode/current_call.h"
 #include "cpython/bytecode/symbol_values.h"
 #include "cpython/objects/types.h"
-#include "waits/python/sampled_thread.h"
 
 namespace oddrank::waits {
 namespace {
@@ -47,15 +46,12 @@ std::string key_of(PythonSample& python,
 
 }  // namespace
 
-void read_store_keys(PythonSample& python,
-                     const std::vector<ThreadState>& states,
-                     const snapshot::ProcessCapture& process,
-                     std::vector<ThreadWait>& waits) {
-  cpython::CodeAnalysis analysis(python.memory());
-  for (std::size_t i = 0; i < waits.size(); ++i) {
-    const auto* thread = sampled_thread(python, states, process.threads[i].tid);
+void read_store_keys(PythonWaits& all) {
+  cpython::CodeAnalysis analysis(all.python.memory());
+  for (std::size_t i = 0; i < all.waits.size(); ++i) {
+    const auto* thread = all.thread(i);
     if (thread != nullptr && !thread->frames.empty()) {
-      waits[i].key = key_of(python, analysis, thread->frames.front());
+      all.waits[i].key = key_of(all.python, analysis, thread->frames.front());
     }
   }
 }
