@@ -126,20 +126,13 @@ std::string chain_lines(const aggregate::Diagnosis& report, const Style& style) 
   return text.empty() ? text : '\n' + text;
 }
 
-// Prints the last calls of the culprits and of the others, from flight recorders.
-std::string calls_lines(const aggregate::Diagnosis& report, const Style& style) {
+// Prints lines below each other, the first one behind the label; "" if there are none.
+std::string labelled(std::string_view label,
+                     const std::vector<std::string>& lines,
+                     const Style& style) {
   std::string text;
-  for (const std::string& line : history_lines(report.verdict.history)) {
-    text += style.paragraph(text.empty() ? "Calls " : "      ", line, kWhyIndent);
-  }
-  return text.empty() ? text : '\n' + text;
-}
-
-// Prints which ranks are in other steps than the others, by their own counts of calls.
-std::string skew_text(const aggregate::Diagnosis& report, const Style& style) {
-  std::string text;
-  for (const std::string& line : skew_lines(report.steps)) {
-    text += style.paragraph(text.empty() ? "Steps " : "      ", line, kWhyIndent);
+  for (const std::string& line : lines) {
+    text += style.paragraph(text.empty() ? label : "      ", line, kWhyIndent);
   }
   return text.empty() ? text : '\n' + text;
 }
@@ -295,28 +288,20 @@ std::string advice_lines(const aggregate::Diagnosis& report, const Style& style,
 
 // Prints the other stories that hold the job up.
 std::string also_lines(const aggregate::Diagnosis& report, const Style& style) {
-  std::string text;
+  std::vector<std::string> lines;
   for (const aggregate::OtherStory& other : report.verdict.also) {
-    text += style.paragraph(text.empty() ? "Also  " : "      ",
-                            fmt::format("{}: {}", aggregate::kind_name(other.kind), other.summary),
-                            kWhyIndent);
+    lines.push_back(fmt::format("{}: {}", aggregate::kind_name(other.kind), other.summary));
   }
-  return text.empty() ? text : '\n' + text;
+  return labelled("Also  ", lines, style);
 }
 
 std::string footnotes(const aggregate::Diagnosis& report, const Style& style) {
-  std::string text;
+  std::vector<std::string> others;
   for (const aggregate::Alternative& other : report.verdict.alternatives) {
-    text += style.paragraph(text.empty() ? "Or    " : "      ",
-                            fmt::format("{}: {}. Why not: {}", aggregate::kind_name(other.kind),
-                                        other.summary, other.why_not),
-                            kWhyIndent);
+    others.push_back(fmt::format("{}: {}. Why not: {}", aggregate::kind_name(other.kind),
+                                 other.summary, other.why_not));
   }
-  std::string notes;
-  for (const std::string& note : report.notes) {
-    notes += style.paragraph(notes.empty() ? "Note  " : "      ", note, kWhyIndent);
-  }
-  return (text.empty() ? text : '\n' + text) + (notes.empty() ? notes : '\n' + notes);
+  return labelled("Or    ", others, style) + labelled("Note  ", report.notes, style);
 }
 
 }  // namespace
@@ -339,7 +324,8 @@ std::string report_text(const aggregate::Diagnosis& report,
   const Style style(options);
   std::string text = heading(report, style) + also_lines(report, style) +
                      unread_lines(report, style) + chain_lines(report, style) +
-                     calls_lines(report, style) + skew_text(report, style) +
+                     labelled("Calls ", history_lines(report.verdict.history), style) +
+                     labelled("Steps ", skew_lines(report.steps), style) +
                      since_lines(report, style) + group_lines(report, style, options.full_stacks) +
                      advice_lines(report, style, options.full_stacks) + footnotes(report, style);
   if (report.explanation) {
