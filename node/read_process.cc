@@ -1,6 +1,5 @@
 #include "node/read_process.h"
 
-#include <chrono>
 #include <optional>
 #include <span>
 #include <string>
@@ -10,6 +9,7 @@
 #include "attach/in_memory_target.h"
 #include "attach/live_target.h"
 #include "attach/proc_task.h"
+#include "base/clock_us.h"
 #include "base/printable.h"
 #include "collectives/torch/store_contents.h"
 #include "node/files/silent_files.h"
@@ -23,12 +23,6 @@
 
 namespace oddrank::node {
 namespace {
-
-std::uint64_t wall_clock_us() {
-  return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::microseconds>(
-                                        std::chrono::system_clock::now().time_since_epoch())
-                                        .count());
-}
 
 void note_silence(const std::string& mounts,
                   snapshot::Tables& tables,
@@ -98,7 +92,7 @@ snapshot::Capture read_process(const snapshot::Capture& known,
   capture.nodes = known.nodes;
   snapshot::Carrier carrier(known.tables, capture.tables);
   snapshot::ProcessCapture process = carrier.row(identity);
-  process.read_us = wall_clock_us();
+  process.read_us = clock_us(CLOCK_REALTIME);
   const waits::IoBytes bytes = waits::read_io(process.pid);
   process.written_bytes = bytes.written;
   process.read_bytes = bytes.read;

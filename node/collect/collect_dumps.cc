@@ -200,20 +200,6 @@ void DumpReader::from_pipe() {
   }
 }
 
-// Adds what a child found to the capture.
-void take_over_dumps(const Capture& from, std::uint32_t node, Capture& capture) {
-  snapshot::Carrier carrier(from.tables, capture.tables);
-  for (const FlightRecord& record : from.collectives.flight) {
-    FlightRecord carried = carrier.row(record);
-    carried.node = node;
-    capture.collectives.flight.push_back(std::move(carried));
-  }
-  auto& notes = capture.nodes[node].notes;
-  for (const auto& answer : from.nodes) {
-    notes.insert(notes.end(), answer.notes.begin(), answer.notes.end());
-  }
-}
-
 // Reads all requested files, in the child.
 Capture read_given(const std::vector<std::string>& patterns,
                    const std::set<std::int32_t>& wanted,
@@ -254,6 +240,19 @@ bool is_in_memory(const Capture& capture, const ProcessCapture& process) {
 
 }  // namespace
 
+void take_over_records(const Capture& from, std::uint32_t node, Capture& capture) {
+  snapshot::Carrier carrier(from.tables, capture.tables);
+  for (const FlightRecord& record : from.collectives.flight) {
+    FlightRecord carried = carrier.row(record);
+    carried.node = node;
+    capture.collectives.flight.push_back(std::move(carried));
+  }
+  auto& notes = capture.nodes[node].notes;
+  for (const auto& answer : from.nodes) {
+    notes.insert(notes.end(), answer.notes.begin(), answer.notes.end());
+  }
+}
+
 void collect_dumps(Capture& capture, milliseconds timeout) {
   std::vector<IsolatedTask> tasks;
   std::vector<const ProcessCapture*> ranks;
@@ -276,7 +275,7 @@ void collect_dumps(Capture& capture, milliseconds timeout) {
     const std::int32_t rank = ranks[at]->rank;
     const auto answer = received_capture(results[at]);
     if (answer) {
-      take_over_dumps(*answer, node, capture);
+      take_over_records(*answer, node, capture);
     } else if (results[at].end != IsolatedEnd::kNoTime) {
       capture.nodes[node].notes.push_back("the dump of rank " + std::to_string(rank) +
                                           " could not be read: " + answer.error().what);
@@ -303,7 +302,7 @@ void add_given_dumps(Capture& capture,
       [&](int fd) { send_capture(fd, read_given(patterns, wanted, there, all)); }, timeout};
   const auto answer = received_capture(run_isolated({task}, 1, std::size_t{512} << 20).front());
   if (answer) {
-    take_over_dumps(*answer, 0, capture);
+    take_over_records(*answer, 0, capture);
   } else {
     capture.job.notes.push_back("the dumps of --fr could not be read: " + answer.error().what);
   }

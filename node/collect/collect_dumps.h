@@ -3,6 +3,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -22,5 +23,10 @@ void add_given_dumps(snapshot::Capture& capture,
                      const std::vector<std::string>& patterns,
                      bool all,
                      std::chrono::milliseconds timeout);
+
+// Adds the flight records and notes that a child has found to the capture and its node.
+void take_over_records(const snapshot::Capture& from,
+                       std::uint32_t node,
+                       snapshot::Capture& capture);
 
 }  // namespace oddrank::node

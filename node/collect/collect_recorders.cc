@@ -9,10 +9,12 @@
 #include <vector>
 
 #include "attach/live_target.h"
+#include "base/clock_us.h"
 #include "base/isolated.h"
 #include "base/parse_number.h"
 #include "cpython/python_process.h"
 #include "elf/module_map.h"
+#include "node/collect/collect_dumps.h"
 #include "node/collect/read_recorders.h"
 #include "node/isolated_read.h"
 #include "snapshot/carrier.h"
@@ -27,12 +29,6 @@ using std::chrono::milliseconds;
 
 // Reading takes milliseconds, but may never end for a process in state D.
 constexpr milliseconds kRecorderPatience{3000};
-
-std::uint64_t recorded_at_us() {
-  return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::microseconds>(
-                                        std::chrono::system_clock::now().time_since_epoch())
-                                        .count());
-}
 
 // Reads one rank, in the child.
 Capture read_recorders_of(const Capture& known,
@@ -57,7 +53,7 @@ Capture read_recorders_of(const Capture& known,
   auto record =
       read_recorders(**target, modules, memory ? &*memory : nullptr, row, wanted, answer.tables);
   if (record) {
-    record->written_us = recorded_at_us();
+    record->written_us = clock_us(CLOCK_REALTIME);
     answer.collectives.flight.push_back(*std::move(record));
   } else if (record.error().code != Errc::kNotFound) {
     answer.nodes.front().notes.push_back("the memory of rank " + std::to_string(process.rank) +
@@ -146,7 +142,7 @@ std::vector<milliseconds> ages_of_newest_events(const Capture& capture,
   const auto [indices, results] = ask_ranks(capture, wanted, timeout, [](int fd, Capture answer) {
     send_bytes(fd, std::to_string(newest_event_ns(answer)));
   });
-  const auto now_ns = static_cast<std::int64_t>(recorded_at_us()) * 1000;
+  const auto now_ns = static_cast<std::int64_t>(clock_us(CLOCK_REALTIME)) * 1000;
   for (std::size_t at = 0; at < results.size(); ++at) {
     const auto event_ns = parse_number<std::int64_t>(results[at].bytes);
     if (results[at].end == IsolatedEnd::kFinished && event_ns && *event_ns > 0 &&
@@ -168,19 +164,8 @@ void collect_recorders(Capture& capture,
   note_no_time(results, "the recorders", capture.nodes.front().notes);
   for (std::size_t at = 0; at < results.size(); ++at) {
     const auto answer = received_capture(results[at]);
-    if (!answer) {
-      continue;
-    }
-    const std::uint32_t node = capture.processes[indices[at]].node;
-    snapshot::Carrier carrier(answer->tables, capture.tables);
-    for (const FlightRecord& record : answer->collectives.flight) {
-      FlightRecord carried = carrier.row(record);
-      carried.node = node;
-      capture.collectives.flight.push_back(std::move(carried));
-    }
-    auto& notes = capture.nodes[node].notes;
-    for (const std::string& note : answer->nodes.front().notes) {
-      notes.push_back(note);
+    if (answer) {
+      take_over_records(*answer, capture.processes[indices[at]].node, capture);
     }
   }
 }
