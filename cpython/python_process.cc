@@ -84,6 +84,31 @@ void mark_signals(PythonMemory& memory, const FrameChain& chain, PythonThread& t
   }
 }
 
+// How the locals of a process are read, and how many more.
+struct LocalsReader {
+  Locals locals = Locals::kNone;
+  bool deep = false;  // with what containers hold
+  ContentsPrinter& printer;
+  std::size_t budget = kMaxLocalsOfProcess;
+};
+
+// Fills in what the thread's state tells. `anchored`: the frame in which its interpreter was
+// entered is known.
+void set_state(const ThreadStates& states,
+               const ThreadStateRow& row,
+               bool anchored,
+               PythonThread& thread) {
+  const auto& interpreter = states.interpreters[row.interpreter];
+  thread.pthread = row.pthread;
+  // Without an anchor, the thread of a subinterpreter's thread state is uncertain.
+  thread.holds_gil = row.holds_gil && (interpreter.id == 0 || anchored);
+  thread.gil = name_of_gil(states.interpreters, row.interpreter);
+  thread.interpreter = interpreter.id;
+  thread.collects = row.collects;
+  thread.generation = interpreter.generation;
+  thread.finalizes = row.finalizes;
+}
+
 }  // namespace
 
 struct PythonProcess::Impl {
@@ -114,6 +139,14 @@ struct PythonProcess::Impl {
                    std::vector<FrameChain> chains);
 
   PythonFrame make_frame(PythonMemory& memory, const RawFrame& raw) const;
+  std::vector<PythonFrame> make_frames(PythonMemory& memory,
+                                       const std::vector<RawFrame>& frames) const;
+  // Fills in what the task's chain of coroutines shows, with at most so many members.
+  void take_chain(PythonMemory& memory,
+                  AwaitChain chain,
+                  const TaskNames& task_names,
+                  std::size_t most_members,
+                  PythonTask& task) const;
   pid_t find_main_tid();
   bool is_distributed(const RawFrame& frame) const;
   // Returns how many frames, from the innermost on, need their locals.
@@ -122,6 +155,12 @@ struct PythonProcess::Impl {
   void prefetch_chain_locals(PythonMemory& memory,
                              const std::vector<FrameChain>& chains,
                              const std::vector<std::size_t>& counts) const;
+  // Fills in the frames, the innermost `with_locals` of them with locals.
+  void add_frames(PythonMemory& memory,
+                  const FrameChain& chain,
+                  std::size_t with_locals,
+                  LocalsReader& reader,
+                  PythonThread& thread) const;
   // Fills in the loops of the innermost frames; `threads` are of these chains, in their order.
   void add_loops(PythonMemory& memory,
                  CodeAnalysis& analysis,
@@ -181,6 +220,16 @@ PythonFrame PythonProcess::Impl::make_frame(PythonMemory& memory, const RawFrame
     frame.function = raw.address == Addr{} ? kNoFrame : kUnreadable;
   }
   return frame;
+}
+
+std::vector<PythonFrame> PythonProcess::Impl::make_frames(
+    PythonMemory& memory, const std::vector<RawFrame>& frames) const {
+  std::vector<PythonFrame> made;
+  made.reserve(frames.size());
+  for (const RawFrame& raw : frames) {
+    made.push_back(make_frame(memory, raw));
+  }
+  return made;
 }
 
 pid_t PythonProcess::Impl::find_main_tid() {
@@ -453,6 +502,29 @@ Addr PythonProcess::main_interpreter() const {
   return impl_->main_interpreter;
 }
 
+void PythonProcess::Impl::add_frames(PythonMemory& memory,
+                                     const FrameChain& chain,
+                                     std::size_t with_locals,
+                                     LocalsReader& reader,
+                                     PythonThread& thread) const {
+  thread.cut = chain.cut;
+  thread.too_long = chain.too_long;
+  thread.whole = chain.whole;
+  thread.frames.reserve(chain.frames.size());
+  const bool all = reader.locals == Locals::kAll;
+  for (const RawFrame& raw : chain.frames) {
+    PythonFrame& frame = thread.frames.emplace_back(make_frame(memory, raw));
+    thread.whole = thread.whole && (frame.readable || raw.address == Addr{});
+    if (frame.readable && reader.budget > 0 && thread.frames.size() <= with_locals) {
+      frame.locals = all && reader.deep ? read_contents(memory, raw, reader.printer)
+                                        : read_locals(memory, raw, !all && !is_distributed(raw));
+      reader.budget -= std::min(reader.budget, frame.locals.size());
+    } else if (frame.readable && all) {
+      ++thread.without_locals;
+    }
+  }
+}
+
 Result<std::vector<PythonThread>> PythonProcess::threads(Locals locals,
                                                          ContentsOptions contents,
                                                          std::span<const pid_t> live) const {
@@ -487,39 +559,13 @@ Result<std::vector<PythonThread>> PythonProcess::threads(Locals locals,
   impl_->prefetch_chain_locals(memory, chains, with_locals);
 
   std::vector<OrderedThread> threads(rows.size());
-  std::size_t budget = kMaxLocalsOfProcess;
   ContentsPrinter printer(memory, contents);
-  const bool deep = locals == Locals::kAll && contents.depth > 0;
+  LocalsReader reader{locals, contents.depth > 0, printer};
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    PythonThread& thread = threads[i].thread;
     threads[i].anchor = anchors[i];
-    thread.target_tid = tids[i];
-    thread.pthread = rows[i].pthread;
-    // Without an anchor, the thread of a subinterpreter's thread state is uncertain.
-    const bool certain = states.interpreters[rows[i].interpreter].id == 0 || anchors[i] != Addr{};
-    thread.holds_gil = rows[i].holds_gil && certain;
-    thread.gil = name_of_gil(states.interpreters, rows[i].interpreter);
-    thread.interpreter = states.interpreters[rows[i].interpreter].id;
-    thread.collects = rows[i].collects;
-    thread.generation = states.interpreters[rows[i].interpreter].generation;
-    thread.finalizes = rows[i].finalizes;
-    thread.cut = chains[i].cut;
-    thread.too_long = chains[i].too_long;
-    thread.whole = chains[i].whole;
-    thread.frames.reserve(chains[i].frames.size());
-    for (const RawFrame& raw : chains[i].frames) {
-      thread.frames.push_back(impl_->make_frame(memory, raw));
-      PythonFrame& frame = thread.frames.back();
-      thread.whole = thread.whole && (frame.readable || raw.address == Addr{});
-      if (frame.readable && budget > 0 && thread.frames.size() <= with_locals[i]) {
-        const bool plain_only = locals != Locals::kAll && !impl_->is_distributed(raw);
-        frame.locals =
-            deep ? read_contents(memory, raw, printer) : read_locals(memory, raw, plain_only);
-        budget -= std::min(budget, frame.locals.size());
-      } else if (frame.readable && locals == Locals::kAll) {
-        ++thread.without_locals;
-      }
-    }
+    threads[i].thread.target_tid = tids[i];
+    set_state(states, rows[i], anchors[i] != Addr{}, threads[i].thread);
+    impl_->add_frames(memory, chains[i], with_locals[i], reader, threads[i].thread);
   }
   if (locals >= Locals::kDeciding) {
     CodeAnalysis analysis(memory);
@@ -534,6 +580,24 @@ Result<std::vector<PythonThread>> PythonProcess::threads(Locals locals,
   impl_->name_threads(memory, states, threads);
   impl_->keep_sample(rows, tids, std::move(chains));
   return join_interpreters(std::move(threads));
+}
+
+void PythonProcess::Impl::take_chain(PythonMemory& memory,
+                                     AwaitChain chain,
+                                     const TaskNames& task_names,
+                                     std::size_t most_members,
+                                     PythonTask& task) const {
+  AwaitedMembers members = read_awaited_members(memory, codes, chain, task_names, most_members);
+  task.members = std::move(members.names);
+  task.members_cut = members.cut;
+  if (chain.awaited != Addr{}) {
+    task.object = awaited_ray_object(memory, chain.awaited);
+  }
+  task.frames = make_frames(memory, chain.frames);
+  task.cut = chain.cut;
+  task.name = std::move(chain.name);
+  task.state = chain.state;
+  task.awaits = std::move(chain.awaits);
 }
 
 Result<std::vector<PythonTask>> PythonProcess::tasks(bool greenlets) const {
@@ -560,9 +624,7 @@ Result<std::vector<PythonTask>> PythonProcess::tasks(bool greenlets) const {
   for (const FrameChain& chain : parked) {
     PythonTask& task = tasks.emplace_back();
     task.state = TaskState::kParked;
-    for (const RawFrame& raw : chain.frames) {
-      task.frames.push_back(impl_->make_frame(memory, raw));
-    }
+    task.frames = impl_->make_frames(memory, chain.frames);
   }
   std::size_t room = kMaxMembers;
   const TaskThreads threads(memory, impl_->codes, sampled);
@@ -577,21 +639,8 @@ Result<std::vector<PythonTask>> PythonProcess::tasks(bool greenlets) const {
     if (chain.state == TaskState::kWaits) {
       task.sockets = find_task_sockets(sockets, impl_->codes, chain);
     }
-    for (const RawFrame& raw : chain.frames) {
-      task.frames.push_back(impl_->make_frame(memory, raw));
-    }
-    AwaitedMembers members =
-        read_awaited_members(memory, impl_->codes, chain, names, std::min(room, kMaxAwaited));
-    room -= members.names.size();
-    task.members = std::move(members.names);
-    task.members_cut = members.cut;
-    if (chain.awaited != Addr{}) {
-      task.object = awaited_ray_object(memory, chain.awaited);
-    }
-    task.cut = chain.cut;
-    task.name = std::move(chain.name);
-    task.state = chain.state;
-    task.awaits = std::move(chain.awaits);
+    impl_->take_chain(memory, std::move(chain), names, std::min(room, kMaxAwaited), task);
+    room -= task.members.size();
   }
   std::stable_sort(tasks.begin(), tasks.end(), [](const PythonTask& a, const PythonTask& b) {
     return task_comes_before(a.name, b.name);
