@@ -171,7 +171,8 @@ ReportedGroup report_group(const JobView& view, const Verdict& verdict, const Ra
       row.pids.push_back(rank.pid());
       row.labels.emplace_back(rank.label);
     }
-    if (!rank.host.empty()) {
+    // Ranks of a host are mostly neighbours.
+    if (!rank.host.empty() && (hosts.empty() || hosts.back() != rank.host)) {
       hosts.push_back(rank.host);
     }
     if (rank.decider != nullptr) {

@@ -42,19 +42,17 @@ std::string group_key(const JobView& view, const CollectiveCall& call) {
   return members.empty() ? name : name + "{" + format_ranks(members) + "}";
 }
 
-void fill_absent(const std::set<std::size_t>& members, Slot& slot) {
-  std::set<std::size_t> inside(slot.inside.begin(), slot.inside.end());
-  inside.insert(slot.beside.begin(), slot.beside.end());
-  for (const std::size_t member : members) {
-    if (!inside.contains(member)) {
-      slot.absent.push_back(member);
-    }
-  }
+void fill_absent(std::vector<std::size_t> members, Slot& slot) {
+  std::vector<std::size_t> inside = slot.inside;
+  inside.insert(inside.end(), slot.beside.begin(), slot.beside.end());
+  std::ranges::sort(inside);
+  std::ranges::sort(members);
+  members.erase(std::unique(members.begin(), members.end()), members.end());
+  std::ranges::set_difference(members, inside, std::back_inserter(slot.absent));
 }
 
-std::set<std::size_t> all_ranks(const JobView& view) {
-  const auto all = view.ranks_that([&view](std::size_t at) { return view.rank(at).rank >= 0; });
-  return {all.begin(), all.end()};
+std::vector<std::size_t> all_ranks(const JobView& view) {
+  return view.ranks_that([&view](std::size_t at) { return view.rank(at).rank >= 0; });
 }
 
 // Returns the members in the order of their ranks within the group; empty if they are unknown.
@@ -63,8 +61,7 @@ std::vector<std::size_t> members_of(const JobView& view, const Slot& slot) {
     return {};
   }
   if (slot.group == "world") {
-    const auto all = all_ranks(view);
-    return {all.begin(), all.end()};
+    return all_ranks(view);
   }
   // The list is part of the group's name, so one rank's list stands for all.
   const CollectiveCall& call = *view.rank(slot.inside.front()).decider->call;
@@ -499,7 +496,7 @@ void settle_members(const JobView& view, Slot& slot) {
                        (slot.group == "world" || (of_replica && !slot.of_lighthouse)) &&
                        !first.decider->call->whole_world && slot.counted_by_root.empty();
   slot.membership = guessed ? Membership::kAssumed : Membership::kKnown;
-  fill_absent({members.begin(), members.end()}, slot);
+  fill_absent(members, slot);
   drop_done(view, slot);
   slot.wants_some = wants_some_replicas(view, slot);
 }

@@ -15,6 +15,7 @@
 #include "aggregate/evidence/holders.h"
 #include "aggregate/verdict.h"
 #include "aggregate/view/job_view.h"
+#include "base/small/boxed.h"
 
 namespace oddrank::aggregate {
 
@@ -31,7 +32,7 @@ class WaitEnd {
 
   // Returns the rank itself if its wait leads to no other thread or process; else a view of the
   // process and thread at the end, with the number and host of the rank.
-  const RankView& view() const { return is_own() ? rank_ : end_; }
+  const RankView& view() const { return is_own() ? rank_ : *end_; }
   bool is_own() const { return way_.size() < 2; }
   // Returns whether a hop is known by frames alone, and by nothing in memory or in the kernel.
   bool is_guessed() const;
@@ -65,7 +66,7 @@ class WaitEnd {
   const JobView& view_;
   const RankView& rank_;
   std::vector<Hop> way_;  // the rank itself, then the hops; empty: it is not followed
-  RankView end_;
+  Boxed<RankView> end_;   // if it is not the rank itself: a large job has an end for each rank
 };
 
 }  // namespace oddrank::aggregate

@@ -86,6 +86,7 @@ std::vector<std::int32_t> peers_of(const JobView& view, const CollectiveCall& ca
 GraphBuilder::GraphBuilder(const JobView& view) : view_(view), store_keys_(view) {
   graph_.slots = find_slots(view);
   graph_.links = find_stuck_links(view);
+  graph_.ends.reserve(view.ranks().size());
   for (std::size_t at = 0; at < view.ranks().size(); ++at) {
     const RankView& rank = view.rank(at);
     add_node({NodeKind::kRank, static_cast<std::uint32_t>(at), rank.process, rank.decider});

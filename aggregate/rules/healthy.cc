@@ -290,13 +290,15 @@ std::vector<Finding> healthy(const RuleInput& input) {
   bool any_gets_on = false;
   for (std::size_t at = 0; at < ranks.size(); ++at) {
     launches = launches || waits_for_launchers(input.view, ranks[at]);
+    if (!all_move) {
+      continue;  // what the others do changes nothing
+    }
     // A thread that the deciding one waits for may get on.
     const bool gets_on =
         local_story(input, at) == Kind::kSlow ||
         (!input.graph.awaited[at] && (is_service(ranks[at]) || takes_turns(input.view, ranks[at])));
     any_gets_on = any_gets_on || gets_on;
-    all_move =
-        all_move && ranks[at].presence == Presence::kRead && (ranks[at].motion.moved() || gets_on);
+    all_move = ranks[at].presence == Presence::kRead && (ranks[at].motion.moved() || gets_on);
   }
   if (ranks.empty() || launches) {
     return {};

@@ -1,10 +1,12 @@
 #include "aggregate/view/job_view.h"
 
 #include <algorithm>
+#include <functional>
 #include <iterator>
 #include <limits>
 #include <optional>
 #include <set>
+#include <span>
 #include <tuple>
 
 #include <fmt/format.h>
@@ -59,7 +61,10 @@ bool has_made_calls(const RankView& rank) {
 }  // namespace
 
 JobView::JobView(const Capture& capture, FrameModel& model)
-    : capture_(capture), model_(model), flight_(flight_facts(capture)) {
+    : capture_(capture),
+      model_(model),
+      flight_(flight_facts(capture)),
+      rank_of_process_(capture.processes.size(), kNone) {
   count_nodes();
   add_processes();
   only_recorded_ = flight_ && capture.processes.empty() && capture.nodes.empty();
@@ -79,7 +84,10 @@ JobView::JobView(const Capture& capture, FrameModel& model)
       std::ranges::find_if(ranks_, [](const RankView& each) { return each.rank >= 0; }) -
       ranks_.begin());
   for (std::size_t at = 0; at < ranks_.size(); ++at) {
-    rank_of_process_.try_emplace(ranks_[at].process, at);
+    if (ranks_[at].process != nullptr) {
+      rank_of_process_[static_cast<std::size_t>(ranks_[at].process - capture.processes.data())] =
+          at;
+    }
   }
   make_coroutines();
   take_servers();
@@ -369,6 +377,11 @@ std::size_t JobView::index_of(std::int32_t rank) const {
   if (rank < 0 || first_ranked_ >= ranks_.size()) {
     return kNone;
   }
+  // In most jobs, all ranks are there once.
+  if (const std::size_t place = first_ranked_ + static_cast<std::size_t>(rank);
+      place < ranks_.size() && ranks_[place].rank == rank) {
+    return place;
+  }
   const auto first = ranks_.begin() + static_cast<std::ptrdiff_t>(first_ranked_);
   const auto at = std::ranges::lower_bound(first, ranks_.end(), rank, {}, &RankView::rank);
   return at == ranks_.end() || at->rank != rank ? kNone
@@ -399,8 +412,11 @@ std::vector<std::size_t> JobView::indices_of(const std::vector<std::int32_t>& nu
 }
 
 std::size_t JobView::index_of(const ProcessCapture& process) const {
-  const auto at = rank_of_process_.find(&process);
-  return at == rank_of_process_.end() ? kNone : at->second;
+  const std::span<const ProcessCapture> all = capture_.processes;
+  const std::less<> before;  // also for a process that is not of the capture
+  return before(&process, all.data()) || !before(&process, all.data() + all.size())
+             ? kNone
+             : rank_of_process_[static_cast<std::size_t>(&process - all.data())];
 }
 
 std::size_t JobView::index_of_rank(const ProcessCapture& process) const {

@@ -131,9 +131,9 @@ class JobView {
   std::vector<RankView> ranks_;
   std::deque<ServingCoroutine> serving_;  // to which ranks_ points
   std::unordered_map<const snapshot::ProcessCapture*, std::vector<snapshot::ThreadCapture>>
-      coroutines_;                    // if there are any
-  std::size_t first_ranked_ = kNone;  // in ranks_: from here on each has a rank number
-  std::unordered_map<const snapshot::ProcessCapture*, std::size_t> rank_of_process_;
+      coroutines_;                            // if there are any
+  std::size_t first_ranked_ = kNone;          // in ranks_: from here on each has a rank number
+  std::vector<std::size_t> rank_of_process_;  // by its place in the capture; or kNone
   std::vector<const snapshot::ProcessCapture*> by_pid_;  // sorted by node and pid
   // By local and peer address; null if several processes have the same.
   std::map<std::pair<std::string_view, std::string_view>, const snapshot::ProcessCapture*> by_ends_;

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <cstdint>
 #include <map>
-#include <set>
 #include <string>
 #include <string_view>
 #include <tuple>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -284,6 +284,30 @@ void doubt_absence(const Absence& absence, RankView& rank) {
   }
 }
 
+// Returns the ranks that are expected and have no process, in order.
+std::vector<std::int32_t> ranks_not_found(const JobView& view,
+                                          std::int32_t world,
+                                          const Absence& absence) {
+  const std::int32_t known = absence.home.empty() ? 0 : absence.home.rbegin()->first + 1;
+  std::vector<bool> is_missing(static_cast<std::size_t>(std::max({world, known, 0})));
+  std::fill_n(is_missing.begin(), std::max(world, 0), true);
+  for (const auto& entry : absence.home) {
+    is_missing[static_cast<std::size_t>(entry.first)] = true;
+  }
+  for (const RankView& each : view.ranks()) {
+    if (each.rank >= 0 && static_cast<std::size_t>(each.rank) < is_missing.size()) {
+      is_missing[static_cast<std::size_t>(each.rank)] = false;
+    }
+  }
+  std::vector<std::int32_t> missing;
+  for (std::size_t rank = 0; rank < is_missing.size(); ++rank) {
+    if (is_missing[rank]) {
+      missing.push_back(static_cast<std::int32_t>(rank));
+    }
+  }
+  return missing;
+}
+
 }  // namespace
 
 MissingRanks find_missing_ranks(const JobView& view) {
@@ -293,16 +317,7 @@ MissingRanks find_missing_ranks(const JobView& view) {
   absence.source = capture.job.source;
   look_at_nodes(capture, absence);
 
-  std::set<std::int32_t> missing;
-  for (std::int32_t rank = 0; rank < world; ++rank) {
-    missing.insert(rank);
-  }
-  for (const auto& entry : absence.home) {
-    missing.insert(entry.first);
-  }
-  for (const RankView& each : view.ranks()) {
-    missing.erase(each.rank);
-  }
+  const std::vector<std::int32_t> missing = ranks_not_found(view, world, absence);
   MissingRanks result;
   if (missing.empty()) {
     return result;

@@ -87,31 +87,31 @@ const std::vector<Activation>& PlainLocals::activations(snapshot::StackId stack)
   return frames;
 }
 
-std::vector<PlainLocal> PlainLocals::of(const RankView& rank) {
-  std::vector<PlainLocal> found;
+const std::vector<PlainLocal>& PlainLocals::of(const RankView& rank) {
+  found_.clear();
   const auto* sample = rank.sample();
   if (rank.decider == nullptr || sample == nullptr || rank.rank < 0) {
-    return found;
+    return found_;
   }
   const auto& frames = activations(sample->python_frames());
-  std::vector<const snapshot::FrameLocals*> rows;
+  rows_.clear();
   for (const snapshot::FrameLocals& row : rank.decider->locals) {
-    rows.push_back(&row);
+    rows_.push_back(&row);
   }
-  std::ranges::sort(rows, [](const auto* a, const auto* b) { return a->frame > b->frame; });
-  for (const snapshot::FrameLocals* each : rows) {
+  std::ranges::sort(rows_, [](const auto* a, const auto* b) { return a->frame > b->frame; });
+  for (const snapshot::FrameLocals* each : rows_) {
     const snapshot::FrameLocals& row = *each;
     if (row.frame >= frames.size() || frames[row.frame].waits) {
       continue;
     }
     for (std::size_t i = 0; i < row.locals.size(); ++i) {
       const auto& [name, value] = row.locals[i];
-      if (is_plain(view_.text(value)) && !is_meant_to_differ(name)) {
-        found.push_back({&frames[row.frame], name, value, row.frame, i});
+      if (!is_meant_to_differ(name) && is_plain(view_.text(value))) {
+        found_.push_back({&frames[row.frame], name, value, row.frame, i});
       }
     }
   }
-  return found;
+  return found_;
 }
 
 bool follows_rank(const std::vector<RankNumber>& numbers, std::size_t world) {

@@ -52,8 +52,8 @@ class PlainLocals {
   explicit PlainLocals(const JobView& view) : view_(view) {}
 
   // Returns the locals, outermost frame first, without those whose names say that they differ by
-  // rank. Empty for a process without a rank number.
-  std::vector<PlainLocal> of(const RankView& rank);
+  // rank. Empty for a process without a rank number. Valid until the next call.
+  const std::vector<PlainLocal>& of(const RankView& rank);
 
   Variable variable_of(const PlainLocal& local) const;
   std::string value_of(const PlainLocal& local) const;  // printable, cut
@@ -67,6 +67,9 @@ class PlainLocals {
   const JobView& view_;
   std::map<snapshot::StackId, std::vector<Activation>> activations_;  // by frame
   std::map<snapshot::StringId, bool> meant_to_differ_;
+  // Kept, so that their memory serves all ranks.
+  std::vector<const snapshot::FrameLocals*> rows_;
+  std::vector<PlainLocal> found_;
 };
 
 struct RankNumber {
