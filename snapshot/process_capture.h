@@ -46,7 +46,8 @@ enum class JobRole : std::uint8_t {
   kService,  // infrastructure of a framework: an agent, a coordinator
 };
 
-// The order of members leaves no padding: a large job's capture has a hundred thousand of these.
+// The order of members leaves no padding, and keeps together what a diagnosis asks of every
+// process: a large job's capture has a hundred thousand of these.
 struct ProcessCapture {
   std::uint32_t node = 0;  // index into Capture::nodes
   pid_t pid = 0;           // in the agent's pid namespace
@@ -74,6 +75,7 @@ struct ProcessCapture {
   // the main thread. Libraries also set it if they print an exception.
   StringId exception{};
   std::int32_t exit_code = -1;  // of a zombie, as in /proc/PID/stat field 52; -1 = none or unknown
+  Rare<Crash> crash;            // of a core file
   bool is_rank = false;         // the rank's own process; false: belongs to the rank of `owner`
   char state = '?';             // of the main thread
   ReadState read = ReadState::kNone;
@@ -94,7 +96,6 @@ struct ProcessCapture {
   std::int64_t read_bytes = -1;  // likewise, by read()
   std::uint64_t start_us = 0;    // after the boot of its node
   std::uint64_t read_us = 0;     // CLOCK_REALTIME of its node when the last sample began
-  Rare<Crash> crash;             // of a core file
   // Values of a fixed list of variables (RANK, MASTER_ADDR, SLURM_STEP_ID, ...); never all of them.
   SlimVector<std::pair<StringId, StringId>> environment;
   // Versions and builds that it runs with, by names for people: "PyTorch" "2.13.0+cpu",

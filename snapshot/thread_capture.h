@@ -31,6 +31,7 @@ struct FrameLocals {
   bool operator==(const FrameLocals&) const = default;
 };
 
+// What a diagnosis asks of every thread stands together: a large job's threads are in no cache.
 struct ThreadCapture {
   pid_t tid = 0;           // in the agent's pid namespace
   StringId name{};         // of the OS (comm)
@@ -46,13 +47,13 @@ struct ThreadCapture {
   // The GIL that it holds or wants, if any: the id of the first interpreter that uses it. 0 is the
   // main interpreter, the only one with its own GIL before 3.12.
   std::int64_t gil = 0;
-  SampleList samples;          // oldest first; at least one
-  Wait wait;                   // of the last sample
   Boxed<CollectiveCall> call;  // of the last sample
-  SlimVector<FrameLocals> locals;
   // Loops around the current instructions of the innermost Python frames of the last sample:
   // innermost first; at most kMaxNestedLoops of nested loops (cpython/bytecode/loops.h).
   SlimVector<PythonLoop> loops;
+  SlimVector<FrameLocals> locals;
+  SampleList samples;  // oldest first; at least one
+  Wait wait;           // of the last sample
   // Where the innermost Python frames of the last sample stand, except torch.distributed's own.
   SlimVector<FramePlace> places;
 

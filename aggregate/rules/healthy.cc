@@ -103,13 +103,12 @@ bool is_service(const RankView& rank) {
 
 // Returns which ranks are awaited by one that wants something of them: not just work for a loop
 // that runs functions for others, or their end. An event loop may wait for an answer.
-std::vector<bool> find_claimed(const RuleInput& input) {
+std::vector<bool> find_claimed(const RuleInput& input, const std::vector<bool>& without_work) {
   const auto& ranks = input.view.ranks();
   std::vector<bool> wants_nothing;
-  for (const RankView& rank : ranks) {
-    const bool serves =
-        has_no_work(input.view, rank) && waits_to_serve(input.view.model(), *rank.decider);
-    wants_nothing.push_back(serves || waits_for_ends(rank));
+  for (std::size_t at = 0; at < ranks.size(); ++at) {
+    const bool serves = without_work[at] && waits_to_serve(input.view.model(), *ranks[at].decider);
+    wants_nothing.push_back(serves || waits_for_ends(ranks[at]));
   }
   std::vector<bool> wanted = input.graph.awaited;
   std::vector<bool> is_known(ranks.size());
@@ -138,17 +137,21 @@ struct Idle {
 Idle find_without_work(const RuleInput& input) {
   Idle idle;
   std::vector<std::size_t> standing;
-  const bool any_asks = std::ranges::any_of(
-      input.view.ranks(), [&input](const RankView& rank) { return asks(input.view, rank); });
   const auto& ranks = input.view.ranks();
-  const std::vector<bool> wanted = find_claimed(input);
+  std::vector<bool> asking;
+  std::vector<bool> without_work;
+  for (const RankView& rank : ranks) {
+    asking.push_back(asks(input.view, rank));
+    without_work.push_back(has_no_work(input.view, rank));
+  }
+  const bool any_asks = std::ranges::count(asking, true) > 0;
+  const std::vector<bool> wanted = find_claimed(input, without_work);
   for (std::size_t at = 0; at < ranks.size(); ++at) {
     const RankView& rank = ranks[at];
     if (rank.presence != Presence::kRead || !rank.motion.measured || !rank.servers.empty()) {
       return {};
     }
-    const bool without =
-        asks(input.view, rank) || has_no_work(input.view, rank) || is_service(rank);
+    const bool without = asking[at] || without_work[at] || is_service(rank);
     if ((without && !wanted[at]) || waits_for_listener(input.view, input.graph.slots, at)) {
       idle.ranks.push_back(at);
     } else if (!wanted[at] && is_woken_from_outside(input.view, rank)) {

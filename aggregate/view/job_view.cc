@@ -237,7 +237,9 @@ void JobView::sort_processes() {
   for (const ProcessCapture& process : capture_.processes) {
     by_pid_.push_back(&process);
   }
-  std::ranges::stable_sort(by_pid_, {}, key_of_pid);
+  if (!std::ranges::is_sorted(by_pid_, {}, key_of_pid)) {
+    std::ranges::stable_sort(by_pid_, {}, key_of_pid);
+  }
 }
 
 void JobView::add_processes() {

@@ -215,9 +215,13 @@ void RowReader::rows(RowTable table, List& list, std::size_t most) {
     list.reserve(rows);
   }
   for (std::size_t i = 0; i < rows && child.next(); ++i) {
-    typename List::value_type row{};
-    fields(child, row);
-    list.push_back(std::move(row));
+    if constexpr (std::is_same_v<List, SampleList>) {  // compares it with those before
+      ThreadSample row;
+      fields(child, row);
+      list.push_back(row);
+    } else {
+      fields(child, list.emplace_back());
+    }
   }
 }
 
