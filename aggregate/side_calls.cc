@@ -34,11 +34,7 @@ SideKey side_key(const CollectiveCall& call) {
 
 std::map<SideKey, SideCall> find_side_calls(const JobView& view) {
   std::map<SideKey, SideCall> calls;
-  std::set<SideKey> of_leaders;
   for (const RankView& rank : view.ranks()) {
-    if (rank.decider != nullptr && rank.decider->call) {
-      of_leaders.insert(side_key(*rank.decider->call));
-    }
     for (const snapshot::ThreadCapture* thread : rank.beside) {
       if (thread->call->kind != CallKind::kCollective || rank.rank < 0) {
         continue;
@@ -49,7 +45,14 @@ std::map<SideKey, SideCall> find_side_calls(const JobView& view) {
       side.quiet.add(*thread);
     }
   }
-  std::erase_if(calls, [&of_leaders](const auto& row) { return of_leaders.contains(row.first); });
+  for (const RankView& rank : view.ranks()) {
+    if (calls.empty()) {
+      break;  // in most jobs, no thread is in a call beside the main threads
+    }
+    if (rank.decider != nullptr && rank.decider->call) {
+      calls.erase(side_key(*rank.decider->call));
+    }
+  }
   return calls;
 }
 

@@ -122,13 +122,18 @@ void JobView::take_servers() {
       }
     }
   }
+  bool any_calls = false;
   // Ray and Monarch look for signals while they wait: they wake, and go on waiting.
   for (RankView& rank : ranks_) {
     if (rank.decider != nullptr && remote_call(model_, *rank.decider)) {
+      any_calls = true;
       Motion& motion = rank.motion;
       motion.woke = motion.woke && (motion.stack || motion.locals);
       motion.cpu = motion.cpu && (motion.stack || motion.locals);
     }
+  }
+  if (!any_calls) {
+    return;
   }
   for (const std::size_t giver : find_givers(model_, ranks_)) {
     ranks_[giver].motion.stack = true;

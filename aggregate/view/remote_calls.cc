@@ -98,8 +98,9 @@ Servers meant(FrameModel& model,
 }  // namespace
 
 std::optional<std::string_view> remote_call(FrameModel& model, const ThreadCapture& thread) {
-  const auto hit = model.story(last_sample(thread), Story::kRemoteCall);
-  return hit && !thread.call ? std::optional(hit->pattern->words) : std::nullopt;
+  const auto hit =
+      thread.call ? std::nullopt : model.story(last_sample(thread), Story::kRemoteCall);
+  return hit ? std::optional(hit->pattern->words) : std::nullopt;
 }
 
 const ThreadCapture* serving_thread(FrameModel& model,
