@@ -52,25 +52,7 @@ constexpr std::string_view state_words(char state) {
   }
 }
 
-std::string header(const aggregate::JobView& view,
-                   const ProcessCapture& process,
-                   const Style& style) {
-  const std::string command = printable(view.text(process.command), 1000);
-  const std::string host = view.host(process);
-  const std::string title =
-      fmt::format("Process {}{}", process.pid, host.empty() ? "" : " on " + host);
-  const std::size_t used = columns(title) + 2;
-  std::string text;
-  if (const std::string crash = aggregate::crash_words(view, process); !crash.empty()) {
-    const bool own = process.crash->is_own(process.pid);
-    for (const std::string& line : wrap(crash, style.width())) {
-      text += (own ? style.bad(line) : style.bold(line)) + '\n';
-    }
-  }
-  text += style.bold(title) + ": " +
-          cut_end(command.empty() ? printable(view.text(process.name)) : command,
-                  style.width() > used + 20 ? style.width() - used : 20) +
-          '\n';
+std::vector<std::string> facts_of(const aggregate::JobView& view, const ProcessCapture& process) {
   std::vector<std::string> facts;
   const std::string version = printable(view.text(process.python_version), 40);
   // If a Python was found that cannot be read, the line below says which one.
@@ -80,7 +62,7 @@ std::string header(const aggregate::JobView& view,
   if (process.ending == snapshot::Ending::kFinalized) {
     facts.emplace_back("finalized (only native code is left)");
   }
-  // Returns "3.14.0t"; a free-threaded Python started with a GIL shows the GIL's holder.
+  // "3.14.0t"; a free-threaded Python started with a GIL shows the GIL's holder.
   if (version.ends_with('t')) {
     facts.emplace_back("free-threaded");
   }
@@ -104,8 +86,30 @@ std::string header(const aggregate::JobView& view,
     facts.push_back(fmt::format("{} of at most {:.1f} ms", count_of(process.stopped, "thread stop"),
                                 static_cast<double>(process.longest_stop_us) / 1000));
   }
+  return facts;
+}
+
+std::string header(const aggregate::JobView& view,
+                   const ProcessCapture& process,
+                   const Style& style) {
+  const std::string command = printable(view.text(process.command), 1000);
+  const std::string host = view.host(process);
+  const std::string title =
+      fmt::format("Process {}{}", process.pid, host.empty() ? "" : " on " + host);
+  const std::size_t used = columns(title) + 2;
+  std::string text;
+  if (const std::string crash = aggregate::crash_words(view, process); !crash.empty()) {
+    const bool own = process.crash->is_own(process.pid);
+    for (const std::string& line : wrap(crash, style.width())) {
+      text += (own ? style.bad(line) : style.bold(line)) + '\n';
+    }
+  }
+  text += style.bold(title) + ": " +
+          cut_end(command.empty() ? printable(view.text(process.name)) : command,
+                  style.width() > used + 20 ? style.width() - used : 20) +
+          '\n';
   std::string line;
-  for (const std::string& fact : facts) {
+  for (const std::string& fact : facts_of(view, process)) {
     line += (line.empty() ? "" : ", ") + fact;
   }
   text += line + "; innermost frame first\n";

@@ -247,6 +247,29 @@ void JobView::sort_processes() {
   }
 }
 
+RankView JobView::view_of(const ProcessCapture& process) const {
+  RankView view;
+  view.rank = process.rank;
+  view.host = host(process);
+  view.label = text(process.label);
+  view.process = &process;
+  view.presence = presence_of(process);
+  view.why = printable(text(process.why));
+  return view;
+}
+
+void JobView::drop_helpers(std::vector<const ProcessCapture*>& mains) {
+  std::erase_if(mains, [this](const ProcessCapture* process) {
+    const bool helper = process->state == 'Z';
+    if (helper) {
+      notes_.push_back(
+          fmt::format("pid {} ({}) on {} has ended, and is no rank: all ranks have a process",
+                      process->pid, text(process->name), host(*process)));
+    }
+    return helper;
+  });
+}
+
 void JobView::add_processes() {
   sort_processes();
   std::map<std::int32_t, const ProcessCapture*> chosen;
@@ -274,15 +297,7 @@ void JobView::add_processes() {
   // If each rank of the job has a process, a zombie beside them is a helper's.
   const auto world = static_cast<std::size_t>(std::max(capture_.job.world_size, 0));
   if (world > 0 && chosen.size() >= world) {
-    std::erase_if(mains, [this](const ProcessCapture* process) {
-      const bool helper = process->state == 'Z';
-      if (helper) {
-        notes_.push_back(
-            fmt::format("pid {} ({}) on {} has ended, and is no rank: all ranks have a process",
-                        process->pid, text(process->name), host(*process)));
-      }
-      return helper;
-    });
+    drop_helpers(mains);
   }
   for (const auto& entry : chosen) {
     mains.push_back(entry.second);
@@ -291,13 +306,7 @@ void JobView::add_processes() {
   std::uint64_t first = std::numeric_limits<std::uint64_t>::max();
   std::uint64_t last = 0;
   for (const ProcessCapture* process : mains) {
-    RankView view;
-    view.rank = process->rank;
-    view.host = host(*process);
-    view.label = text(process->label);
-    view.process = process;
-    view.presence = presence_of(*process);
-    view.why = printable(text(process->why));
+    RankView view = view_of(*process);
     if (const auto at = children.find({process->node, process->pid}); at != children.end()) {
       view.children = at->second;
       std::ranges::sort(view.children,

@@ -113,6 +113,10 @@ class JobView {
 
  private:
   void add_processes();
+  // Returns the rank without its threads and children.
+  RankView view_of(const snapshot::ProcessCapture& process) const;
+  // Leaves out zombies, and notes them.
+  void drop_helpers(std::vector<const snapshot::ProcessCapture*>& mains);
   void sort_processes();
   void take_poll(RankView& rank);
   void add_main_motion(RankView& rank);
