@@ -1,5 +1,8 @@
 #include "snapshot/libraries/known_libraries.h"
 
+#include <algorithm>
+#include <array>
+
 #include "base/base_name.h"
 
 namespace oddrank::snapshot {
@@ -9,23 +12,57 @@ using enum Library;
 
 constexpr auto kKnownLibraries = std::to_array<KnownLibrary>({
     // Not "libc-", as "libc-client.so" begins.
-    {kLibc, {"libc.so", "libc-2", "libc.musl-", "ld-musl"}},
-    {kLibcPart, {"libpthread", "ld-linux", "[vdso]"}},
-    {kNccl, {"libnccl", "librccl", "libmscclpp"}},
-    {kGloo, {"libgloo"}},
-    {kMpi, {"libmpi.so", "libmpi-", "libmpi_", "libmpich", "libmpicxx", "libmpifort", "libpmpi"}},
-    {kMpiPart, {"mca_"}},
-    {kMpiBase, {"libopen-pal", "libopen-rte", "libevent", "libpmix"}},
-    {kTransport, {"libucp", "libuct", "libucs", "libfabric"}},
-    {kTorch, {"libtorch.so", "libtorch_cpu", "libtorch_cuda", "libtorch_hip", "libtorch_xpu"}},
-    {kJax, {"libjax_common", "xla_extension"}},
-    {kFramework,
-     {"libccl.so", "libhccl", "libhcomm", "libnvshmem", "libsmddp", "libtensorflow",
-      "_pywrap_tensorf", "libtpu.so", "libpaddle", "libmindspore", "libmxnet", "libhorovod",
-      "libnrt.so", "_raylet"}},
-    {kCuda, {"libcuda.so"}},
-    {kRocm, {"libhsa-runtime64"}},
-    {kLevelZero, {"libze_intel_gpu"}},
+    {kLibc, "libc.so"},
+    {kLibc, "libc-2"},
+    {kLibc, "libc.musl-"},
+    {kLibc, "ld-musl"},
+    {kLibcPart, "libpthread"},
+    {kLibcPart, "ld-linux"},
+    {kLibcPart, "[vdso]"},
+    {kNccl, "libnccl"},
+    {kNccl, "librccl"},
+    {kNccl, "libmscclpp"},
+    {kGloo, "libgloo"},
+    {kMpi, "libmpi.so"},
+    {kMpi, "libmpi-"},
+    {kMpi, "libmpi_"},
+    {kMpi, "libmpich"},
+    {kMpi, "libmpicxx"},
+    {kMpi, "libmpifort"},
+    {kMpi, "libpmpi"},
+    {kMpiPart, "mca_"},
+    {kMpiBase, "libopen-pal"},
+    {kMpiBase, "libopen-rte"},
+    {kMpiBase, "libevent"},
+    {kMpiBase, "libpmix"},
+    {kTransport, "libucp"},
+    {kTransport, "libuct"},
+    {kTransport, "libucs"},
+    {kTransport, "libfabric"},
+    {kTorch, "libtorch.so"},
+    {kTorch, "libtorch_cpu"},
+    {kTorch, "libtorch_cuda"},
+    {kTorch, "libtorch_hip"},
+    {kTorch, "libtorch_xpu"},
+    {kJax, "libjax_common"},
+    {kJax, "xla_extension"},
+    {kFramework, "libccl.so"},
+    {kFramework, "libhccl"},
+    {kFramework, "libhcomm"},
+    {kFramework, "libnvshmem"},
+    {kFramework, "libsmddp"},
+    {kFramework, "libtensorflow"},
+    {kFramework, "_pywrap_tensorf"},
+    {kFramework, "libtpu.so"},
+    {kFramework, "libpaddle"},
+    {kFramework, "libmindspore"},
+    {kFramework, "libmxnet"},
+    {kFramework, "libhorovod"},
+    {kFramework, "libnrt.so"},
+    {kFramework, "_raylet"},
+    {kCuda, "libcuda.so"},
+    {kRocm, "libhsa-runtime64"},
+    {kLevelZero, "libze_intel_gpu"},
 });
 
 }  // namespace
@@ -36,14 +73,9 @@ std::span<const KnownLibrary> known_libraries() {
 
 Library library_of(std::string_view path) {
   const std::string_view file = base_name(path);
-  for (const KnownLibrary& known : kKnownLibraries) {
-    for (const std::string_view name : known.names) {
-      if (!name.empty() && file.starts_with(name)) {
-        return known.library;
-      }
-    }
-  }
-  return kOther;
+  const auto* const known = std::ranges::find_if(
+      kKnownLibraries, [file](const KnownLibrary& each) { return file.starts_with(each.name); });
+  return known == kKnownLibraries.end() ? kOther : known->library;
 }
 
 bool is_for_ranks(Library library) {

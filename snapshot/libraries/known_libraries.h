@@ -4,7 +4,6 @@
 // used, by Library and never by a name.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <span>
 #include <string_view>
@@ -31,7 +30,7 @@ enum class Library : std::uint8_t {
 
 struct KnownLibrary {
   Library library = Library::kOther;
-  std::array<std::string_view, 14> names{};  // beginnings of files' names; "" = none
+  std::string_view name;  // the beginning of its file's name
 };
 
 // Returns the catalogue.
