@@ -132,9 +132,9 @@ bool is_python_name(std::string_view name) {
 bool is_ours(std::string_view program,
              std::string_view name,
              std::span<const std::string> arguments) {
-  constexpr std::array<std::string_view, 13> kOurCommands = {
-      "agent", "node", "job",    "hosts", "kube",       "core",    "report",
-      "watch", "fr",   "doctor", "man",   "completion", "complete"};
+  constexpr auto kOurCommands = std::to_array<std::string_view>(
+      {"agent", "node", "job", "hosts", "kube", "core", "report", "watch", "fr", "doctor", "demo",
+       "man", "completion", "complete"});
   if (!program.starts_with("oddrank") && !name.starts_with("oddrank")) {
     return false;
   }
