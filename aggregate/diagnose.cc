@@ -24,7 +24,7 @@
 #include "aggregate/view/coroutines.h"
 #include "aggregate/view/groups.h"
 #include "aggregate/view/rank_set.h"
-#include "aggregate/view/way.h"
+#include "aggregate/view/thread_cycle.h"
 #include "aggregate/words/wait_words.h"
 #include "base/hostlist.h"
 #include "base/printable.h"

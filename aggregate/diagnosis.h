@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "aggregate/explain/explain.h"
-#include "aggregate/flight/flight_steps.h"
+#include "aggregate/flight/flight_history.h"
 #include "aggregate/frames/frame_model.h"
 #include "aggregate/sources/source_finding.h"
 #include "aggregate/store_tables.h"

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "aggregate/flight/call_history.h"
+#include "aggregate/flight/past_calls.h"
 #include "aggregate/view/rank_view.h"
 #include "snapshot/wait.h"
 

@@ -14,11 +14,11 @@
 #include "attach/files/open_mapped.h"
 #include "attach/mapping_query.h"
 #include "attach/permission.h"
+#include "attach/proc_path.h"
 #include "attach/proc_stat.h"
 #include "attach/proc_status.h"
 #include "attach/proc_task.h"
 #include "attach/restarted_call.h"
-#include "attach/task_path.h"
 #include "attach/thread_stop.h"
 #include "base/hex.h"
 

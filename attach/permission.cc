@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "attach/proc_pids.h"
 #include "attach/proc_stat.h"
-#include "attach/proc_view.h"
 #include "base/parse_number.h"
 #include "base/read_file.h"
 #include "base/split.h"

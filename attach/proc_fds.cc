@@ -9,10 +9,10 @@
 #include <cerrno>
 
 #include "attach/proc_stat.h"
-#include "base/directory.h"
 #include "base/parse_number.h"
 #include "base/read_file.h"
 #include "base/split.h"
+#include "base/unique_fd.h"
 
 namespace oddrank::attach {
 namespace {

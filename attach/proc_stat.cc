@@ -6,8 +6,8 @@
 #include <optional>
 #include <vector>
 
+#include "attach/proc_path.h"
 #include "attach/proc_task.h"
-#include "attach/task_path.h"
 #include "base/parse_number.h"
 #include "base/read_file.h"
 #include "base/split.h"

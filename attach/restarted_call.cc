@@ -6,7 +6,7 @@
 #include <array>
 #include <vector>
 
-#include "base/syscall_numbers.h"
+#include "base/machine.h"
 
 namespace oddrank::attach {
 namespace {

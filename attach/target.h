@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "attach/address.h"
-#include "attach/clocks/run_moment.h"
+#include "attach/clocks/run_clock.h"
 #include "attach/memory_map.h"
 #include "base/result.h"
 #include "base/unique_fd.h"

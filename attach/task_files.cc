@@ -9,11 +9,10 @@
 #include <string_view>
 #include <utility>
 
-#include "attach/proc_sched.h"
+#include "attach/proc_path.h"
 #include "attach/proc_stat.h"
 #include "attach/proc_status.h"
 #include "attach/proc_task.h"
-#include "attach/task_path.h"
 #include "base/read_file.h"
 #include "base/split.h"
 

@@ -4,9 +4,11 @@
 // The effect of a stop (Linux 5 and 6): a running thread continues unaffected. A blocked thread
 // wakes up; the kernel then restarts most calls, but epoll_wait, semop, sigtimedwait and receiving
 // with a time limit fail with EINTR, which a program may not expect. Hence the last check
-// (state_check.h) right before each stop.
+// right before each stop.
 //
-// Not for: choosing the threads that need it (stacks/stop_choice.h).
+// Not for: choosing the threads that need it (stacks/reading.h).
+//
+// Checks that a thread's state has not changed, right before it is stopped.
 #pragma once
 
 #include <sys/types.h>
@@ -14,9 +16,11 @@
 #include <chrono>
 #include <functional>
 #include <span>
+#include <string>
 
 #include "attach/target.h"
 #include "base/result.h"
+#include "base/unique_fd.h"
 
 namespace oddrank::attach {
 
@@ -32,5 +36,24 @@ Result<Stop> stop_threads(pid_t pid,
                           std::span<const ThreadState> threads,
                           std::chrono::milliseconds patience,
                           const std::function<void(std::span<const StopAttempt>)>& look);
+
+class StateCheck {
+ public:
+  StateCheck() = default;
+
+  // Opens the thread's file beforehand, since other threads are already held when it is read.
+  void prepare(pid_t pid, pid_t tid);
+
+  // Returns kHeld if the thread may be stopped: it runs (then its state is set to R), or it was
+  // blocked and is in the same call. kSpared: it is in another call. kGone and kRefused come with
+  // `why`.
+  StopEnd take(pid_t pid, ThreadState& seen, std::string& why);
+
+ private:
+  UniqueFd file_;  // /proc/PID/task/TID/syscall
+};
+
+// Returns the state letter of a thread; 'X' if it has exited.
+char state_letter(pid_t pid, pid_t tid);
 
 }  // namespace oddrank::attach

@@ -7,6 +7,7 @@
 #include "base/printable.h"
 
 namespace oddrank {
+
 namespace {
 
 LogLevel current_level = LogLevel::kWarning;
@@ -58,6 +59,15 @@ void log_line(LogLevel level, std::string_view text) {
   line.append(level_name(level)).append(indented(printable_text(text))).append("\n");
   // Nothing sensible can be done if stderr is closed.
   [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, line.data(), line.size());
+}
+
+void StepLog::done(std::string_view step) {
+  const auto now = std::chrono::steady_clock::now();
+  const auto took = std::chrono::duration_cast<std::chrono::milliseconds>(now - begun_);
+  begun_ = now;
+  if (log_enabled(LogLevel::kInfo)) {
+    log_line(LogLevel::kInfo, std::string(step) + ": " + std::to_string(took.count()) + " ms");
+  }
 }
 
 }  // namespace oddrank

@@ -1,6 +1,11 @@
 // The kind of processor of this program and of all processes that it reads. Machine code, system
 // calls and the C library's objects depend on it.
+//
+// Numbers of system calls that not every machine has: aarch64 has only the newer form of each. A
+// call that this machine lacks gets an impossible number.
 #pragma once
+
+#include <sys/syscall.h>
 
 #include <cstdint>
 #include <string_view>
@@ -32,5 +37,19 @@ constexpr std::uint16_t elf_machine(Machine machine) {
   constexpr std::uint16_t kElfAarch64 = 183;
   return machine == Machine::kAmd64 ? kElfX86 : kElfAarch64;
 }
+
+inline constexpr long kNoSuchCall = -1000;
+
+#ifdef SYS_poll
+inline constexpr long kSysPoll = SYS_poll;
+inline constexpr long kSysSelect = SYS_select;
+inline constexpr long kSysPause = SYS_pause;
+inline constexpr long kSysEpollWait = SYS_epoll_wait;
+#else
+inline constexpr long kSysPoll = kNoSuchCall;
+inline constexpr long kSysSelect = kNoSuchCall - 1;
+inline constexpr long kSysPause = kNoSuchCall - 2;
+inline constexpr long kSysEpollWait = kNoSuchCall - 3;
+#endif
 
 }  // namespace oddrank

@@ -1,8 +1,13 @@
 // Owner of one file descriptor. Move-only; closes on destruction.
+//
+// Owner of an open directory; closes it on destruction. Null if it could not be opened.
 #pragma once
 
+#include <dirent.h>
 #include <unistd.h>
 
+#include <cerrno>
+#include <memory>
 #include <utility>
 
 namespace oddrank {
@@ -40,6 +45,23 @@ inline void UniqueFd::reset() {
     ::close(fd_);
     fd_ = -1;
   }
+}
+
+struct CloseDirectory {
+  void operator()(DIR* directory) const { ::closedir(directory); }
+};
+
+using Directory = std::unique_ptr<DIR, CloseDirectory>;
+
+// Returns the next entry; null at the end (`errno` is 0) and if the rest cannot be listed (`errno`
+// is the reason). Precondition: no other thread uses the directory.
+inline const dirent* next_entry(const Directory& directory) {
+  const dirent* entry = nullptr;
+  do {
+    errno = 0;
+    entry = ::readdir(directory.get());
+  } while (entry == nullptr && errno == EINTR);
+  return entry;
 }
 
 }  // namespace oddrank

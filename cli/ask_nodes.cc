@@ -10,7 +10,6 @@
 #include "base/printable.h"
 #include "base/read_file.h"
 #include "base/span_words.h"
-#include "base/step_log.h"
 #include "base/write_file.h"
 #include "cli/terminal/interrupt.h"
 #include "cli/terminal/progress_line.h"

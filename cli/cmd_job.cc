@@ -21,7 +21,7 @@
 #include "node/collect/collect_dumps.h"
 #include "node/collect/collect_log.h"
 #include "slurm/front_end.h"
-#include "slurm/job_outlook.h"
+#include "slurm/job_text.h"
 #include "snapshot/capture.h"
 #include "snapshot/jobs/jobs.h"
 #include "snapshot/jobs/linked_jobs.h"

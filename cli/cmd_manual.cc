@@ -7,7 +7,6 @@
 #include "base/deadline.h"
 #include "base/split.h"
 #include "cli/commands.h"
-#include "cli/manual/command_tree.h"
 #include "cli/manual/completion.h"
 #include "cli/output.h"
 #include "cli/parser.h"

@@ -46,7 +46,7 @@ void add_output_options(Command& command, OutputOptions& options) {
   file("--save", options.save, "Save the capture, for `oddrank report`");
   file("--folded", options.folded, "Write folded stacks for flame graphs");
   file("--speedscope", options.speedscope, "Write the stacks of all ranks for speedscope");
-  file("--dot", options.dot, "Write the wait-for graph for Graphviz");
+  file("--dot", options.dot, "Write the wait-for graph and the tree of stacks for Graphviz");
   add_mode_option(command, options.mode);
   command.flag("--all-threads", options.all_threads, "Show idle threads too").group(group);
   command.flag("--full-stacks", options.full_stacks, "Show every frame, including internal ones")

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "cli/file_mode.h"
-#include "node/capture_options.h"
+#include "node/read_options.h"
 #include "serve/listen_address.h"
 
 namespace oddrank::cli {

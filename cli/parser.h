@@ -18,7 +18,7 @@
 
 #include "cli/file_mode.h"
 #include "cli/likely_meant.h"
-#include "cli/manual/command_tree.h"
+#include "cli/manual/completion.h"
 
 namespace CLI {  // NOLINT(readability-identifier-naming): CLI11's own
 class App;

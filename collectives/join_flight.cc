@@ -9,7 +9,7 @@
 #include <fmt/format.h>
 
 #include "collectives/group_join.h"
-#include "snapshot/flight_calls.h"
+#include "snapshot/flight_record.h"
 #include "snapshot/loops/named_loop.h"
 #include "snapshot/rank_text.h"
 

@@ -10,7 +10,7 @@
 #include <string>
 
 #include "cpython/machine/jumps.h"
-#include "cpython/number_at.h"
+#include "cpython/remote_reader.h"
 
 namespace oddrank::cpython {
 namespace {

@@ -23,7 +23,6 @@
 #include "cpython/tasks/find_greenlets.h"
 #include "cpython/tasks/find_tasks.h"
 #include "cpython/tasks/lock_holders.h"
-#include "cpython/tasks/task_sockets.h"
 #include "cpython/tasks/task_threads.h"
 #include "cpython/tasks/trio_tasks.h"
 #include "cpython/thread_names.h"

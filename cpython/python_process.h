@@ -16,8 +16,7 @@
 #include "attach/target.h"
 #include "base/result.h"
 #include "cpython/bytecode/frame_loops.h"
-#include "cpython/bytecode/frame_place.h"
-#include "cpython/objects/contents_options.h"
+#include "cpython/objects/contents.h"
 #include "cpython/objects/ray_ids.h"
 #include "cpython/python_memory.h"
 #include "cpython/python_sample.h"
@@ -91,7 +90,7 @@ enum class TaskState : std::uint8_t { kUnknown, kNotStarted, kWaits, kRuns, kEnd
 
 inline constexpr std::size_t kMaxTaskSockets = 8;
 
-// The connections of a task (tasks/task_sockets.h), as descriptors.
+// The connections of a task (tasks/find_tasks.h), as descriptors.
 struct TaskSockets {
   int awaited = -1;       // the one that the library's innermost coroutine uses
   std::vector<int> kept;  // those in variables, in order; may have `awaited`

@@ -4,6 +4,8 @@
 #include <utility>
 
 #include "base/base_name.h"
+#include "cpython/python_process.h"
+#include "elf/module_map.h"
 
 namespace oddrank::cpython {
 
@@ -31,6 +33,17 @@ std::string PythonSample::place(const RawFrame& frame) const {
   }
   return object.function + " (" + std::string(base_name(object.file)) + ":" +
          std::to_string(line_of(memory_.layout(), object, frame)) + ")";
+}
+
+Result<PythonSample> open_python(const attach::Target& target) {
+  elf::ModuleMap modules(target);
+  ODDRANK_TRY(PythonProcess python, PythonProcess::find(target, modules));
+  ODDRANK_TRY(const auto threads, python.threads(Locals::kNone));
+  auto sample = python.release_sample();
+  if (!sample) {
+    return fail(Errc::kBadData, std::to_string(threads.size()) + " Python threads, but no frames");
+  }
+  return *std::move(sample);
 }
 
 }  // namespace oddrank::cpython

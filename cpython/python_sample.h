@@ -2,6 +2,8 @@
 // its threads as addresses, the pages of memory that were fetched for them, and the code objects
 // that they run. Most data read through it is from the same moment, so the objects match the frames
 // that lead to them.
+//
+// Finds and samples the CPython of a target, for readers that have no module map of it.
 #pragma once
 
 #include <sys/types.h>
@@ -10,6 +12,8 @@
 #include <string>
 #include <vector>
 
+#include "attach/target.h"
+#include "base/result.h"
 #include "cpython/code_object.h"
 #include "cpython/frame_chain.h"
 #include "cpython/python_memory.h"
@@ -43,5 +47,9 @@ class PythonSample {
   CodeCache codes_;
   std::vector<SampledThread> threads_;
 };
+
+// Returns one sample of all threads. Opens the files of the interpreter anew, which takes
+// milliseconds. Errors as PythonProcess::find. `target` must outlive the sample.
+Result<PythonSample> open_python(const attach::Target& target);
 
 }  // namespace oddrank::cpython

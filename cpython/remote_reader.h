@@ -7,6 +7,8 @@
 // in one call: if the process hangs, no others are needed.
 //
 // Addresses come from the target and are not trusted: an unreadable value is nullopt.
+//
+// Reads numbers from bytes that were copied from a target or a file, and may be too short.
 #pragma once
 
 #include <cstddef>
@@ -129,6 +131,16 @@ std::optional<T> RemoteReader::value(Addr address) {
 inline std::optional<Addr> RemoteReader::pointer(Addr address) {
   const auto raw = value<std::uint64_t>(address);
   return raw ? std::optional<Addr>(Addr{*raw}) : std::nullopt;
+}
+
+// Returns the number at the offset; 0 if the bytes end before its end.
+template <typename T>
+T number_at(std::span<const std::byte> bytes, std::size_t offset) {
+  T value{};
+  if (offset <= bytes.size() && bytes.size() - offset >= sizeof value) {
+    std::memcpy(&value, bytes.data() + offset, sizeof value);
+  }
+  return value;
 }
 
 }  // namespace oddrank::cpython

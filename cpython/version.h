@@ -21,8 +21,8 @@ std::optional<Version> version_from_hex(std::uint64_t hex);
 // d, u and t and their combinations. Returns nullopt for "python3", which has no minor version.
 std::optional<Version> version_from_file_name(std::string_view path);
 
-// Searches the constants of the binary for the first C string that ends with "3.MINOR.PATCH", up to
-// 3.10. With `minor`, only that minor version counts.
+// Searches the constants of the binary for the first C string that ends with "3.MINOR.PATCH"; finds
+// no version after 3.10. With `minor`, only that minor version counts.
 std::optional<Version> version_from_constants(std::string_view bytes,
                                               std::optional<std::uint32_t> minor);
 

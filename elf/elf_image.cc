@@ -13,7 +13,7 @@
 #include "base/elf_notes.h"
 #include "base/machine.h"
 #include "elf/elf_handle.h"
-#include "elf/file_bytes.h"
+#include "elf/elf_range.h"
 #include "elf/symbol_table.h"
 
 namespace oddrank::elf {

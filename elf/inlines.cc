@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/names/demangle_cython.h"
+#include "base/names/demangle.h"
 #include "elf/cython_lines.h"
 #include "elf/dwarf_scopes.h"
 #include "elf/native_addresses.h"

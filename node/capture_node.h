@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "base/result.h"
-#include "node/capture_options.h"
 #include "node/drafts.h"
 #include "node/enough_samples.h"
+#include "node/read_options.h"
 #include "snapshot/capture.h"
 
 namespace oddrank::node {

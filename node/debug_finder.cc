@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "attach/files/open_named.h"
-#include "attach/files/open_regular.h"
+#include "attach/files/open_path.h"
 #include "base/log.h"
 #include "base/programs/run_command.h"
 #include "base/split.h"

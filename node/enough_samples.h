@@ -22,7 +22,7 @@
 #include <string>
 #include <vector>
 
-#include "node/capture_options.h"
+#include "node/read_options.h"
 #include "snapshot/capture.h"
 
 namespace oddrank::node {

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "node/capture_node.h"
-#include "node/capture_options.h"
+#include "node/read_options.h"
 #include "snapshot/node_health.h"
 
 namespace oddrank::node {

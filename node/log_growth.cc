@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "attach/files/open_named.h"
-#include "attach/files/open_regular.h"
+#include "attach/files/open_path.h"
 #include "watch/watch.h"
 
 namespace oddrank::node {

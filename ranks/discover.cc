@@ -12,7 +12,7 @@
 #include "attach/permission.h"
 #include "base/log.h"
 #include "ranks/process_facts.h"
-#include "ranks/rank_rows.h"
+#include "ranks/rank_table.h"
 #include "ranks/self_reports.h"
 
 namespace oddrank::ranks {

@@ -11,7 +11,7 @@
 #include "attach/proc_pids.h"
 #include "attach/proc_stat.h"
 #include "ranks/process_facts.h"
-#include "ranks/rank_rows.h"
+#include "ranks/rank_table.h"
 #include "ranks/rank_tree.h"
 
 namespace oddrank::ranks {

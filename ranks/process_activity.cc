@@ -11,7 +11,7 @@
 #include "attach/proc_fds.h"
 #include "attach/proc_maps.h"
 #include "attach/proc_task.h"
-#include "base/syscall_numbers.h"
+#include "base/machine.h"
 #include "snapshot/libraries/known_libraries.h"
 
 namespace oddrank::ranks {

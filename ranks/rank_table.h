@@ -1,5 +1,7 @@
 // The decisions: which processes of a node are ranks, and which belong to one (rank_tree.h).
 // rank_siblings.h and rank_notes.h fill parts of it.
+//
+// Writes the facts about a process into a capture.
 #pragma once
 
 #include <sys/types.h>
@@ -9,9 +11,11 @@
 #include <set>
 #include <vector>
 
+#include "ranks/process_facts.h"
 #include "ranks/process_tree.h"
 #include "ranks/rank_choice.h"
 #include "ranks/rank_tree.h"
+#include "snapshot/capture.h"
 
 namespace oddrank::ranks {
 
@@ -50,5 +54,8 @@ void number_as(const Numbered& other, RankRow& row) {
   row.world_size = other.world_size;
   row.job = other.job;
 }
+
+// Appends the process to the capture, as not yet read, and without the secrets in its command.
+void append_row(const ProcessFacts& facts, const RankRow& row, snapshot::Capture& capture);
 
 }  // namespace oddrank::ranks

@@ -5,7 +5,7 @@
 
 #include "base/ascii.h"
 #include "base/shell_words.h"
-#include "reach/complaints.h"
+#include "reach/silence.h"
 #include "reach/ssh.h"
 
 namespace oddrank::reach {

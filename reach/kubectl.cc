@@ -7,7 +7,7 @@
 
 #include "base/programs/run_command.h"
 #include "base/split.h"
-#include "reach/complaints.h"
+#include "reach/silence.h"
 
 namespace oddrank::reach {
 namespace {

@@ -10,7 +10,6 @@
 
 #include "base/deadline.h"
 #include "base/shell_words.h"
-#include "reach/complaints.h"
 #include "reach/silence.h"
 #include "reach/wire/frames.h"
 

@@ -3,7 +3,7 @@
 #include <chrono>
 #include <utility>
 
-#include "reach/complaints.h"
+#include "reach/silence.h"
 
 namespace oddrank::reach {
 namespace {

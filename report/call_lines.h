@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "aggregate/flight/call_history.h"
-#include "aggregate/flight/flight_steps.h"
+#include "aggregate/flight/flight_history.h"
+#include "aggregate/flight/past_calls.h"
 
 namespace oddrank::report {
 

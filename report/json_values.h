@@ -18,7 +18,7 @@ namespace oddrank::report {
 using Json = nlohmann::ordered_json;
 
 // Writes text that is always valid UTF-8. `indent`: blanks for each level; -1: all in one line.
-// Code that writes JSON is compiled only here, since it takes seconds to compile.
+// Code that writes JSON is compiled only in json_values.cc, since it takes seconds to compile.
 std::string json_text(const Json& json, int indent = -1);
 // Makes an object without fields but with room for this many: a growing object copies its fields.
 Json object_for(std::size_t fields);

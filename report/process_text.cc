@@ -16,7 +16,6 @@
 #include "base/printable.h"
 #include "report/style.h"
 #include "report/tasks_text.h"
-#include "report/thread_classes.h"
 #include "report/thread_stack_text.h"
 
 namespace oddrank::report {

@@ -2,7 +2,7 @@
 // Private to report/.
 #pragma once
 
-#include "aggregate/flight/flight_steps.h"
+#include "aggregate/flight/flight_history.h"
 #include "aggregate/view/job_view.h"
 #include "report/json_values.h"
 

@@ -8,7 +8,6 @@
 #include "aggregate/view/rank_set.h"
 #include "base/version.h"
 #include "report/coverage_words.h"
-#include "report/explain_json.h"
 #include "report/json_values.h"
 #include "report/listed_objects.h"
 #include "report/rank_json.h"

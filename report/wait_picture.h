@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "aggregate/evidence/wait_graph.h"
-#include "aggregate/symmetry/roles.h"
+#include "aggregate/symmetry/fold_groups.h"
 #include "aggregate/verdict.h"
 #include "aggregate/view/job_view.h"
 

@@ -14,7 +14,7 @@
 
 #include "base/result.h"
 #include "serve/listen_address.h"
-#include "serve/request.h"
+#include "serve/route.h"
 
 namespace oddrank::serve {
 

@@ -9,9 +9,7 @@
 
 #include "serve/http_server.h"
 #include "serve/live_reports.h"
-#include "serve/page_files.h"
 #include "serve/route.h"
-#include "serve/token.h"
 
 namespace oddrank::serve {
 namespace {

@@ -1,5 +1,7 @@
 // Serves reports as a page that renews itself: connects server (http_server.h), requests (route.h)
 // and reports (live_reports.h).
+//
+// The live page from serve/page/, built into the program.
 #pragma once
 
 #include <atomic>
@@ -7,6 +9,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "base/result.h"
 #include "serve/listen_address.h"
@@ -31,5 +34,10 @@ Status serve_reports(const LiveOptions& options,
                      Makers makers,
                      const std::atomic<int>& ended,
                      const std::function<void(const std::string& url)>& opened);
+
+// Return the contents of the three files.
+std::string_view page_html();
+std::string_view page_style();
+std::string_view page_script();
 
 }  // namespace oddrank::serve

@@ -6,10 +6,11 @@
 #include "base/ascii.h"
 #include "base/parse_number.h"
 #include "base/split.h"
+#include "base/write_file.h"
 #include "serve/listen_address.h"
-#include "serve/token.h"
 
 namespace oddrank::serve {
+
 namespace {
 
 std::optional<std::uint64_t> take_id(std::string_view& path) {
@@ -93,6 +94,22 @@ Route route_request(const Request& request, const Door& door) {
     }
   }
   return route;
+}
+
+std::string make_token() {
+  return random_word() + random_word();
+}
+
+bool is_token(std::string_view given, std::string_view token) {
+  if (token.empty()) {
+    return false;
+  }
+  unsigned differs = given.size() == token.size() ? 0 : 1;
+  for (std::size_t i = 0; i < given.size(); ++i) {
+    const char right = token[i % token.size()];
+    differs |= static_cast<unsigned>(static_cast<unsigned char>(given[i] ^ right));
+  }
+  return differs == 0;
 }
 
 }  // namespace oddrank::serve

@@ -10,7 +10,7 @@
 #include "base/ascii.h"
 #include "base/programs/run_command.h"
 #include "base/split.h"
-#include "reach/complaints.h"
+#include "reach/silence.h"
 
 namespace oddrank::slurm {
 namespace {

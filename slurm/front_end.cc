@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "base/step_log.h"
+#include "base/log.h"
 #include "slurm/own_job.h"
 
 namespace oddrank::slurm {

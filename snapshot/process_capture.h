@@ -1,4 +1,9 @@
 // What was read of one process: a rank, or a child that belongs to one (loader worker, orphan).
+//
+// Python frames that no thread runs now: of an unfinished task of asyncio or trio, with what it
+// waits for; of a parked greenlet; of a thread that is not there any more.
+//
+// How a signal ended a process, as its core file tells.
 #pragma once
 
 #include <sys/types.h>
@@ -9,14 +14,64 @@
 
 #include "base/small/rare.h"
 #include "base/small/slim_vector.h"
-#include "snapshot/async_task.h"
 #include "snapshot/connection.h"
-#include "snapshot/crash.h"
 #include "snapshot/ids.h"
 #include "snapshot/process_group.h"
 #include "snapshot/thread_capture.h"
+#include "snapshot/wait.h"
 
 namespace oddrank::snapshot {
+
+struct Crash {
+  std::int32_t signal = 0;    // 0: the process is alive, or no signal ended it
+  std::int32_t code = 0;      // si_code: why (sigaction(2))
+  std::uint64_t address = 0;  // that could not be accessed or executed
+  pid_t tid = 0;              // the thread that took the signal
+  pid_t sender = 0;           // the process that sent it; 0 = the kernel, or unknown
+  // What the C library said before it called abort(): a failed assertion, a damaged heap. Or which
+  // C++ exception was not caught.
+  StringId message{};
+
+  // Returns whether the process caused the signal itself, by a fault or abort(). False: it was
+  // ended.
+  bool is_own(pid_t pid) const { return signal != 0 && (sender == 0 ? code > 0 : sender == pid); }
+
+  bool operator==(const Crash&) const = default;
+};
+
+enum class TaskState : std::uint8_t {
+  kUnknown = 0,
+  kNotStarted,
+  kWaits,
+  kRuns,    // in some thread, whose stack has its frames
+  kParked,  // a greenlet, which has only frames
+  // A thread of the parent, left behind by a fork() that Python did not notice; it has a name (of
+  // threading.Thread) and frames.
+  kLeftBehind,
+};
+
+struct AsyncTask {
+  StringId name{};  // "Task-7", or as the program named it; empty = unknown
+  TaskState state = TaskState::kUnknown;
+  bool trio = false;  // a task of trio; else of asyncio
+  // Its coroutine and the coroutines that this one awaits, innermost first; only the former if the
+  // task runs.
+  StackId stack{};
+  // What the innermost of them awaits: the name of a task, perhaps because that task has the wanted
+  // asyncio.Lock, or a type in angle brackets ("<Future>"); empty = neither.
+  StringId awaits{};
+  // If it awaits a future that waits for others (asyncio.gather, wait, a TaskGroup): the unfinished
+  // ones, tasks first, each like `awaits`.
+  std::vector<StringId> members;
+  pid_t tid = 0;       // the thread that waits for this task to end; 0: none, or unknown
+  pid_t worker = 0;    // the thread of a pool whose work it waits for; 0: none, or unknown
+  pid_t loop = 0;      // the thread that runs its event loop; 0: unknown
+  AskedObjects asked;  // behind the future that it awaits
+  SlimVector<KeptSocket> sockets;  // the connections in its variables
+  bool at_socket = false;          // it waits at the first of them
+
+  bool operator==(const AsyncTask&) const = default;
+};
 
 enum class ReadState : std::uint8_t {
   kNone = 0,  // only its existence is known; `why` says the reason

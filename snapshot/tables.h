@@ -8,7 +8,6 @@
 
 #include "snapshot/frame.h"
 #include "snapshot/intern_table.h"
-#include "snapshot/stack.h"
 
 namespace oddrank::snapshot {
 

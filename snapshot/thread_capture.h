@@ -9,7 +9,6 @@
 #include "base/small/slim_vector.h"
 #include "snapshot/collective_call.h"
 #include "snapshot/ids.h"
-#include "snapshot/loops/frame_place.h"
 #include "snapshot/loops/python_loop.h"
 #include "snapshot/sample_list.h"
 #include "snapshot/wait.h"

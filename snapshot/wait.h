@@ -3,6 +3,10 @@
 // Facts have fields of their own. Texts are for people: no code compares them or extracts facts
 // from them. The sentence of a wait is composed where reports are worded
 // (aggregate/words/wait_sentence.h).
+//
+// A file that a thread waits for, and what is known about its other end.
+//
+// What is known about a lock that a thread waits for, and about its owner.
 #pragma once
 
 #include <sys/types.h>
@@ -12,11 +16,99 @@
 
 #include "base/small/rare.h"
 #include "base/small/slim_vector.h"
-#include "snapshot/awaited_file.h"
 #include "snapshot/ids.h"
-#include "snapshot/lock_facts.h"
 
 namespace oddrank::snapshot {
+
+enum class LockKind : std::uint8_t {
+  kUnknown = 0,  // semaphore, condition variable, barrier, join, a lock without an owner
+  kMutex,
+  kRobust,      // the word is the owner's tid, and the kernel marks it when the owner dies
+  kInheriting,  // priority inheritance: the word is the owner's tid
+  kWriteLock,   // read-write lock held for writing
+  kReadLocks,   // read-write lock held by readers, which it only counts
+  kStream,      // of a stdio stream
+  kThreadEnd,   // pthread_join: the word is the tid of the awaited thread
+  kShared,      // a named semaphore, which processes share
+  kCondition,   // this one and the following: known by the names of libc's functions
+  kSemaphore,
+  kBarrier,
+  kOnce,  // a first call: pthread_once, or a static variable of C++
+};
+
+// Where the owner was found.
+enum class LockOwner : std::uint8_t {
+  kUnknown = 0,
+  kThread,          // Wait's holder, by the lock's own memory or the runtime's
+  kDied,            // owner_tid, by the kernel's mark
+  kNotHere,         // owner_tid, which is not a thread of the process
+  kOtherProcess,    // Wait's holder: the lock is shared by processes
+  kOtherNamespace,  // owner_tid in another pid namespace: shared by processes
+  kWithin,          // Wait's holder, the only thread within the allocator, or the first call
+  kAcquired,        // Wait's holder, by the count that multiprocessing keeps for each process
+  kNobodyAcquired,  // by those counts, no process of the family, or several
+  kNobodyElse,      // the same, and no other process has or can get the lock
+};
+
+enum class LockMode : std::uint8_t { kUnknown = 0, kRead, kWrite };
+
+// An internal lock of the C library.
+enum class InnerLock : std::uint8_t {
+  kNone = 0,
+  kAllocator,
+  kLoader,
+  kStream,
+  kExitHandlers,
+  kEnvironment,
+  kTimeZone,
+};
+
+struct LockFacts {
+  LockKind kind = LockKind::kUnknown;
+  LockOwner owner = LockOwner::kUnknown;
+  LockMode mode = LockMode::kUnknown;
+  InnerLock inner = InnerLock::kNone;
+  StringId function{};        // the function that takes `inner`: "malloc"
+  pid_t owner_tid = 0;        // as stored in the lock, in the target's pid namespace
+  pid_t owner_pid = 0;        // kNotHere: the process that has a thread of this number; 0 = none
+  std::uint32_t readers = 0;  // kReadLocks
+  // Other processes may have it, too: its word is in memory that processes share, or it is an
+  // object of the kernel.
+  bool shared = false;
+
+  bool operator==(const LockFacts&) const = default;
+};
+
+// A store of torch.distributed: by MASTER_PORT, or by the frames above the connection.
+enum class Store : std::uint8_t { kNone = 0, kMasterPort, kOther };
+
+// AwaitedFile::state of a socket that accepts connections (include/net/tcp_states.h).
+inline constexpr std::uint8_t kTcpListens = 10;
+
+struct AwaitedFile {
+  std::int32_t fd = -1;
+  StringId link{};  // as the kernel names it: "pipe:[31]", "/data/x"; empty: not known
+  // For a TCP socket whose row in the kernel's table was found.
+  StringId local{};
+  StringId peer{};
+  // include/net/tcp_states.h; of a local socket only kTcpListens; 0: unknown.
+  std::uint8_t state = 0;
+  Store store = Store::kNone;
+  bool tls = false;               // the frames above it are TLS's
+  bool tells_end = false;         // it brings nothing; it is closed when a process ends
+  std::uint64_t unread = 0;       // bytes that have arrived and were not read
+  std::uint64_t unsent = 0;       // bytes that the peer has not acknowledged
+  std::int64_t sent_ms = -1;      // since it last sent data; -1: not known
+  std::int64_t received_ms = -1;  // since it last received data
+  // The process that has the other end; 0: none, several, or unknown. If it is the waiting process,
+  // it wakes itself in this way (by a pipe or a pair of sockets of its own).
+  pid_t holder_pid = 0;
+  StringId note{};  // which processes have the other end, in words
+
+  bool listens() const { return state == kTcpListens; }
+
+  bool operator==(const AwaitedFile&) const = default;
+};
 
 // The values of waits_for.what in the JSON (docs/json.md), in its order.
 enum class WaitOn : std::uint8_t {

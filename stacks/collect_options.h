@@ -21,7 +21,7 @@ struct CollectOptions {
   // Returns the text of a local with anything that looks like a secret masked; null: no masking.
   std::string (*mask_text)(std::string_view text) = nullptr;
   // Allows a brief stop of threads whose native stack cannot be read otherwise, if that does no
-  // harm (stop_choice.h).
+  // harm (reading.h).
   bool stop = true;
   std::size_t frame_limit = 65536;
   // Called with the threads before they are stopped, to read what a stop changes.

@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "snapshot/frame.h"
-#include "snapshot/stack.h"
 
 namespace oddrank::stacks {
 

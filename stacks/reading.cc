@@ -7,19 +7,23 @@
 // can provide. They are stopped once, all together: while they are stopped, their stacks are copied
 // and the Python frames are read; then they continue, and the copies are unwound. A thread that
 // blocked before it could be stopped is read like the others. A thread that a stop would harm is
-// not stopped (stop_choice.h); on request no thread is. What is left are the Python frames of
+// not stopped; on request no thread is. What is left are the Python frames of
 // threads that run. They are read until they are found to have been the stack of one moment, or are
 // marked as torn.
 #include "stacks/reading.h"
 
+#include <sys/syscall.h>
+
 #include <algorithm>
+#include <array>
 #include <unordered_map>
 #include <utility>
 
-#include "stacks/stop_choice.h"
+#include "base/machine.h"
 #include "unwind/stack_copy.h"
 
 namespace oddrank::stacks {
+
 namespace {
 
 using attach::StopAttempt;
@@ -330,6 +334,38 @@ Result<std::vector<Reading>> ProcessReader::read() {
   settle_python(readings);
   check_left_behind();
   return readings;
+}
+
+namespace {
+
+// Only calls known to be harmless: a read() or an ioctl() may be handled by a driver, which may not
+// restart it.
+constexpr std::array<std::int64_t, 13> kBegunAgain = {
+    SYS_clock_nanosleep, SYS_futex,    SYS_nanosleep,       kSysPause,         kSysPoll,
+    SYS_ppoll,           SYS_pselect6, SYS_restart_syscall, SYS_rt_sigsuspend, SYS_sched_yield,
+    kSysSelect,          SYS_wait4,    SYS_waitid};
+
+bool is_begun_again(const attach::SyscallState& call) {
+  return std::find(kBegunAgain.begin(), kBegunAgain.end(), call.number) != kBegunAgain.end();
+}
+
+}  // namespace
+
+bool may_be_stopped(const attach::ThreadState& thread) {
+  switch (thread.state) {
+    case 'T':
+      return true;  // its call, if any, is already due to be restarted
+    case 'R':
+    case 'S':
+      return !thread.syscall || is_begun_again(*thread.syscall);
+    default:
+      return false;
+  }
+}
+
+bool must_be_spared(const attach::ThreadState& thread) {
+  return thread.state != 'T' && thread.syscall && thread.syscall->number >= 0 &&
+         !is_begun_again(*thread.syscall);
 }
 
 }  // namespace oddrank::stacks

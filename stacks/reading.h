@@ -1,5 +1,11 @@
 // Reads one process at one moment: each thread's state, its native stack, its Python frames, mostly
 // without a stop; see reading.cc.
+//
+// Decides which threads may be stopped to be read. A stop makes some system calls fail with EINTR,
+// which can end or change the diagnosed hang; threads in such calls are never stopped.
+//
+// Source: signal(7), "Interruption of system calls and library functions by stop signals", and
+// Linux 6.18, tried on each call.
 #pragma once
 
 #include <chrono>
@@ -29,7 +35,7 @@ struct Reading {
   bool held = false;  // it was stopped while it was read
   // It ran, and its Python frames may be from different moments.
   bool torn = false;
-  bool spare = false;     // seen in a call that a stop would end early (stop_choice.h)
+  bool spare = false;     // seen in a call that a stop would end early
   std::string unstopped;  // why it could not be stopped, if that was tried: "it is traced by ..."
 };
 
@@ -88,5 +94,14 @@ class ProcessReader {
 
 // Returns whether the thread has exited, but was not yet reaped by its parent or tracer.
 bool is_dead(const attach::ThreadState& state);
+
+// Returns whether a stop does not affect the thread: it runs, SIGSTOP has already stopped it, or it
+// is blocked in a call that the kernel restarts.
+bool may_be_stopped(const attach::ThreadState& thread);
+
+// Returns whether it is blocked in a call that the kernel is not known to restart. A thread seen in
+// such a call must not be stopped at the next attempt either: it may be about to enter that call
+// again.
+bool must_be_spared(const attach::ThreadState& thread);
 
 }  // namespace oddrank::stacks

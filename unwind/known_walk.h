@@ -14,7 +14,7 @@
 #include <span>
 #include <vector>
 
-#include "unwind/native_stack.h"
+#include "unwind/native_unwind.h"
 
 namespace oddrank::unwind {
 

@@ -24,9 +24,8 @@
 #include "attach/target.h"
 #include "elf/elf_range.h"
 #include "elf/module_map.h"
-#include "unwind/code_ranges.h"
 #include "unwind/frame_search.h"
-#include "unwind/native_stack.h"
+#include "unwind/native_unwind.h"
 #include "unwind/unwind_space.h"
 
 namespace oddrank::unwind {

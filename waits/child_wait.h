@@ -3,7 +3,6 @@
 
 #include "waits/syscall_table.h"
 #include "waits/thread_wait.h"
-#include "waits/wait_context.h"
 
 namespace oddrank::waits {
 

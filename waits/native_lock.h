@@ -4,14 +4,21 @@
 // The kernel does not know the owner of a futex, and nothing identifies the struct around the word.
 // Each kind is recognised by what the call waits for and by several fields that must be consistent;
 // the tid of an existing thread is the strongest evidence. Names of the frames may still contradict
-// it (native_lock_names.h).
+// it.
+//
+// Reads from the names of libc's functions which call the thread waits in, and which inner lock of
+// libc it waits for (the allocator's, the dynamic loader's). Works on plain data, after the frames
+// have their names.
 #pragma once
 
 #include <cstdint>
 #include <functional>
+#include <string_view>
 
 #include "attach/target.h"
-#include "snapshot/lock_facts.h"
+#include "snapshot/tables.h"
+#include "snapshot/thread_capture.h"
+#include "snapshot/wait.h"
 
 namespace oddrank::waits {
 
@@ -31,5 +38,16 @@ struct NativeLock {
 NativeLock read_native_lock(const attach::Target& target,
                             const attach::SyscallState& futex,
                             const std::function<bool(std::int32_t)>& is_thread);
+
+// Returns "malloc" for "__GI___libc_malloc" and "malloc@@GLIBC_2.2.5".
+std::string_view bare_name(std::string_view name);
+
+// Notes in a wait for a lock which inner lock of libc it is, and whether a read-write lock is
+// wanted for reading or writing. If the call is for a lock without an owner (a condition variable,
+// a semaphore), sets that kind and no longer reports a gone owner: what looked like an owner was
+// other data.
+void name_native_lock(const snapshot::ThreadCapture& thread,
+                      snapshot::Tables& tables,
+                      snapshot::Wait& wait);
 
 }  // namespace oddrank::waits

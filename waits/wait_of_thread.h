@@ -2,7 +2,6 @@
 #pragma once
 
 #include "waits/thread_wait.h"
-#include "waits/wait_context.h"
 
 namespace oddrank::waits {
 

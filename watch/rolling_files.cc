@@ -10,7 +10,7 @@
 #include <set>
 #include <string_view>
 
-#include "base/directory.h"
+#include "base/unique_fd.h"
 
 namespace oddrank::watch {
 namespace {

@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "base/result.h"
-#include "watch/last_places.h"
 #include "watch/metrics.h"
+#include "watch/rank_motion.h"
 #include "watch/rank_sign.h"
 #include "watch/watch_start.h"
 

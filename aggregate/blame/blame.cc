@@ -13,7 +13,7 @@
 #include "aggregate/view/remote_calls.h"
 #include "aggregate/view/thread_cycle.h"
 #include "aggregate/words/wait_words.h"
-#include "snapshot/flight_calls.h"
+#include "snapshot/flight_record.h"
 #include "snapshot/loops/named_loop.h"
 
 namespace oddrank::aggregate {

@@ -68,8 +68,8 @@ bool only_waits(const RankView& rank) {
   });
 }
 
-// Returns whether the wait is for a lock of a thread of the rank that itself waits within the rank,
-// or for the process.
+// Returns whether the wait is for a lock that its holder, a thread of the rank, cannot release: it
+// is the deciding thread, or waits for a lock of the rank itself.
 bool is_for_lock_of(const RankView& rank, const snapshot::Wait& wait) {
   const auto& threads = rank.process->threads;
   return wait.on == WaitOn::kLock && wait.lock.owner == snapshot::LockOwner::kAcquired &&
@@ -346,8 +346,8 @@ std::optional<RankWork> work_of(const JobView& view, const RankView& rank) {
 
 namespace {
 
-// Returns whether it has ended, and nobody has noticed. What went away while it was read was
-// reaped.
+// Returns whether the process has ended and was not reaped. (One that disappeared while it was read
+// was.)
 bool is_zombie(const ProcessCapture& process) {
   return process.state == 'Z';
 }
@@ -383,7 +383,7 @@ DoomedChild doomed_child(const RuleInput& input, const RankView& rank) {
   if (rank.process == nullptr || rank.decider == nullptr || rank.decider->call) {
     return {};
   }
-  // A child that was found dead has ended while the rank was looked at.
+  // If the rank reaps its children, a dead one has only just ended.
   const bool reaps = reaps_child(*rank.decider, input.view.model());
   if (const ProcessCapture* process = waits_back(input, rank)) {
     return {Doom::kWaitsBack, process, {}};
@@ -398,7 +398,7 @@ DoomedChild doomed_child(const RuleInput& input, const RankView& rank) {
                      : waits_for_inherited_lock(input, *child, *rank.process) ? Doom::kInheritedLock
                                                                               : Doom::kNone;
     const ThreadCapture* thread = deciding_thread(input.view, *child);
-    // An idle one will not deliver what is awaited.
+    // An idle worker is not the one that has to deliver: look at the others.
     if (why != Doom::kNone || thread == nullptr || !is_idle_worker(input.view, *thread)) {
       return {why, child, std::move(circle)};
     }

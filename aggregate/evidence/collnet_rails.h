@@ -1,5 +1,15 @@
 // What NCCL's proxies say of collectives that the network computes (CollNet), joined: the heads of
 // each rail, by channel.
+//
+// Where the data of CollNet stands: before a GPU, or in the network. Private to proxy_stalls.h.
+//
+// A step is a call with members: it ends when all heads of the rail have given theirs. A head that
+// has not given it waits for its GPU to fill it, or to take results, so that there is room. If all
+// have given it, it stands in the network, between all of them: no link is known.
+//
+// The GPUs of a host fill the steps of all its rails together, by NVLink. So before a GPU is said
+// to stand, it must not wait for an earlier step of another rail on its host.
+// Source: NCCL, src/transport/coll_net.cc, src/device/all_reduce.h (2.26 to 2.30).
 #pragma once
 
 #include <cstddef>
@@ -10,6 +20,7 @@
 #include <utility>
 #include <vector>
 
+#include "aggregate/evidence/stall_net.h"
 #include "aggregate/view/job_view.h"
 #include "snapshot/connection.h"
 
@@ -44,7 +55,7 @@ struct RailPlace {
   const Rail* rail = nullptr;
   const RailHead* head = nullptr;
 
-  // NOLINTNEXTLINE(modernize-use-nullptr): version 14 takes the 0 that it compares with for one
+  // NOLINTNEXTLINE(modernize-use-nullptr): clang-tidy 14 takes the 0 of the comparison for null
   auto operator<=>(const RailPlace&) const = default;
 };
 
@@ -77,5 +88,8 @@ class CollnetRails {
   std::map<std::tuple<std::string_view, int, std::size_t>, std::vector<RailPlace>> places_;
   std::map<std::pair<std::string_view, std::size_t>, std::vector<std::size_t>> members_;
 };
+
+// Adds the waits of all rails.
+void add_collnet_waits(const CollnetRails& rails, StallNet& net);
 
 }  // namespace oddrank::aggregate

@@ -25,8 +25,8 @@ bool is_in_device_call(const JobView& view, const ThreadCapture& thread) {
   });
 }
 
-// Returns whether one end is in a call of NCCL that sends by adapters: then a connection of the
-// kernel belongs to another library.
+// Returns whether one end is in a call of NCCL that sends by RDMA adapters: then a stuck TCP
+// connection belongs to another library.
 bool goes_by_adapters(const JobView& view, const Slot& slot, const StuckLink& link) {
   return std::ranges::any_of(link.ends, [&](const StuckLink::End& end) {
     const RankView& rank = view.rank(end.rank);
@@ -67,7 +67,7 @@ bool GraphBuilder::needs_link(std::size_t at, const StuckLink& link) const {
   return std::ranges::find(peers, view_.rank(other).rank) != peers.end();
 }
 
-// Adds a wait for the link to the node's other waits.
+// Makes the node wait for the link, beside its other waits.
 void GraphBuilder::wait_also(std::size_t node, std::size_t link, const Said& said) {
   WaitNet& net = graph_.net;
   if (net.nodes[node].join != Join::kAll || net.nodes[node].unknown != Unknown::kNobody) {
@@ -138,7 +138,7 @@ void GraphBuilder::add_stalls() {
   for (ProxyStall& stall : found.stalls) {
     const bool is_link = stall.kind == ProxyStall::Kind::kLink;
     const bool is_gpu = !is_link && stall.kind != ProxyStall::Kind::kNetwork;
-    // It is one of these GPUs, of which one has failed.
+    // The stall is at one of these GPUs, and only one has failed: that one.
     if (const std::size_t failed = is_gpu ? rank_of_failed_gpu(view_, stall.ranks) : JobView::kNone;
         failed != JobView::kNone && stall.ranks.size() > 1) {
       stall.ranks = {failed};

@@ -17,8 +17,8 @@ struct RootOfRank {
   std::size_t rank = 0;
 };
 
-// Returns the root that waits for as many members. (Several that share one communicator are each
-// alone once the others have heard of all.)
+// Returns the only root among `members` that waits for exactly so many ranks. (A communicator with
+// several roots has one such root left, once the others have heard of all.)
 std::optional<RootOfRank> only_root(const JobView& view, const std::vector<std::size_t>& members) {
   std::optional<RootOfRank> found;
   for (const std::size_t at : members) {

@@ -1,5 +1,6 @@
-// What NCCL's bootstrap root says of the creation of a communicator: who has come to it. Stacks
-// show who is inside of that call, which begins with much else (the driver, CUDA's context).
+// What NCCL's bootstrap root says of the creation of a communicator: which ranks have come to it.
+// Stacks show which ranks are inside of that call, which begins with much else (the driver, CUDA's
+// context).
 #pragma once
 
 #include <cstddef>
@@ -18,7 +19,7 @@ struct HeardByRoot {
 };
 
 // `members`: indices, in the order of the communicator's ranks; `inside`: those in the call,
-// sorted. A member of which the root does not know whether it came has come if it is inside.
+// sorted. If the root does not know whether a member came, it counts as come if it is inside.
 // nullopt: no root waits for these members, or several communicators of this size are being made.
 std::optional<HeardByRoot> heard_by_root(const JobView& view,
                                          const std::vector<std::size_t>& members,

@@ -21,7 +21,7 @@ enum class HowKnown : std::uint8_t {
 
 struct Holder {
   const snapshot::ProcessCapture* process = nullptr;
-  const snapshot::ThreadCapture* thread = nullptr;  // only if of the waiter's process; else null
+  const snapshot::ThreadCapture* thread = nullptr;  // only if it is in the waiter's process
 };
 
 struct Holders {
@@ -29,8 +29,8 @@ struct Holders {
   Join join = Join::kAll;
   HowKnown how = HowKnown::kKernel;
   bool others = false;  // an unknown holder may hold it as well
-  // Each of them has sent something since the thread last sent to it, so it is the thread's turn;
-  // as far as the kernel tells.
+  // As far as the kernel tells, each of them has sent something since the thread last sent to it,
+  // so it is the thread's turn.
   bool have_sent = false;
   std::size_t alike = 0;  // further workers of a pool that may hold it, beyond those listed
 };

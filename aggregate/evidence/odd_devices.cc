@@ -61,7 +61,8 @@ constexpr Slowdown kSlowdowns[] = {
     {0x08, "hardware slowdown"},  // set beside the first two as well
 };
 
-// Return how many errors a port, or the links of a GPU, have counted; -1: not known.
+// Return how many errors a port, or the links of a GPU, have counted until this capture (before),
+// or during it (within); -1: not known.
 std::int64_t errors_before(const LinkPort& port) {
   return port.errors;
 }
@@ -95,7 +96,8 @@ std::string errors_words(std::int64_t errors) {
   return count_of(static_cast<std::size_t>(errors), "error");
 }
 
-// Returns "GPU 3 counts 412 errors of its NVLinks, and no other does"; "" if others do, or none.
+// Returns "GPU 3 counts 412 errors of its NVLinks, and no other does"; "" if another
+// one has some, too, or none has any.
 std::string odd_nvlinks(const JobView& view, const Device& gpu) {
   const auto& gpus = view.capture().collectives.devices;
   if (only_it_counts(gpus, gpu, nvlink_errors_within)) {
@@ -120,7 +122,7 @@ std::string xid_words(const JobView& view, const Device& gpu) {
                         fault == snapshot::XidFault::kProgram ? "; usually the program's" : ""));
 }
 
-// Returns whether it had an error that tells more of a GPU that stands than those of the others.
+// Returns whether its error (Xid) points to the device more than any of the others'.
 bool has_odd_xid(const Device& own, const std::vector<const Device*>& others) {
   const auto fault = [](const Device& gpu) { return snapshot::meaning_of_xid(gpu.xid).fault; };
   return own.xid > 0 && std::ranges::all_of(others, [&](const Device* other) {

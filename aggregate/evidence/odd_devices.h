@@ -1,5 +1,4 @@
 // What is odd about GPUs and network adapters: by itself, or because they differ from all others of
-// What is odd about GPUs and network adapters: by itself, or because they differ from all others of
 // the job: a GPU by its errors, load, power, clock or what slows it down, a port by its state or
 // errors. A difference alone shows nothing; it supports other evidence that the data stand there.
 #pragma once

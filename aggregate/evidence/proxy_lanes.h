@@ -19,7 +19,7 @@ struct LaneKey {
   std::int32_t index = 0;
   int channel = 0;
 
-  // NOLINTNEXTLINE(modernize-use-nullptr): version 14 takes the 0 that it compares with for one
+  // NOLINTNEXTLINE(modernize-use-nullptr): clang-tidy 14 takes the 0 of the comparison for null
   auto operator<=>(const LaneKey&) const = default;
 };
 

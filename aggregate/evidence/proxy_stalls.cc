@@ -12,7 +12,6 @@
 #include <fmt/ranges.h>
 
 #include "aggregate/evidence/collnet_rails.h"
-#include "aggregate/evidence/collnet_waits.h"
 #include "aggregate/evidence/proxy_lanes.h"
 #include "aggregate/evidence/stall_net.h"
 #include "aggregate/solver/solve.h"

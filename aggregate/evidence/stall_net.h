@@ -15,11 +15,11 @@
 
 namespace oddrank::aggregate {
 
-// Instead of a connection's number: of CollNet.
+// Stands for CollNet, in place of a connection's number.
 inline constexpr std::int32_t kCollnetIndex = -1;
 
 // A link (by the numbers of its ends), the network of a rail, or a GPU of a unit. A unit is a node
-// of the capture, or, where ProxyGroup::by_rank, a rank. Without any of these: not known.
+// of the capture, or a rank if ProxyGroup::by_rank is set. If nothing is set, the place is unknown.
 struct StallKey {
   std::string_view group;  // of a rail: its name
   std::int32_t index = 0;
@@ -29,12 +29,12 @@ struct StallKey {
 
   bool is_known() const { return link || rail || unit != JobView::kNone; }
   bool is_gpu() const { return !link && !rail; }
-  // NOLINTNEXTLINE(modernize-use-nullptr): version 14 takes the 0 that it compares with for one
+  // NOLINTNEXTLINE(modernize-use-nullptr): clang-tidy 14 takes the 0 of the comparison for null
   auto operator<=>(const StallKey&) const = default;
 };
 
 struct StallNet {
-  // A communicator, the number of its connections, a unit.
+  // A communicator, a connection's number (or kCollnetIndex), a unit.
   using Wait = std::tuple<std::string_view, std::int32_t, std::size_t>;
 
   std::size_t leaf(const StallKey& key) { return node_of(leaves, key); }

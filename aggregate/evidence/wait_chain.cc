@@ -38,7 +38,8 @@ std::string node_text(const JobView& view, const WaitGraph& graph, std::size_t n
                                        : label_of(view, graph, it);
 }
 
-// Returns the same for one end of a wait; for a wait between threads of one process, the thread.
+// Returns node_text() of one end of a wait, or the thread in words if both ends are threads of one
+// process (`within`).
 std::string end_text(const JobView& view, const WaitGraph& graph, std::size_t node, bool within) {
   return within ? thread_words(view, *graph.nodes[node].thread) : node_text(view, graph, node);
 }
@@ -69,7 +70,7 @@ class WaysTo {
   const JobView& view_;
   const WaitGraph& graph_;
   std::vector<std::size_t> next_;    // by rank: the next rank on its path; kFar if there is none
-  std::vector<std::size_t> first_;   // by rank: the first node there: a slot, a process, that rank
+  std::vector<std::size_t> first_;   // by rank: the first node on its path
   std::vector<std::size_t> behind_;  // by rank: itself and all ranks whose path leads through it
   std::vector<std::pair<std::size_t, std::size_t>> order_;  // distance, rank
 };
@@ -227,7 +228,7 @@ std::vector<ChainLink> chain_to(const JobView& view, const WaitGraph& graph, std
     if (waiters.empty()) {
       break;
     }
-    // Some of the awaited ranks may themselves wait for that rank, which waits for none.
+    // Some of the awaited ranks may themselves wait for `rank`, which waits for no other.
     const auto between = chain.empty() && !graph.waits[rank]
                              ? ways.waiters_among(ways.targets_of(waiters))
                              : std::vector<std::size_t>();

@@ -9,7 +9,7 @@
 
 namespace oddrank::aggregate {
 
-// Returns the path in sentences, from the largest waiting slot to the rank and on to what it waits
+// Returns the path in words, from the largest group of waiters to the rank and on to what it waits
 // for.
 std::vector<ChainLink> chain_to(const JobView& view, const WaitGraph& graph, std::size_t rank);
 

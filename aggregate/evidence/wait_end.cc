@@ -8,7 +8,6 @@
 #include "aggregate/view/decider.h"
 #include "aggregate/view/polling.h"
 #include "aggregate/view/thread_cycle.h"
-#include "aggregate/view/way.h"
 #include "aggregate/words/wait_words.h"
 #include "base/printable.h"
 

@@ -10,7 +10,7 @@
 
 #include "aggregate/view/rank_set.h"
 #include "base/printable.h"
-#include "snapshot/rank_lists.h"
+#include "snapshot/rank_text.h"
 
 namespace oddrank::aggregate {
 namespace {

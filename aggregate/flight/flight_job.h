@@ -14,7 +14,6 @@
 #include <string>
 #include <vector>
 
-#include "snapshot/flight_calls.h"
 #include "snapshot/flight_record.h"
 #include "snapshot/tables.h"
 

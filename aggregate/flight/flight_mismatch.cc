@@ -52,7 +52,7 @@ struct Signature {
   std::int64_t output = -1;
   StringId type{};
 
-  // NOLINTNEXTLINE(modernize-use-nullptr): version 14 takes the 0 that it compares with for one
+  // NOLINTNEXTLINE(modernize-use-nullptr): clang-tidy 14 takes the 0 of the comparison for null
   auto operator<=>(const Signature&) const = default;
 };
 

@@ -35,7 +35,7 @@ struct FlightMismatch {
   std::vector<std::int32_t> deviating() const;
 };
 
-// Returns, for each group, the first mismatch that did not end on every rank.
+// Returns, for each group, the first mismatch whose call has not ended on every rank.
 std::vector<FlightMismatch> find_mismatches(const FlightJob& job);
 
 }  // namespace oddrank::aggregate

@@ -8,7 +8,6 @@
 
 #include "base/base_name.h"
 #include "base/names/demangle.h"
-#include "base/names/demangle_cython.h"
 #include "base/printable.h"
 
 namespace oddrank::aggregate {

@@ -10,7 +10,7 @@
 
 #include "snapshot/frame.h"
 #include "snapshot/libraries/known_libraries.h"
-#include "snapshot/loops/poll_on.h"
+#include "snapshot/loops/python_loop.h"
 
 namespace oddrank::aggregate {
 

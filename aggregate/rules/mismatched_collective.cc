@@ -18,7 +18,7 @@
 #include "aggregate/flight/flight_words.h"
 #include "aggregate/rules/all_rules.h"
 #include "aggregate/rules/left_pattern.h"
-#include "aggregate/view/left_loop.h"
+#include "aggregate/view/loop_work.h"
 #include "aggregate/view/plain_locals.h"
 #include "aggregate/words/wait_words.h"
 

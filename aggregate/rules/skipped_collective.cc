@@ -19,7 +19,7 @@
 #include "aggregate/view/call_counts.h"
 #include "aggregate/view/coroutines.h"
 #include "aggregate/view/decider.h"
-#include "aggregate/view/left_loop.h"
+#include "aggregate/view/loop_work.h"
 #include "aggregate/view/polling.h"
 #include "aggregate/view/thread_cycle.h"
 #include "aggregate/words/wait_sentence.h"

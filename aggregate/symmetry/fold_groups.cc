@@ -1,6 +1,7 @@
 #include "aggregate/symmetry/fold_groups.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <map>
 #include <optional>
 #include <string_view>
@@ -10,10 +11,12 @@
 #include <fmt/format.h>
 
 #include "aggregate/evidence/slots.h"
+#include "aggregate/solver/graph_algorithms.h"
 #include "aggregate/words/wait_words.h"
 #include "base/printable.h"
 
 namespace oddrank::aggregate {
+
 namespace {
 
 using snapshot::CallKind;
@@ -35,7 +38,7 @@ struct LikeKey {
   std::string shape;  // without a label: distances between the members; of a transfer: to the peer
   std::int64_t place = kNoPlace;  // of the root
 
-  // NOLINTNEXTLINE(modernize-use-nullptr): version 14 takes the 0 that it compares with for one
+  // NOLINTNEXTLINE(modernize-use-nullptr): clang-tidy 14 takes the 0 of the comparison for null
   auto operator<=>(const LikeKey&) const = default;
 };
 
@@ -267,6 +270,51 @@ RankGroup whole_of(const std::vector<RankGroup>& groups, const Fold& fold) {
   }
   std::ranges::sort(whole.ranks);
   return whole;
+}
+
+namespace {
+
+// Returns whether the verdict names the rank, or a story beside it does.
+bool is_root(const Verdict& verdict, const RankView& rank) {
+  const auto is_end = [&rank](const LinkEnd& end) {
+    return end.rank == rank.rank && end.pid == rank.pid() && end.host == rank.host;
+  };
+  return is_named(rank, verdict.culprits) ||
+         std::ranges::any_of(
+             verdict.also,
+             [&rank](const OtherStory& other) { return is_named(rank, other.culprits); }) ||
+         std::ranges::any_of(verdict.links, [&is_end](const BrokenLink& link) {
+           return is_end(link.from) || is_end(link.to);
+         });
+}
+
+}  // namespace
+
+std::vector<Role> roles_of(const JobView& view, const WaitGraph& graph, const Verdict& verdict) {
+  const std::size_t ranks = view.ranks().size();
+  std::vector<Role> roles(ranks, Role::kElsewhere);
+  std::vector<std::size_t> roots =
+      view.ranks_that([&](std::size_t at) { return is_root(verdict, view.rank(at)); });
+  // A link has no guilty end; ranks that wait for it wait for a root.
+  for (std::size_t node = ranks; node < graph.nodes.size() && !verdict.links.empty(); ++node) {
+    if (graph.nodes[node].kind == NodeKind::kLink) {
+      roots.push_back(node);
+    }
+  }
+  std::vector<std::size_t> toward;
+  const std::vector<std::size_t> distance = distances(graph.in, roots, &toward);
+  for (std::size_t at = 0; at < ranks; ++at) {
+    if (distance[at] == 0 || distance[at] == kFar) {
+      roles[at] = distance[at] == 0 ? Role::kRoot : Role::kElsewhere;
+      continue;
+    }
+    std::size_t next = toward[at];
+    while (next >= ranks && distance[next] > 0) {
+      next = toward[next];
+    }
+    roles[at] = distance[next] == 0 ? Role::kDirect : Role::kIndirect;
+  }
+  return roles;
 }
 
 }  // namespace oddrank::aggregate

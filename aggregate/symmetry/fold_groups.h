@@ -8,17 +8,32 @@
 // group. The names of the process groups, their members, and their sequence numbers may differ.
 // Never folded are groups that are not in a call of a communication library, or are stopped, frozen
 // or crashed; nor two parts of one process group.
+//
+// The part of each rank in the story of a verdict. Reports colour and separate ranks by it.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <vector>
 
-#include "aggregate/symmetry/roles.h"
+#include "aggregate/evidence/wait_graph.h"
+#include "aggregate/verdict.h"
 #include "aggregate/view/groups.h"
 #include "aggregate/view/job_view.h"
 
 namespace oddrank::aggregate {
+
+enum class Role : std::uint8_t {
+  kElsewhere = 0,  // no path of waits leads from it to a root
+  kRoot,           // a culprit, one of another story (`also`), or an end of a broken link
+  kDirect,         // waits for a root, with no other rank in between
+  kIndirect,       // waits for a root by way of other ranks
+};
+
+// Returns the role of each rank of the view, by its index. All are elsewhere if the verdict names
+// no rank.
+std::vector<Role> roles_of(const JobView& view, const WaitGraph& graph, const Verdict& verdict);
 
 // Fewer groups than this are not folded.
 inline constexpr std::size_t kFewestFolded = 4;

@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "aggregate/view/thread_cycle.h"
-#include "aggregate/view/way.h"
 
 namespace oddrank::aggregate {
 

@@ -24,7 +24,7 @@ char state_class(char state) {
 
 std::vector<RankGroup> find_groups(const JobView& view) {
   std::map<std::tuple<std::string_view, char, std::string>, RankGroup>
-      by_key;  // keys of the model's
+      by_key;  // the texts belong to the model
   for (std::size_t at = 0; at < view.ranks().size(); ++at) {
     const RankView& rank = view.rank(at);
     if (rank.presence == Presence::kUnread || rank.presence == Presence::kAbsent) {

@@ -5,6 +5,8 @@
 //
 // A thread that polls or only sleeps moves, too. Items of a loop that ends by itself are the only
 // proof in Python code that a rank has work, and how much.
+//
+// Whether a rank has left a loop that another rank is still in.
 #pragma once
 
 #include <cstdint>
@@ -48,5 +50,17 @@ std::optional<LoopWork> work_after_sleep(const JobView& view, const RankView& ra
 
 // Returns "its loop has done 13 items in 2 s, with 1163 left (about 3 min)".
 std::string work_words(const LoopWork& work);
+
+struct LeftLoop {
+  std::string place;      // of the loop's current line on the rank that is inside: "train.py:61"
+  bool for_good = false;  // the rank is in no outer loop that could lead into that one again
+};
+
+// Returns the loop if both ranks are in the same function of the program, `inside` in a loop of it,
+// and `rank` behind that loop. nullopt: it has not left it, or that is unknown (only loops of the
+// innermost frames are read).
+std::optional<LeftLoop> left_loop(const JobView& view,
+                                  const RankView& rank,
+                                  const RankView& inside);
 
 }  // namespace oddrank::aggregate

@@ -22,7 +22,7 @@ struct Variable {
   std::string file;
   std::size_t activation = 0;
   std::string name;
-  // NOLINTNEXTLINE(modernize-use-nullptr): version 14 takes the 0 that it compares with for one
+  // NOLINTNEXTLINE(modernize-use-nullptr): clang-tidy 14 takes the 0 of the comparison for null
   auto operator<=>(const Variable&) const = default;
 };
 

@@ -11,7 +11,7 @@
 #include <string_view>
 
 #include "aggregate/view/job_view.h"
-#include "snapshot/loops/poll_on.h"
+#include "snapshot/loops/python_loop.h"
 #include "snapshot/thread_capture.h"
 
 namespace oddrank::aggregate {

@@ -13,7 +13,7 @@
 #include "aggregate/frames/frame_model.h"
 #include "base/small/slim_vector.h"
 #include "snapshot/capture.h"
-#include "snapshot/loops/poll_on.h"
+#include "snapshot/loops/python_loop.h"
 
 namespace oddrank::aggregate {
 

@@ -8,7 +8,7 @@
 #include "aggregate/crash_words.h"
 #include "aggregate/view/coroutines.h"
 #include "aggregate/view/decider.h"
-#include "aggregate/view/way.h"
+#include "aggregate/view/thread_cycle.h"
 #include "base/printable.h"
 #include "base/signals/signal_name.h"
 #include "snapshot/freezer.h"

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "attach/clocks/visit_cpu.h"
-#include "attach/proc_sched.h"
+#include "attach/proc_task.h"
 #include "base/parse_number.h"
 #include "base/read_file.h"
 #include "base/split.h"

@@ -5,6 +5,8 @@
 // clocks of two CPUs differ, by minutes after days of uptime. The result here is the least possible
 // time. If the possible times differ too much, a thread of ours runs on the thread's CPU for some
 // 20 us to read its clock (visit_cpu.h); without that there is no result.
+//
+// When a thread last ran, by the clock of the CPU that it ran on.
 #pragma once
 
 #include <sys/types.h>
@@ -16,9 +18,19 @@
 #include <string_view>
 #include <vector>
 
-#include "attach/clocks/run_moment.h"
-
 namespace oddrank::attach {
+
+struct RunMoment {
+  std::chrono::microseconds now{0};       // CLOCK_MONOTONIC, when the rest was read
+  std::chrono::microseconds last_run{0};  // by the CPU's own clock (run_clock.h)
+  int cpu = -1;                           // where it last ran; -1 if unknown
+};
+
+// Returns CLOCK_MONOTONIC.
+inline std::chrono::microseconds monotonic_now() {
+  return std::chrono::duration_cast<std::chrono::microseconds>(
+      std::chrono::steady_clock::now().time_since_epoch());
+}
 
 // What a CPU's clock may have left out, since boot.
 struct CpuPauses {

@@ -12,7 +12,7 @@
 #include <utility>
 
 #include "attach/core/core_bytes.h"
-#include "attach/files/open_regular.h"
+#include "attach/files/open_path.h"
 #include "base/machine.h"
 
 namespace oddrank::attach {

@@ -11,7 +11,7 @@
 
 #include "attach/core/core_bytes.h"
 #include "attach/files/open_as.h"
-#include "attach/files/open_regular.h"
+#include "attach/files/open_path.h"
 #include "base/base_name.h"
 #include "base/elf_notes.h"
 #include "base/machine.h"

@@ -3,7 +3,7 @@
 #include <string>
 
 #include "attach/files/open_named.h"
-#include "attach/files/open_regular.h"
+#include "attach/files/open_path.h"
 #include "base/hex.h"
 
 namespace oddrank::attach {

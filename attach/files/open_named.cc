@@ -19,10 +19,10 @@
 #include "attach/proc_fds.h"
 #include "attach/proc_stat.h"
 #include "base/base_name.h"
-#include "base/directory.h"
 #include "base/parse_number.h"
 #include "base/read_file.h"
 #include "base/split.h"
+#include "base/unique_fd.h"
 
 namespace oddrank::attach {
 namespace {

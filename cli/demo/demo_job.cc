@@ -12,7 +12,6 @@
 #include "base/proc/own_proc.h"
 #include "base/read_file.h"
 #include "base/write_file.h"
-#include "cli/demo/demo_script.h"
 #include "cli/environment.h"
 
 namespace oddrank::cli {

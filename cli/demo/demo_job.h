@@ -5,12 +5,15 @@
 //
 // The processes end when oddrank ends: the destructor ends them, or the kernel if oddrank is
 // killed. Only in the latter case, the folder of the job stays.
+//
+// The program that the ranks of `oddrank demo` run: cli/demo/train.py, which is built into oddrank.
 #pragma once
 
 #include <sys/types.h>
 
 #include <atomic>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -63,5 +66,8 @@ class DemoJob {
   TempFolder folder_;
   std::vector<DemoRank> ranks_;
 };
+
+// Returns the text of the script.
+std::string_view demo_script();
 
 }  // namespace oddrank::cli

@@ -15,7 +15,6 @@
 #include "base/ascii.h"
 #include "base/printable.h"
 #include "base/split.h"
-#include "cli/terminal/terminal_size.h"
 
 namespace oddrank::cli {
 namespace {

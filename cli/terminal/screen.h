@@ -1,6 +1,11 @@
 // Replaces a text on the terminal by the next one, like watch(1), but in the normal screen and
 // without changing the terminal's modes, so that a killed oddrank leaves the terminal as it was.
+//
+// The size of the terminal on which the output is shown.
 #pragma once
+
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 #include <string>
 #include <string_view>
@@ -22,5 +27,11 @@ class Screen {
  private:
   std::string last_;
 };
+
+// Returns zeros if stdout is not a terminal, or its size is unknown.
+inline winsize terminal_size() {
+  winsize size{};
+  return ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 ? size : winsize{};
+}
 
 }  // namespace oddrank::cli

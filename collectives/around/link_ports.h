@@ -14,7 +14,8 @@ namespace oddrank::collectives {
 // /sys/class/infiniband. May block if an adapter's firmware hangs.
 std::vector<snapshot::LinkPort> read_link_ports(const std::string& root, snapshot::Tables& tables);
 
-// Adds the counters of a later reading to the ports of the capture's first node.
+// Sets the later counters (errors_later, transferred_later) of the ports of the capture's first
+// node.
 void add_later_counts(const snapshot::Capture& later, snapshot::Capture& capture);
 
 }  // namespace oddrank::collectives

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "snapshot/flight_calls.h"
+#include "snapshot/flight_record.h"
 
 namespace oddrank::collectives {
 

@@ -5,7 +5,7 @@
 
 #include <vector>
 
-#include "attach/preserved_value.h"
+#include "attach/address.h"
 #include "attach/target.h"
 #include "snapshot/process_capture.h"
 #include "snapshot/tables.h"

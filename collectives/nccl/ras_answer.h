@@ -1,18 +1,30 @@
-// The answer of NCCL's RAS service to a status query (readers: ras_json.h, ras_text.h).
+// The answer of NCCL's RAS service to a status query, and its readers: as JSON, and as text.
 //
 // For each rank, the service counts the launches of five collectives by the host, but no sends,
 // graphs or completions. Equal counts do not prove health, and the few ranks that its text names
 // may be innocent: only the counts are used.
 //
 // Source: NCCL, src/ras/client_support.cc (tags v2.24.3-1 to v2.30.7-1).
+//
+// Reads the answer of NCCL's RAS service as JSON (from NCCL 2.28.7 on).
+//
+// NCCL 2.28.7 and 2.28.9 omit a comma before the "status" of a missing rank (fixed in 2.29.2), in
+// exactly the answers that matter most; it is inserted before the answer is parsed.
+//
+// Reads the answer of NCCL's RAS service as text, which every version with the service returns.
+//
+// The text is made for people: if the ranks of a communicator differ, it lists the minority, and
+// for the others only their number and their count.
 #pragma once
 
 #include <sys/types.h>
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "base/result.h"
 #include "snapshot/collective_state.h"
 
 namespace oddrank::collectives {
@@ -46,5 +58,14 @@ struct RasAnswer {
   std::vector<RasMember> lost;
   std::int64_t timeouts = 0;  // timeouts during its collection
 };
+
+// Returns the contents of the answer, even if it ends early. kBadData: it is not such an answer.
+Result<RasAnswer> read_ras_json(std::string_view text);
+
+// Inserts a comma wherever a string follows a value; leaves valid JSON as it is.
+std::string repair_json(std::string_view text);
+
+// Returns the contents of the answer, even if it ends early. kBadData: it is not such an answer.
+Result<RasAnswer> read_ras_text(std::string_view text);
 
 }  // namespace oddrank::collectives

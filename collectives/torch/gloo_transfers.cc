@@ -17,7 +17,6 @@
 
 #include "collectives/group_join.h"
 #include "collectives/torch/cxx_object.h"
-#include "cpython/number_at.h"
 #include "cpython/remote_reader.h"
 #include "snapshot/rank_text.h"
 

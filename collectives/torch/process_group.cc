@@ -9,7 +9,7 @@
 
 #include "base/machine.h"
 #include "base/parse_number.h"
-#include "collectives/torch/getter.h"
+#include "collectives/torch/cxx_object.h"
 
 namespace oddrank::collectives {
 namespace {

@@ -7,8 +7,8 @@
 //   -> c10d::Backend          virtual table; at an offset of its class: the number
 //
 // The maps are recognised by their shape. The number's offset comes from the code of the getter in
-// the virtual table (getter.h), or from a table of measured offsets if the code cannot be read, as
-// in a core file without its libraries. A ProcessGroupWrapper (TORCH_DISTRIBUTED_DEBUG=DETAIL)
+// the virtual table (cxx_object.h), or from a table of measured offsets if the code cannot be read,
+// as in a core file without its libraries. A ProcessGroupWrapper (TORCH_DISTRIBUTED_DEBUG=DETAIL)
 // leads to the backend that it wraps.
 //
 // Sources: torch/csrc/distributed/c10d/{ProcessGroup,Backend,ProcessGroupGloo,ProcessGroupNCCL,

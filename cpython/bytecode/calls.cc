@@ -5,7 +5,7 @@
 #include <map>
 #include <utility>
 
-#include "cpython/bytecode/symbol_stack.h"
+#include "cpython/bytecode/symbol_values.h"
 
 namespace oddrank::cpython {
 namespace {

@@ -1,7 +1,10 @@
 // The current call of a frame: its callee and its arguments. While a C function runs, its arguments
 // are still on the value stack of the frame that called it.
+//
+// The value stack of a frame in a target.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -26,5 +29,15 @@ std::optional<CurrentCall> read_current_call(PythonMemory& memory,
                                              CodeAnalysis& analysis,
                                              const CodeObject& object,
                                              const RawFrame& frame);
+
+// Returns the start of the frame's value stack; null if it is unknown.
+Addr value_stack(PythonMemory& memory, const RawFrame& frame);
+
+// Returns the value at that place (0: the lowest); null if there is none, or it cannot be read.
+// Values above the top are stale.
+Addr stack_value(PythonMemory& memory, Addr stack, std::int64_t place);
+
+// Returns the number at that place if it is a plain one, without an object (3.14 and later).
+std::optional<std::int64_t> stack_number(PythonMemory& memory, Addr stack, std::int64_t place);
 
 }  // namespace oddrank::cpython

@@ -4,9 +4,9 @@
 #include <limits>
 #include <utility>
 
+#include "cpython/bytecode/current_call.h"
 #include "cpython/bytecode/loop_exits.h"
 #include "cpython/bytecode/symbol_values.h"
-#include "cpython/bytecode/value_stack.h"
 #include "cpython/objects/iterators.h"
 #include "cpython/objects/scalars.h"
 

@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "cpython/layouts/offset_members.h"
-#include "cpython/number_at.h"
+#include "cpython/remote_reader.h"
 
 namespace oddrank::cpython {
 namespace {

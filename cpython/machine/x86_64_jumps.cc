@@ -1,5 +1,5 @@
 #include "cpython/machine/jumps.h"
-#include "cpython/number_at.h"
+#include "cpython/remote_reader.h"
 
 namespace oddrank::cpython {
 

@@ -13,7 +13,6 @@
 #include "cpython/objects/objects.h"
 #include "cpython/objects/scalars.h"
 #include "cpython/objects/sets.h"
-#include "cpython/objects/small_types.h"
 #include "cpython/objects/strings.h"
 #include "cpython/objects/types.h"
 #include "cpython/telling_types.h"

@@ -9,6 +9,8 @@
 //
 // Values under a secret's name (base/secrets/secret_names.h) are "***" at every depth ("<hidden>"
 // if it is the variable's), and texts are masked (base/secrets/mask_secrets.h).
+//
+// How many levels of objects `--locals` shows (contents.h).
 #pragma once
 
 #include <cstddef>
@@ -18,12 +20,21 @@
 #include <utility>
 #include <vector>
 
-#include "cpython/objects/class_facts.h"
-#include "cpython/objects/contents_options.h"
 #include "cpython/objects/dicts.h"
+#include "cpython/objects/types.h"
 #include "cpython/python_memory.h"
 
 namespace oddrank::cpython {
+
+inline constexpr unsigned kUsualContentsDepth = 2;
+inline constexpr unsigned kMaxContentsDepth = 8;
+
+struct ContentsOptions {
+  // Levels of nesting: 1 shows the items of a dict, but not the items of lists in it. 0: the short
+  // form, which the diagnosis reads (objects.h).
+  unsigned depth = 0;
+  bool addresses = false;  // "[1, 2]@0x7f31c0": which objects are the same one
+};
 
 enum class ContainerKind : std::uint8_t { kNone = 0, kTuple, kList, kDict, kSet, kDeque };
 

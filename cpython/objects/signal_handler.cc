@@ -25,7 +25,7 @@ int handled_signal(PythonMemory& memory, Addr frame, Addr caller) {
     if (number == Addr{} || object == Addr{}) {
       return 0;
     }
-    // Up to 3.10 the frame is the object; then the object has a pointer to it.
+    // Up to 3.10 a frame is itself the object; from 3.11 on the object points to the frame.
     const bool same =
         layout.frame.owner == kAbsent && layout.frame.is_entry == kAbsent
             ? object == caller

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "cpython/bytecode/value_stack.h"
+#include "cpython/bytecode/current_call.h"
 #include "cpython/objects/attributes.h"
 #include "cpython/objects/scalars.h"
 #include "cpython/objects/strings.h"

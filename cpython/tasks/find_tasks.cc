@@ -4,15 +4,19 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 #include <string_view>
 #include <unordered_set>
+#include <vector>
 
 #include "base/base_name.h"
 #include "cpython/objects/attributes.h"
 #include "cpython/objects/sets.h"
 #include "cpython/objects/types.h"
+#include "cpython/tasks/await_members.h"
 
 namespace oddrank::cpython {
+
 namespace {
 
 constexpr std::size_t kNumbers = 13;  // 64-bit numbers in the block; the same in 3.14 and 3.15
@@ -117,6 +121,26 @@ std::vector<Addr> find_tasks(PythonMemory& memory,
     }
   }
   return tasks.take();
+}
+
+TaskSockets find_task_sockets(SocketSearch& search,
+                              const CodeCache& codes,
+                              const AwaitChain& chain) {
+  TaskSockets sockets;
+  std::set<int> kept;
+  bool in_library = true;  // so far, outwards
+  const std::vector<std::vector<int>> by_frame = search.by_frame(chain.frames);
+  for (std::size_t i = 0; i < by_frame.size(); ++i) {
+    const std::vector<int>& found = by_frame[i];
+    in_library = in_library && is_of_event_library(codes.at(chain.frames[i].code).file);
+    if (in_library && sockets.awaited < 0 && !found.empty()) {
+      sockets.awaited = found.front();
+    }
+    kept.insert(found.begin(), found.end());
+  }
+  sockets.kept.assign(kept.begin(), kept.end());
+  sockets.kept.resize(std::min(kept.size(), kMaxTaskSockets));
+  return sockets;
 }
 
 }  // namespace oddrank::cpython

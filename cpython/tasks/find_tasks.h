@@ -4,6 +4,13 @@
 // module are members of lists: one for each thread state, and one for each interpreter (tasks whose
 // thread has exited). A block of numbers in that module, `_AsyncioDebug`, has the offsets of the
 // lists' heads. The WeakSet still holds the tasks of other implementations.
+//
+// Finds the connections of a task: where it waits, and those in variables of its coroutines. A
+// server's task has its client's connection, whatever it waits for.
+//
+// Finds sockets, those of trio, transports of asyncio's own loops, and objects with one of these as
+// an attribute: a StreamReader, a StreamWriter, a protocol. Not transports of uvloop and grpc.aio,
+// which are no Python objects.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +19,11 @@
 #include <span>
 #include <vector>
 
+#include "cpython/code_object.h"
+#include "cpython/objects/socket_search.h"
 #include "cpython/python_memory.h"
+#include "cpython/python_process.h"
+#include "cpython/tasks/await_chain.h"
 #include "cpython/thread_state.h"
 #include "elf/module_map.h"
 
@@ -33,5 +44,13 @@ std::optional<TaskLists> find_task_lists(RemoteReader& reader, elf::ModuleMap& m
 std::vector<Addr> find_tasks(PythonMemory& memory,
                              const ThreadStates& states,
                              const std::optional<TaskLists>& lists);
+
+inline constexpr std::size_t kMaxTaskOwners = 4096;  // of the tasks of one process (SocketSearch)
+
+// Returns the sockets of one task. `search`: for tasks. `codes` must have the code objects of the
+// chain's frames.
+TaskSockets find_task_sockets(SocketSearch& search,
+                              const CodeCache& codes,
+                              const AwaitChain& chain);
 
 }  // namespace oddrank::cpython

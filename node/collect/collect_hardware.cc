@@ -16,7 +16,7 @@
 #include "collectives/around/link_ports.h"
 #include "node/isolated_read.h"
 #include "snapshot/carrier.h"
-#include "waits/node/gpu_errors.h"
+#include "waits/node/kernel_log.h"
 
 namespace oddrank::node {
 namespace {

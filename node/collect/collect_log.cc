@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "attach/files/open_named.h"
-#include "attach/files/open_regular.h"
+#include "attach/files/open_path.h"
 #include "attach/proc_root.h"
 #include "base/isolated.h"
 #include "base/printable.h"

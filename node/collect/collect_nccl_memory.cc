@@ -12,7 +12,7 @@
 #include "base/isolated.h"
 #include "collectives/nccl/nccl_proxies.h"
 #include "collectives/nccl/nccl_root.h"
-#include "node/collect/ras_rows.h"
+#include "node/collect/collect_ras.h"
 #include "node/collect/read_communicators.h"
 #include "node/isolated_read.h"
 #include "snapshot/carrier.h"

@@ -19,7 +19,7 @@
 #include "base/split.h"
 #include "base/unique_fd.h"
 #include "node/isolated_read.h"
-#include "ranks/slurm/step_tasks.h"
+#include "ranks/slurm/slurm_step.h"
 #include "snapshot/variable.h"
 
 namespace oddrank::node {

@@ -1,5 +1,5 @@
 // How ranks of this node without a process ended, from SLURM's daemon of their step
-// (ranks/slurm/step_tasks.h).
+// (ranks/slurm/slurm_step.h).
 #pragma once
 
 #include <chrono>

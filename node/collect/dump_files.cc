@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "attach/files/open_regular.h"
+#include "attach/files/open_path.h"
 #include "base/read_file.h"
 
 namespace oddrank::node {

@@ -21,7 +21,7 @@ struct FoundFile {
   std::uint64_t written_us = 0;
 };
 
-// Reads a file that was found in a folder or by a pattern (attach/files/open_regular.h), at most
+// Reads a file that was found in a folder or by a pattern (attach/files/open_path.h), at most
 // `limit` bytes. kUnsupported: it is not a regular file.
 Result<FoundFile> read_found_file(const std::string& path, std::size_t limit);
 

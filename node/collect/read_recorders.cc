@@ -13,7 +13,7 @@
 #include "collectives/torch/recorder_maps.h"
 #include "collectives/torch/ring.h"
 #include "node/collect/unnoted_ends.h"
-#include "snapshot/flight_calls.h"
+#include "snapshot/flight_record.h"
 #include "snapshot/libraries/known_libraries.h"
 #include "snapshot/rank_text.h"
 

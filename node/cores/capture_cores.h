@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "node/capture_options.h"
+#include "node/read_options.h"
 #include "snapshot/capture.h"
 
 namespace oddrank::node {

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "attach/files/open_regular.h"
+#include "attach/files/open_path.h"
 #include "base/read_file.h"
 #include "node/files/target_modules.h"
 

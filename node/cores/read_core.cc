@@ -10,7 +10,7 @@
 #include "base/secrets/mask_secrets.h"
 #include "node/collect/read_recorders.h"
 #include "node/note_setup.h"
-#include "node/read_threads.h"
+#include "node/read_process.h"
 #include "ranks/cores/core_crash.h"
 #include "ranks/cores/core_process.h"
 #include "snapshot/libraries/known_libraries.h"

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "attach/core/core_target.h"
-#include "snapshot/crash.h"
+#include "snapshot/process_capture.h"
 #include "snapshot/tables.h"
 
 namespace oddrank::ranks {

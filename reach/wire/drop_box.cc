@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "base/base_name.h"
-#include "base/directory.h"
 #include "base/read_file.h"
+#include "base/unique_fd.h"
 #include "base/write_file.h"
 #include "reach/wire/frames.h"
 

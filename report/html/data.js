@@ -6,7 +6,7 @@ const text = (id) => data.texts[id];
 const PRESENCE = ["read", "read in part", "not read", "not there", "dead"];
 const MARK = { holdsGil: 2, wantsGil: 4, decides: 8, idle: 16 };
 const COLORS = ["#56b4e9", "#e69f00", "#009e73", "#cc79a7", "#f0e442", "#9ab0c4", "#b7a99a", "#8fc1a9"];
-// What a rank has to do with the hang: as Role of aggregate/symmetry/roles.h, and ranks that were not read.
+// What a rank has to do with the hang: as Role of aggregate/symmetry/fold_groups.h, and ranks that were not read.
 const ROLES = [
   { name: "elsewhere", color: "#c9ced6", words: "waits for no root" },
   { name: "root", color: "#ff9a5c", words: "the root: holds the others up" },

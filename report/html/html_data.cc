@@ -20,7 +20,7 @@
 #include "report/html/mesh_layout.h"
 #include "report/json_values.h"
 #include "report/tasks_text.h"
-#include "report/thread_classes.h"
+#include "report/thread_stack_text.h"
 #include "report/tree/prefix_tree.h"
 #include "report/wait_picture.h"
 

@@ -4,7 +4,6 @@
 #include <string_view>
 
 #include "report/html/html_data.h"
-#include "report/html/html_page.h"
 #include "report/report_text.h"
 
 namespace oddrank::report {

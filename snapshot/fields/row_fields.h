@@ -1,6 +1,7 @@
 // The fields of each row of a capture, defined once for everything that visits them: writing and
 // reading a file (format/), carrying rows to other tables and masking their texts (carrier.h), and
-// the list in docs/capture-columns.txt. A new field goes here, and nowhere else.
+// the list in docs/capture-columns.txt. A new field of a row needs no other
+// change to the format.
 //
 // `io` is such a visitor. `io("tid", thread.tid)` is a value; `io.rows(table, list)` are rows of
 // another table that belong to this row, `io.maybe(table, box)` is one such row or none;

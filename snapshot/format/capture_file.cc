@@ -8,8 +8,7 @@
 
 #include "base/memory_budget.h"
 #include "snapshot/format/columns.h"
-#include "snapshot/format/decode_rows.h"
-#include "snapshot/format/encode_rows.h"
+#include "snapshot/format/convert_rows.h"
 
 namespace oddrank::snapshot {
 namespace {

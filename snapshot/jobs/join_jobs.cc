@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "snapshot/carrier.h"
-#include "snapshot/flight_calls.h"
+#include "snapshot/flight_record.h"
 #include "snapshot/jobs/linked_jobs.h"
 #include "snapshot/rank_text.h"
 

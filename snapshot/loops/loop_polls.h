@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "snapshot/loops/poll_on.h"
+#include "snapshot/loops/python_loop.h"
 #include "snapshot/wait.h"
 
 namespace oddrank::snapshot {

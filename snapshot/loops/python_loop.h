@@ -3,6 +3,11 @@
 // A program may wait in its own code: it checks whether a file exists, work is done or a key was
 // set, and sleeps in between. Its system call shows only the sleep. The loop's calls show what it
 // waits for; a loop that only sleeps waits for nothing.
+//
+// The kinds of things that threads poll for (loop_polls.h finds them).
+//
+// Where in its function a Python frame stands: to compare ranks that run one program
+// (cpython/bytecode/frame_loops.h).
 #pragma once
 
 #include <cstddef>
@@ -49,6 +54,63 @@ struct PythonLoop {
   SlimVector<LoopCall> calls;
 
   bool operator==(const PythonLoop&) const = default;
+};
+
+// What a poll asks for. The values are ordered: if a loop asks for several, the first counts.
+enum class PollOn : std::uint8_t {
+  kUnknown,     // something unknown, which may come from anywhere
+  kLockFile,    // flock(LOCK_NB), mkdir or O_EXCL as a lock, filelock
+  kKey,         // a key of a store
+  kWork,        // communication that was begun: Work, a request of MPI
+  kDevice,      // an event or a stream of the device
+  kChild,       // a process
+  kThread,      // a thread, or a task of a pool
+  kLock,        // a lock, by trying it
+  kEvent,       // an event that another thread sets
+  kQueue,       // an item
+  kDatabase,    // a lock of a database
+  kFile,        // the existence or contents of a file or directory
+  kConnection,  // a peer that listens or answers
+};
+
+// Returns whether another thread of the same process gives what is polled for.
+constexpr bool is_of_own_process(PollOn on) {
+  return on == PollOn::kThread || on == PollOn::kLock || on == PollOn::kEvent ||
+         on == PollOn::kQueue;
+}
+
+inline constexpr std::size_t kMaxPlaces = 32;        // of one thread, from the innermost frame on
+inline constexpr std::size_t kMaxTurns = 3;          // of one place
+inline constexpr std::size_t kMaxPassedRanges = 32;  // the same
+
+// A loop around the frame's instruction.
+struct LoopTurn {
+  std::uint32_t line = 0;  // of its head
+  std::int64_t left = -1;  // turns still to come; -1 = unknown
+  // Only an exception leads to the next turn: `while True: try: return get()`.
+  bool retries = false;
+
+  bool operator==(const LoopTurn&) const = default;
+};
+
+struct LineRange {
+  std::uint32_t first = 0;
+  std::uint32_t last = 0;
+
+  bool operator==(const LineRange&) const = default;
+};
+
+struct FramePlace {
+  std::uint32_t frame = 0;     // index into the frames of the last sample's (python_)stack
+  SlimVector<LoopTurn> turns;  // outermost first
+  // Lines of calls that control may have passed on its way here, since the function was entered and
+  // within the present turns of the loops: ascending.
+  SlimVector<LineRange> passed;
+
+  // Returns whether the innermost loop around it tries something until it succeeds.
+  bool retries() const { return !turns.empty() && turns.back().retries; }
+
+  bool operator==(const FramePlace&) const = default;
 };
 
 }  // namespace oddrank::snapshot

@@ -7,8 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "snapshot/flight_calls.h"
-#include "snapshot/rank_lists.h"
+#include "snapshot/flight_record.h"
 #include "snapshot/rank_text.h"
 #include "snapshot/replicas/place_replicas.h"
 

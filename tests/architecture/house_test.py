@@ -20,7 +20,7 @@ QUESTIONED_LINES = 500
 MAX_FOLDER_FILES = 45
 MAX_FOLDER_LINES = 6000
 
-TARGET = ["attach/target.h", "attach/address.h", "attach/memory_map.h", "attach/preserved_value.h"]
+TARGET = ["attach/target.h", "attach/address.h", "attach/memory_map.h"]
 READERS = ["attach/", "ranks/", "elf/", "unwind/", "cpython/", "stacks/", "waits/", "collectives/"]
 # Room -> what its files may include: a folder ("base/") or the start of a file's name.
 ARROWS = {

@@ -17,8 +17,8 @@
 #include "elf/mapped_symbols.h"
 #include "ranks/mpi_world.h"
 #include "tests/support/fake_target.h"
-#include "unwind/eh_frame_index.h"
 #include "unwind/native_unwind.h"
+#include "unwind/unwind_table.h"
 
 namespace {
 

@@ -1,13 +1,13 @@
 // Reads any bytes as an answer of NCCL's RAS service, JSON or text: no crash, no hang, and memory
 // in proportion to the input.
+#include "collectives/nccl/ras_answer.h"
+
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <string>
 #include <string_view>
 
-#include "collectives/nccl/ras_json.h"
-#include "collectives/nccl/ras_text.h"
 #include "tests/fuzz/peak_memory.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

@@ -7,15 +7,14 @@
 #include <string_view>
 
 #include "base/hostlist.h"
-#include "reach/complaints.h"
 #include "reach/silence.h"
 #include "reach/ssh.h"
 #include "slurm/can_collect.h"
 #include "slurm/client.h"
+#include "slurm/explain.h"
 #include "slurm/job.h"
 #include "slurm/job_text.h"
 #include "slurm/launch.h"
-#include "slurm/node_state.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace oddrank;  // NOLINT(google-build-using-namespace)

@@ -200,7 +200,7 @@ def stolen(cpu):
 def stay_on_one_cpu(add_cleanup):
     """Binds the caller, and what it starts from now on, to one CPU; returns its number. Only there is it
     always certain how long a thread has not run: the clocks of two CPUs differ by the time that a
-    hypervisor took from each (attach/clocks/proc_sched.h)."""
+    hypervisor took from each (attach/proc_task.h)."""
     cpus = os.sched_getaffinity(0)
     os.sched_setaffinity(0, {min(cpus)})
     add_cleanup(os.sched_setaffinity, 0, cpus)

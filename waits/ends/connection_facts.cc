@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <string_view>
 
+#include "base/base_name.h"
 #include "snapshot/libraries/known_libraries.h"
 #include "snapshot/variable.h"
 
 namespace oddrank::waits {
+
 namespace {
 
 using snapshot::Store;
@@ -70,6 +72,32 @@ void set_connection(const SocketRow& row,
     file.sent_ms = info->sent_ms;
     file.received_ms = info->received_ms;
   }
+}
+
+namespace {
+
+constexpr std::string_view kLibrary = "libzmq";
+constexpr std::string_view kIoThread = "ZMQbg/IO/";
+constexpr std::string_view kThread = "ZMQbg/";
+
+}  // namespace
+
+bool is_message_queue_io(const snapshot::ThreadCapture& thread, const snapshot::Tables& tables) {
+  return tables.text(thread.name).starts_with(kIoThread);
+}
+
+bool is_in_message_queue(const snapshot::ThreadCapture& thread, const snapshot::Tables& tables) {
+  if (thread.samples.empty() || thread.wait.on != snapshot::WaitOn::kUnknown ||
+      thread.wait.holder_pid != 0 || tables.text(thread.name).starts_with(kThread) ||
+      tables.text(thread.wait.syscall_name).find("poll") == std::string_view::npos) {
+    return false;
+  }
+  const auto& frames = tables.stack(thread.samples.back().stack).frames;
+  return std::any_of(frames.begin(), frames.end(), [&tables](const snapshot::FrameId id) {
+    const snapshot::Frame& frame = tables.frame(id);
+    return frame.kind == snapshot::FrameKind::kNative &&
+           base_name(tables.text(frame.file)).starts_with(kLibrary);
+  });
 }
 
 }  // namespace oddrank::waits

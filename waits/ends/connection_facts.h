@@ -1,11 +1,15 @@
 // What is known about a TCP connection that a thread waits for: its ends, its state, the bytes in
 // its queues, how long it has been silent, whether it carries a store of torch.distributed or TLS.
+//
+// Recognises ZeroMQ's threads: a program's threads that wait for a message, and the library's own,
+// which have the connections. Plain data.
 #pragma once
 
 #include <string>
 
 #include "snapshot/process_capture.h"
 #include "snapshot/tables.h"
+#include "snapshot/thread_capture.h"
 #include "waits/ends/socket_diag.h"
 #include "waits/ends/socket_table.h"
 
@@ -29,5 +33,12 @@ void set_connection(const SocketRow& row,
                     const TcpInfo* info,
                     snapshot::Tables& tables,
                     snapshot::AwaitedFile& file);
+
+// Returns whether a thread of the program waits within libzmq until one of its I/O threads wakes
+// it.
+bool is_in_message_queue(const snapshot::ThreadCapture& thread, const snapshot::Tables& tables);
+
+// Returns whether it is one of the library's I/O threads.
+bool is_message_queue_io(const snapshot::ThreadCapture& thread, const snapshot::Tables& tables);
 
 }  // namespace oddrank::waits

@@ -16,7 +16,6 @@
 #include "waits/ends/connection_facts.h"
 #include "waits/ends/cut_sockets.h"
 #include "waits/ends/end_owners.h"
-#include "waits/ends/message_queues.h"
 #include "waits/ends/transfers.h"
 
 namespace oddrank::waits {

@@ -10,7 +10,7 @@
 #include "snapshot/libraries/known_libraries.h"
 #include "snapshot/loops/named_loop.h"
 #include "waits/device_calls.h"
-#include "waits/native_lock_names.h"
+#include "waits/native_lock.h"
 
 namespace oddrank::waits {
 namespace {

@@ -12,10 +12,9 @@
 #include <vector>
 
 #include "waits/frame_pattern.h"
-#include "waits/native_lock_names.h"
+#include "waits/native_lock.h"
 #include "waits/node/device_wait.h"
 #include "waits/node/node_family.h"
-#include "waits/node/owners/allocator_lock.h"
 #include "waits/node/owners/once_locks.h"
 #include "waits/node/thread_motion.h"
 #include "waits/python/gil_wait.h"

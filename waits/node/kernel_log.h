@@ -1,5 +1,7 @@
 // The kernel's log: which processes it killed for lack of memory and when, which errors NVIDIA's
 // driver reports of GPUs, and its messages about servers of file systems (lost_servers.h).
+//
+// Joins the errors that NVIDIA's driver wrote to the kernel's log (Xid) to the GPUs of a node.
 #pragma once
 
 #include <sys/types.h>
@@ -83,5 +85,17 @@ struct KernelWords {
 // take a system call. Empty if reading is not permitted. Takes at most `patience`; never waits for
 // another record.
 KernelWords read_kernel_words(std::chrono::milliseconds patience = std::chrono::milliseconds{100});
+
+// Sets the error of each GPU on the capture's only node: the most telling one since `begun_us`.
+// Both times are after boot. A GPU that is lost may be missing in the table of GPUs. Its newest
+// error becomes a note: "GPU 0000:41:00 had an error 41 s ago (kernel log): Xid 79, ...".
+void add_gpu_errors(const KernelWords& words,
+                    std::uint64_t begun_us,
+                    std::uint64_t now_us,
+                    snapshot::Capture& capture);
+
+// Reads the kernel's log, and does the same for errors since the first rank began. Does nothing if
+// there is no rank.
+void add_gpu_errors(snapshot::Capture& capture);
 
 }  // namespace oddrank::waits

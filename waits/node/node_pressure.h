@@ -2,10 +2,13 @@
 // cgroup withholds or other programs take, pressure, full shared memory and disks, servers of file
 // systems that do not answer. The result is lines for a report, not a verdict: a count shows that
 // something happened, not when.
+//
+// Notes that other programs take the CPUs that a node's ranks want.
 #pragma once
 
 #include <sys/types.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -48,5 +51,11 @@ MajorFaults read_major_faults(const snapshot::Capture& capture);
 // before the first sample. Asks local file systems how full they are, through the processes' own
 // mounts, which may block: run it in a child (base/isolated.h).
 std::vector<std::string> node_pressure(const snapshot::Capture& capture, const MajorFaults& before);
+
+// `loadavg`: the text of /proc/loadavg. Returns "the load is 37.2 on 8 CPUs, and threads of 2 ranks
+// want to run" if the average of the last minute is at least twice the number of CPUs, and a thread
+// of a rank was found runnable in a sample; "" otherwise. A load that keeps no rank waiting is not
+// noted: the load also counts threads in state D.
+std::string load_note(std::string_view loadavg, std::size_t cpus, const snapshot::Capture& capture);
 
 }  // namespace oddrank::waits

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "waits/python/python_waits.h"
-#include "waits/wait_context.h"
+#include "waits/thread_wait.h"
 
 namespace oddrank::waits {
 

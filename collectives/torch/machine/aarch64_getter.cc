@@ -2,7 +2,7 @@
 #include <array>
 #include <cstring>
 
-#include "collectives/torch/getter.h"
+#include "collectives/torch/cxx_object.h"
 
 namespace oddrank::collectives {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "base/syscall_numbers.h"
+#include "base/machine.h"
 #include "tests/support/catch.h"
 #include "tests/support/machine_code.h"
 

@@ -1,4 +1,3 @@
-#include "base/names/demangle_cython.h"
 
 #include "base/names/demangle.h"
 #include "tests/support/catch.h"

@@ -1,6 +1,7 @@
 #include "base/unique_fd.h"
 
 #include <fcntl.h>
+#include <unistd.h>
 
 #include "tests/support/catch.h"
 
@@ -31,6 +32,22 @@ TEST_CASE("release gives up and does not close") {
   CHECK_FALSE(owner.valid());
   CHECK(is_open(fd));
   const UniqueFd again(fd);
+}
+
+TEST_CASE("the end of a directory differs from one that cannot be read on") {
+  const Directory directory(::opendir("/proc/self"));
+  REQUIRE(directory != nullptr);
+  std::size_t entries = 0;
+  while (next_entry(directory) != nullptr) {
+    ++entries;
+  }
+  CHECK(errno == 0);
+  CHECK(entries > 10);
+  ::rewinddir(directory.get());
+  const UniqueFd other(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  REQUIRE(::dup2(other.get(), ::dirfd(directory.get())) >= 0);
+  CHECK(next_entry(directory) == nullptr);
+  CHECK(errno == ENOTDIR);
 }
 
 }  // namespace

@@ -1,4 +1,3 @@
-#include "cpython/objects/dict_table.h"
 
 #include "cpython/objects/dicts.h"
 #include "tests/support/catch.h"

@@ -1,6 +1,6 @@
 // The HTML report: its data is whole, and nothing from a target becomes markup.
 #include "aggregate/diagnose.h"
-#include "aggregate/symmetry/roles.h"
+#include "aggregate/symmetry/fold_groups.h"
 #include "report/html/html_data.h"
 #include "report/html/report_html.h"
 #include "report/report_text.h"

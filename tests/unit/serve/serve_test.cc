@@ -1,10 +1,9 @@
 // The parts of the live page that need no network: addresses, tokens, routes, kept reports.
 #include <string>
 
-#include "serve/history.h"
 #include "serve/listen_address.h"
+#include "serve/live_reports.h"
 #include "serve/route.h"
-#include "serve/token.h"
 #include "tests/support/catch.h"
 
 namespace oddrank::serve {

@@ -11,7 +11,6 @@
 #include "tests/support/machine_code.h"
 #include "tests/support/sentence_of.h"
 #include "waits/machine/thread_descriptor.h"
-#include "waits/native_lock_names.h"
 
 namespace oddrank::waits {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "base/write_file.h"
 #include "tests/support/catch.h"
-#include "watch/last_places.h"
+#include "watch/rank_motion.h"
 #include "watch/rolling_files.h"
 
 namespace oddrank::watch {

@@ -11,7 +11,7 @@
 
 #include "base/parse_number.h"
 #include "base/split.h"
-#include "cpython/open_python.h"
+#include "cpython/python_sample.h"
 #include "waits/node/node_family.h"
 #include "waits/python/semaphore_objects.h"
 

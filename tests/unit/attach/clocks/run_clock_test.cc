@@ -10,7 +10,7 @@
 #include <thread>
 #include <vector>
 
-#include "attach/proc_sched.h"
+#include "attach/proc_task.h"
 #include "tests/support/catch.h"
 
 using oddrank::attach::CpuPauses;

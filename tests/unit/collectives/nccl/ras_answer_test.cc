@@ -1,8 +1,8 @@
+#include "collectives/nccl/ras_answer.h"
+
 #include <fstream>
 #include <sstream>
 
-#include "collectives/nccl/ras_json.h"
-#include "collectives/nccl/ras_text.h"
 #include "tests/support/catch.h"
 
 namespace oddrank::collectives {

@@ -3,7 +3,7 @@
 #include <string>
 #include <string_view>
 
-#include "snapshot/flight_calls.h"
+#include "snapshot/flight_record.h"
 #include "tests/support/catch.h"
 
 namespace oddrank::node {

@@ -5,8 +5,7 @@
 #include <string_view>
 
 #include "snapshot/format/columns.h"
-#include "snapshot/format/decode_rows.h"
-#include "snapshot/format/encode_rows.h"
+#include "snapshot/format/convert_rows.h"
 #include "tests/support/catch.h"
 #include "tests/unit/snapshot/format/sample_capture.h"
 

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "snapshot/flight_calls.h"
+#include "snapshot/flight_record.h"
 #include "snapshot/jobs/jobs.h"
 #include "snapshot/merge.h"
 #include "tests/support/capture_builder.h"
