@@ -34,15 +34,18 @@ Coordinates coordinates_of(const JobView& view, const RankView& rank) {
   for (const snapshot::ProcessGroup& group : rank.process->groups) {
     const bool is_default =
         group.is_default || view.text(group.label) == snapshot::kDefaultOfReplica;
-    const std::string name = printable(view.text(group.label), kNameColumns);
     const std::vector<std::int32_t>& members = view.ranks_of(group.members);
+    // In a dimension of one all ranks are alike. The default group has all ranks of a large job.
+    if (view.text(group.label).empty() || is_default || members.size() < 2) {
+      continue;
+    }
     const auto at = std::ranges::find(members, rank.rank);
-    // In a dimension of one all ranks are alike.
-    if (name.empty() || is_default || members.size() < 2 || at == members.end()) {
+    if (at == members.end()) {
       continue;
     }
     const auto place = static_cast<std::size_t>(at - members.begin());
-    const auto [known, is_new] = places.try_emplace(name, place);
+    const auto [known, is_new] =
+        places.try_emplace(printable(view.text(group.label), kNameColumns), place);
     if (!is_new && known->second != place) {
       known->second.reset();
     }

@@ -157,13 +157,15 @@ std::optional<LoopWork> work_of_children(const JobView& view, const RankView& ra
 std::optional<LoopWork> work_after_sleep(const JobView& view, const RankView& rank) {
   constexpr std::chrono::milliseconds kSoon = std::chrono::minutes(1);
   const snapshot::Wait& wait = rank.decider->wait;
-  const auto frame = view.model().user_frame(rank.decider->samples.back());
   // A short sleep comes again and again, in a loop that may ask for something.
-  const bool once = wait.quiet_ms >= 1000 && !rests_in_loop(view, *rank.decider);
-  return !sleeps_for_set_time(view, rank) || !once || wait.limit_ms > kSoon.count() || !frame
-             ? std::nullopt
-             : std::optional(LoopWork{
-                   .function = frame->name, .place = frame->place(), .sleeps_ms = wait.limit_ms});
+  if (!sleeps_for_set_time(view, rank) || wait.limit_ms > kSoon.count() || wait.quiet_ms < 1000 ||
+      rests_in_loop(view, *rank.decider)) {
+    return std::nullopt;
+  }
+  const auto frame = view.model().user_frame(rank.decider->samples.back());
+  return frame ? std::optional(LoopWork{
+                     .function = frame->name, .place = frame->place(), .sleeps_ms = wait.limit_ms})
+               : std::nullopt;
 }
 
 std::string work_words(const LoopWork& work) {
