@@ -16,6 +16,8 @@
 
 namespace oddrank::attach {
 
+using std::chrono::microseconds;
+
 namespace {
 
 // The kernel bounds pids by 4 Mi (PID_MAX_LIMIT); no process has that many threads.
@@ -111,8 +113,6 @@ Result<ThreadState> read_thread_state(pid_t pid, pid_t tid) {
 }
 
 namespace {
-
-using std::chrono::microseconds;
 
 // "72871574.392876", milliseconds.
 std::optional<microseconds> parse_moment(std::string_view value) {

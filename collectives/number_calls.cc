@@ -17,6 +17,7 @@ namespace oddrank::collectives {
 namespace {
 
 using snapshot::CallKind;
+using snapshot::Capture;
 using snapshot::CollectiveCall;
 using snapshot::GroupCounter;
 using snapshot::ProcessCapture;
@@ -154,12 +155,6 @@ void number_calls(ProcessCapture& process, snapshot::Tables& tables) {
 }
 
 namespace {
-
-using snapshot::Capture;
-using snapshot::CollectiveCall;
-using snapshot::GroupCounter;
-using snapshot::ProcessCapture;
-using snapshot::ProcessGroup;
 
 bool is_recorded(const Capture& capture, const ProcessCapture& process) {
   const auto& records = capture.collectives.flight;

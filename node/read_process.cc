@@ -31,6 +31,8 @@
 
 namespace oddrank::node {
 
+using snapshot::Library;
+
 namespace {
 
 void note_silence(const std::string& mounts,
@@ -120,8 +122,6 @@ snapshot::Capture read_process(const snapshot::Capture& known,
 }
 
 namespace {
-
-using snapshot::Library;
 
 // Believes the process's own group before the variables with which it was started. A process that
 // has another role in the job, and is alone in its group, has no number in the job.

@@ -11,6 +11,9 @@
 
 namespace oddrank::ranks {
 
+using snapshot::Capture;
+using snapshot::ProcessCapture;
+
 RankTable::RankTable(const std::vector<ProcessFacts>& all_facts, const DiscoverOptions& wanted)
     : facts(all_facts),
       options(wanted),
@@ -67,9 +70,6 @@ void RankTable::add_given_process(std::size_t process) {
 }
 
 namespace {
-
-using snapshot::Capture;
-using snapshot::ProcessCapture;
 
 constexpr std::size_t kMaxLabel = 60;
 

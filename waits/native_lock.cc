@@ -17,6 +17,14 @@ namespace {
 
 using attach::Addr;
 using attach::Target;
+using snapshot::Frame;
+using snapshot::Known;
+using snapshot::LockKind;
+using snapshot::LockMode;
+using snapshot::Tables;
+using snapshot::Wait;
+using snapshot::WaitHow;
+using snapshot::WaitOn;
 using IsThread = std::function<bool(std::int32_t)>;
 
 constexpr std::int32_t kMaxTid = 1 << 22;  // PID_MAX_LIMIT of 64-bit Linux
@@ -213,15 +221,6 @@ NativeLock read_native_lock(const Target& target,
 }
 
 namespace {
-
-using snapshot::Frame;
-using snapshot::Known;
-using snapshot::LockKind;
-using snapshot::LockMode;
-using snapshot::Tables;
-using snapshot::Wait;
-using snapshot::WaitHow;
-using snapshot::WaitOn;
 
 constexpr std::size_t kMaxLibcFrames = 16;  // frames of libc between the wait and the program
 

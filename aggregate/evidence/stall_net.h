@@ -15,7 +15,7 @@
 
 namespace oddrank::aggregate {
 
-// Stands for CollNet, in place of a connection's number.
+// The index that stands for CollNet instead of a connection.
 inline constexpr std::int32_t kCollnetIndex = -1;
 
 // A link (by the numbers of its ends), the network of a rail, or a GPU of a unit. A unit is a node

@@ -47,7 +47,7 @@ struct RankStep {
 // memory, beside the stacks.
 std::vector<RankStep> rank_steps(const FlightJob& job);
 
-// Returns the rank's row among those of rank_steps(); null if there is none.
+// Returns the rank's row of rank_steps(); null if it has none.
 const RankStep* step_of(const std::vector<RankStep>& steps, std::int32_t rank);
 
 }  // namespace oddrank::aggregate

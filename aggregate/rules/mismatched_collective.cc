@@ -228,8 +228,8 @@ Confidence mismatch_confidence(const std::vector<NumberSide>& sides, bool tie) {
                                                                   : Confidence::kCertain;
 }
 
-// Returns what else is known about the side with most ranks: those that wait elsewhere for `ranks`,
-// and those that have made the call; "" if there are none.
+// Returns what else is known about the side with most ranks: which of them wait elsewhere for
+// `ranks`, and which have made the call; "" if none has.
 std::string majority_words(const RuleInput& input,
                            const NumberSide& most,
                            const std::vector<std::size_t>& ranks) {

@@ -32,11 +32,11 @@ Coordinates coordinates_of(const JobView& view, const RankView& rank) {
   }
   std::map<std::string, std::optional<std::size_t>> places;
   for (const snapshot::ProcessGroup& group : rank.process->groups) {
-    const bool is_default =
-        group.is_default || view.text(group.label) == snapshot::kDefaultOfReplica;
+    const std::string_view label = view.text(group.label);
+    const bool is_default = group.is_default || label == snapshot::kDefaultOfReplica;
     const std::vector<std::int32_t>& members = view.ranks_of(group.members);
     // In a dimension of one all ranks are alike. The default group has all ranks of a large job.
-    if (view.text(group.label).empty() || is_default || members.size() < 2) {
+    if (label.empty() || is_default || members.size() < 2) {
       continue;
     }
     const auto at = std::ranges::find(members, rank.rank);
@@ -44,8 +44,7 @@ Coordinates coordinates_of(const JobView& view, const RankView& rank) {
       continue;
     }
     const auto place = static_cast<std::size_t>(at - members.begin());
-    const auto [known, is_new] =
-        places.try_emplace(printable(view.text(group.label), kNameColumns), place);
+    const auto [known, is_new] = places.try_emplace(printable(label, kNameColumns), place);
     if (!is_new && known->second != place) {
       known->second.reset();
     }

@@ -155,8 +155,6 @@ Result<RasAnswer> read_ras_json(std::string_view text) {
 
 namespace {
 
-using snapshot::RasPresence;
-
 constexpr std::size_t kMaxLines = std::size_t{1} << 20;
 // A line about a member or a communicator has at least some sixty characters. Their number is
 // limited by the length of the text, so that malformed input cannot use more memory than its own

@@ -25,7 +25,7 @@ PendingTask read_programs_of(const snapshot::Capture& capture, std::chrono::mill
 // script with Python: "train.py" "sha256 3f2a9c1d7e55", "git commit" "9c1d7e553f2a".
 void add_programs(snapshot::Capture& capture, PendingTask programs);
 
-// Reads a small file by its absolute path; kNotFound: there is none.
+// Reads a small file by its absolute path; kNotFound if there is no such file.
 using ReadSmall = std::function<Result<std::string>(const std::string& path)>;
 
 // Returns "3f2a9c1d7e55" (12 digits) for the repository of `folder` (absolute) or of the nearest

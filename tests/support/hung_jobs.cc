@@ -85,6 +85,19 @@ std::string_view host_of(std::int32_t rank) {
   return kHosts[static_cast<std::size_t>(rank / 2) % kHosts.size()];
 }
 
+CaptureBuilder ranks_in_all_reduce(int hosts, int per_host) {
+  std::vector<std::string> names;
+  for (int host = 0; host < hosts; ++host) {
+    names.push_back("n" + std::to_string(host));
+  }
+  CaptureBuilder job(names, hosts * per_host);
+  for (std::int32_t rank = 0; rank < hosts * per_host; ++rank) {
+    auto& process = job.rank(rank, names[static_cast<std::size_t>(rank / per_host)], pid_of(rank));
+    job.thread(process, in_all_reduce());
+  }
+  return job;
+}
+
 ThreadSpec in_all_reduce() {
   ThreadSpec spec;
   spec.frames =

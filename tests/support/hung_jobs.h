@@ -16,6 +16,9 @@ namespace oddrank::tests {
 pid_t pid_of(std::int32_t rank);
 std::string_view host_of(std::int32_t rank);
 
+// Returns a job on hosts n0, n1, ... with `per_host` ranks each, all in one all_reduce.
+CaptureBuilder ranks_in_all_reduce(int hosts, int per_host);
+
 // Threads of ranks.
 ThreadSpec in_all_reduce();          // default group, still
 ThreadSpec in_loader(pid_t worker);  // waits for its DataLoader worker

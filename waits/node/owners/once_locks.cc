@@ -15,10 +15,15 @@ namespace oddrank::waits {
 
 namespace {
 
+using snapshot::Frame;
 using snapshot::FrameId;
+using snapshot::InnerLock;
+using snapshot::Known;
 using snapshot::LockKind;
+using snapshot::ProcessCapture;
 using snapshot::Tables;
 using snapshot::ThreadCapture;
+using snapshot::Wait;
 
 constexpr std::size_t kMaxFramesBefore = 4;  // between the system call and the first call
 
@@ -105,15 +110,6 @@ void name_initialiser(const snapshot::ProcessCapture& process,
 }
 
 namespace {
-
-using snapshot::Frame;
-using snapshot::FrameId;
-using snapshot::InnerLock;
-using snapshot::Known;
-using snapshot::ProcessCapture;
-using snapshot::Tables;
-using snapshot::ThreadCapture;
-using snapshot::Wait;
 
 // Functions of the C library by which a program enters its allocator (malloc/malloc.c), and fork,
 // which takes all of its locks for a moment. Inner functions have no names if libc is stripped.

@@ -19,20 +19,6 @@ namespace {
 
 using StallKind = ProxyStall::Kind;
 
-tests::CaptureBuilder collnet_job(const CollnetPlan& plan) {
-  std::vector<std::string> hosts;
-  for (int host = 0; host < plan.hosts; ++host) {
-    hosts.push_back("n" + std::to_string(host));
-  }
-  tests::CaptureBuilder job(hosts, plan.ranks());
-  for (std::int32_t rank = 0; rank < plan.ranks(); ++rank) {
-    auto& process =
-        job.rank(rank, hosts[static_cast<std::size_t>(rank / plan.per_host)], tests::pid_of(rank));
-    job.thread(process, tests::in_all_reduce());
-  }
-  return job;
-}
-
 std::vector<ProxyStall> stalls_in_job(const tests::CaptureBuilder& job) {
   FrameModel model(job.capture.tables);
   const JobView view(job.capture, model);
@@ -75,7 +61,7 @@ void break_networks(const Break& break_it, const IsPlace& is_place, int least_na
       continue;
     }
     ++hung;
-    tests::CaptureBuilder job = collnet_job(plan);
+    tests::CaptureBuilder job = tests::ranks_in_all_reduce(plan.hosts, plan.per_host);
     network.describe(job);
     const std::vector<ProxyStall> stalls = stalls_in_job(job);
     CAPTURE(seed, plan.hosts, plan.per_host, plan.rails, plan.channels, plan.steps);
@@ -166,7 +152,7 @@ TEST_CASE("of CollNet's data, a network that takes nothing is named") {
 TEST_CASE("of CollNet's data, nothing is said if it moves, or if no head has given anything") {
   const CollnetPlan plan;
   CollnetNetwork network(plan, 3);
-  tests::CaptureBuilder job = collnet_job(plan);
+  tests::CaptureBuilder job = tests::ranks_in_all_reduce(plan.hosts, plan.per_host);
   SECTION("all stand at the start") {
     for (std::int32_t rank = 0; rank < plan.ranks(); ++rank) {
       network.stop_gpu(rank);
@@ -221,7 +207,7 @@ TEST_CASE("of CollNet's data, a thousand hosts of eight rails are followed") {
   plan.hosts = 1'000;
   plan.per_host = 8;
   plan.rails = 8;
-  tests::CaptureBuilder job = collnet_job(plan);
+  tests::CaptureBuilder job = tests::ranks_in_all_reduce(plan.hosts, plan.per_host);
   auto& tables = job.capture.tables;
   for (std::int32_t rank = 0; rank < plan.ranks(); ++rank) {
     snapshot::CollnetHead row;

@@ -18,16 +18,7 @@ using tests::Scheme;
 namespace {
 
 std::vector<ProxyStall> stalls_of(const NetworkPlan& plan, const NcclNetwork& network) {
-  std::vector<std::string> hosts;
-  for (int host = 0; host < plan.hosts; ++host) {
-    hosts.push_back("n" + std::to_string(host));
-  }
-  tests::CaptureBuilder job(hosts, plan.ranks());
-  for (std::int32_t rank = 0; rank < plan.ranks(); ++rank) {
-    auto& process =
-        job.rank(rank, hosts[static_cast<std::size_t>(network.host_of(rank))], tests::pid_of(rank));
-    job.thread(process, tests::in_all_reduce());
-  }
+  tests::CaptureBuilder job = tests::ranks_in_all_reduce(plan.hosts, plan.per_host);
   network.describe(job);
   FrameModel model(job.capture.tables);
   const JobView view(job.capture, model);
